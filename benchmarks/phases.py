@@ -1,410 +1,277 @@
-"""Turns of entropy curves: false ones, power, and the coverage of the intervals.
+"""How often a rise, an eruption and an order of phases are found where there is one, and where there is none.
 
-python -m benchmarks.phases                 print the tables
-python -m benchmarks.phases --write         and put them into docs/benchmarks/phases.md
+python -m benchmarks.phases                      print the tables
+python -m benchmarks.phases --write              and put them into docs/benchmarks/phases.md
+python -m benchmarks.phases --runs 200 --jobs 8  curves per cell, and processes
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import warnings
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from scipy.stats import f as f_law
 
 from benchmarks.docs import write_block
-from benchmarks.worlds import FloatArray
-from entropylaw import FitError, fit_phases
-from entropylaw.analysis import turning_point
-from entropylaw.analysis.turning_point import Tested
-from entropylaw.engine.trend import bent_cable
-from entropylaw.results import Estimate
-from entropylaw.results.phases import LONG_DRIFT, CurvePhases
+from entropylaw import fit_phases
+from entropylaw.arrays import FloatArray
+from entropylaw.results import VERDICTS
+from entropylaw.results.phases import CurvePhases, PhaseFit
 
-SEED = 20261124
+SEEDS = {"tuned on": 20261126, "set aside": 777}
 
-LEVEL = 0.05
-"""Of the tests."""
-
-WALK = 1.0
-"""Correlation that stands for a random walk; its standard deviation at the end is twice the given one."""
-
-
-def _bandits(time: FloatArray) -> FloatArray:
-    """Mean entropy of 40 softmax bandits with 8 arms under the exact policy gradient."""
-    rng = np.random.default_rng(1)
-    reward, logit = rng.random((40, 8)), np.zeros((40, 8))
-    found = []
-    for _ in range(400):
-        p = np.exp(logit - logit.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        found.append(-np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1).mean())
-        logit += 0.5 * p * (reward - (p * reward).sum(axis=1, keepdims=True))
-    return np.interp(time, np.linspace(0.0, 1.0, 400), np.array(found))
-
-
-def _xlogx(time: FloatArray) -> FloatArray:
-    share = np.exp(-1.0 - 4.0 * time)
-    return -0.8 * np.e * share * np.log(share)
-
-
-DECAYS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "exponential": lambda t: 0.2 + 0.8 * np.exp(-6 * t),
-    "fast, then flat": lambda t: 0.2 + 0.8 * np.exp(-20 * t),
-    "faster, then flat": lambda t: 0.2 + 0.8 * np.exp(-50 * t),
-    "three exponentials": lambda t: 0.2 + 0.4 * np.exp(-40 * t) + 0.2 * np.exp(-8 * t) + 0.2 * np.exp(-t),
-    "Gompertz": lambda t: 0.2 + 0.8 * (1 - np.exp(-4 * np.exp(-8 * t))) / (1 - np.exp(-4)),
-    "x·log x": _xlogx,
-    "40 bandits": _bandits,
-    "logistic × exponential": lambda t: 0.1 + 0.9 * np.exp(-t) / (1 + np.exp((t - 0.4) / 0.05)),
-    "square root": lambda t: 1 - 0.8 * np.sqrt(t),
-    "line, then flat": lambda t: 1 - 0.8 * np.minimum(t / 0.4, 1),
-    "half a cosine, then flat": lambda t: np.where(t < 0.6, 0.6 + 0.4 * np.cos(np.pi * t / 0.6), 0.2),
-    "warm-up peak": lambda t: 0.2 + 0.8 * (1 + 14 * t) * np.exp(-9 * t),
-    "one peak": lambda t: 0.3 + 0.5 * np.exp(-(((t - 0.3) / 0.1) ** 2)),
-    "rise alone": lambda t: 0.2 + 0.5 / (1 + np.exp((0.5 - t) / 0.05)),
-    "flat": lambda t: 0.5 + 0.0 * t,
+DECAYS: dict[str, dict[str, Callable[[FloatArray], FloatArray]]] = {
+    "tuned on": {
+        "exponential": lambda t: 0.2 + 0.8 * np.exp(-5.0 * t),
+        "fast, then flat": lambda t: 0.2 + 0.8 * np.exp(-30.0 * t),
+        "hyperbola": lambda t: 0.1 + 0.9 / (1.0 + 12.0 * t),
+        "flat": lambda t: 0.3 + 0.0 * t,
+    },
+    "set aside": {
+        "three exponentials": lambda t: (
+            0.15 + 0.4 * np.exp(-40.0 * t) + 0.3 * np.exp(-8.0 * t) + 0.15 * np.exp(-1.5 * t)
+        ),
+        "sigmoid": lambda t: 0.2 + 0.8 / (1.0 + np.exp(12.0 * (t - 0.35))),
+        "logarithm": lambda t: 0.9 - 0.16 * np.log1p(60.0 * t),
+        "line, then flat": lambda t: np.maximum(1.0 - 2.0 * t, 0.25),
+    },
 }
-"""Curves that never rise after a fall, and have no second fall."""
+RESIDUALS = {
+    "tuned on": (("white", 0.0), ("drift", 0.6), ("drift", 0.9), ("drift", 0.97)),
+    "set aside": (("t3", 0.6), ("spikes", 0.6), ("cycles", 0.6), ("two drifts", 0.94)),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """A curve of n points, its residual, and what it does besides its decay.
+class Cell:
+    """Curves of one kind: ``task`` is the name of a function of :data:`TASKS`."""
 
-    ``sd`` is the residual's, nats; ``rho`` the correlation of neighbours' drift, or :data:`WALK`; ``white``
-    the noise's share of the variance. ``rise`` is from the lowest point to the end, by a bent cable about
-    ``place``, and ``drop`` that of a step there; ``half`` their half-width, shares of the run.
-    """
-
-    decay: str
-    n: int
-    sd: float
-    rho: float
-    white: float
-    rise: float = 0.0
-    drop: float = 0.0
-    place: float = 0.5
-    half: float = 0.0
+    task: str
+    world: str
+    decay: str = ""
+    residual: str = "drift"
+    rho: float = 0.0
+    n: int = 150
+    rise: float = 0.25
+    gap: float = 0.25
 
 
-ORDINARY = ((0.003, 0.0, 1.0, 150), (0.01, 0.6, 0.5, 500), (0.01, 0.9, 0.1, 150), (0.03, 0.9, 0.0, 60))
-"""Residuals (sd, ρ, white share, n) of the decays above."""
-
-LONG = tuple(itertools.product((0.95, 0.97, 0.99, WALK), (60, 150, 400)))
-"""Correlations and n where the drift may be a good part of the run."""
-
-RISING = (
-    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, rise=0.05),
-    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, rise=0.1),
-    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, rise=0.3),
-    World(decay="three exponentials", n=150, sd=0.01, rho=0.6, white=0.3, rise=0.1, place=0.4, half=0.1),
-    World(decay="x·log x", n=60, sd=0.01, rho=0.6, white=0.3, rise=0.1),
-    World(decay="logistic × exponential", n=400, sd=0.03, rho=0.0, white=1.0, rise=0.1, place=0.6),
-    World(decay="exponential", n=150, sd=0.03, rho=0.6, white=0.3, rise=0.1, place=0.4),
-    World(decay="fast, then flat", n=150, sd=0.03, rho=0.6, white=0.3, rise=0.1, place=0.3),
-    World(decay="Gompertz", n=60, sd=0.03, rho=0.6, white=0.3, rise=0.3, half=0.1),
-    World(decay="40 bandits", n=400, sd=0.03, rho=0.8, white=0.1, rise=0.3, place=0.6, half=0.04),
-    World(decay="exponential", n=150, sd=0.01, rho=0.9, white=0.1, rise=0.3),
-)
-
-DROPPING = (
-    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, drop=0.1, place=0.6),
-    World(decay="fast, then flat", n=150, sd=0.01, rho=0.6, white=0.3, drop=0.1, place=0.6, half=0.04),
-    World(decay="three exponentials", n=150, sd=0.01, rho=0.9, white=0.0, drop=0.1, place=0.6),
-    World(decay="exponential", n=60, sd=0.01, rho=0.9, white=0.0, drop=0.1, place=0.6),
-    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.3, drop=0.1, place=0.6, half=0.04),
-)
-
-PAIRS = tuple(itertools.product((0.0, 0.1, 0.25, 0.4), ((0.01, 0.6), (0.03, 0.6), (0.01, 0.9)), (0.0, 0.7)))
-"""Δ in runs; sd and ρ; correlation of the two curves' residuals."""
+def residual(rng: np.random.Generator, cell: Cell) -> FloatArray:
+    """Residuals (n,) of variance about 1."""
+    n, before = cell.n, 200
+    shocks = rng.standard_normal(n + before)
+    if cell.residual == "t3":
+        shocks = rng.standard_t(3, n + before) / np.sqrt(3.0)
+    drift = drifting(shocks, cell.rho)[before:]
+    if cell.residual == "spikes":
+        drift = drift + 6.0 * (rng.random(n) < 0.03) * rng.choice((-1.0, 1.0), n)
+    if cell.residual == "cycles":
+        drift = 0.7 * drift + np.sin(2.0 * np.pi * (8.0 * np.arange(n) / n + rng.random()))
+    if cell.residual == "two drifts":
+        drift = 0.7 * drift + 0.7 * drifting(rng.standard_normal(n + before), 0.3)[before:]
+    return np.asarray(drift)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200, help="simulated curves per cell")
-    parser.add_argument("--jobs", type=int, help="processes, one per core where not given")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/phases.md")
-    arguments = parser.parse_args()
-    with ProcessPoolExecutor(arguments.jobs) as pool:
-        text = tables(pool.map, arguments.runs)
-    print(text)
-    if arguments.write:
-        write_block("phases", text)
+def drifting(shocks: FloatArray, rho: float) -> FloatArray:
+    """A first-order autoregression of variance 1."""
+    values, last = np.empty(shocks.size), 0.0
+    for i, shock in enumerate(shocks):
+        values[i] = last = rho * last + np.sqrt(1.0 - rho**2) * shock
+    return values
 
 
-def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
-    """Markdown of all tables. ``spread`` maps over the cells."""
-    ordinary = [
-        World(decay=decay, n=n, sd=sd, rho=rho, white=white)
-        for decay, (sd, rho, white, n) in itertools.product(DECAYS, ORDINARY)
-    ]
-    long = [
-        World(decay=decay, n=n, sd=0.02, rho=rho, white=0.0 if rho == WALK else 0.1)
-        for decay, (rho, n) in itertools.product(("exponential", "faster, then flat", "flat"), LONG)
-    ]
-    cells = [*ordinary, *long, *RISING, *DROPPING]
-    found = dict(zip(cells, spread(partial(cell, runs=runs), cells), strict=True))
-    peers = dict(zip(ordinary, spread(partial(peers_of, runs=max(runs // 20, 5)), ordinary), strict=True))
-    orders = list(spread(partial(order_of, runs=runs), PAIRS))
-    error = 100 * np.sqrt(0.05 * 0.95 / runs)
-    residuals = [f"sd {sd:g}, ρ {rho:g}, n {n}" for sd, rho, _, n in ORDINARY]
-    return "\n".join(
-        [
-            f"{runs} simulated curves per cell (a share of 5 % has a standard error of {error:.1f} points), "
-            f"a fall of 0.8 nats, seed {SEED}. False turns in per cent: turns to rise · falls a second time, "
-            "at a nominal 5 %. Beside them how often a broken line is found against a straight one, by "
-            "piecewise-regression's Davies test and by sup-F (on a twentieth of the curves):",
-            "",
-            "| curve | " + " | ".join(residuals) + " | Davies | sup-F |",
-            "| --- |" + " ---: |" * (len(residuals) + 2),
-            *_size_rows(found, peers),
-            "",
-            _worst([found[world] for world in ordinary]),
-            "",
-            "The same where the drift is long; in brackets the share of curves of which nothing is claimed "
-            "for that reason:",
-            "",
-            "| curve | ρ | " + " | ".join(f"n {n}" for n in (60, 150, 400)) + " |",
-            "| --- | ---: | ---: | ---: | ---: |",
-            *_long_rows(found, long),
-            "",
-            _worst([found[world] for world in long]),
-            "",
-            "A true rise: how often it is found; of those, how often the interval of the rise and of the "
-            "turning point covers the truth, and their median widths; how often the rise that the test "
-            "says it can detect in 80 % of such runs is below the true one:",
-            "",
-            "| curve | n | sd | ρ | rise | from | found | rise covered | width | step covered | width, runs "
-            "| detectable below |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *(_rise_row(world, found[world]) for world in RISING),
-            "",
-            "A second fall:",
-            "",
-            "| curve | n | sd | ρ | drop | over, runs | found |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *(_drop_row(world, found[world]) for world in DROPPING),
-            "",
-            "Two curves that turn to rise by 0.3 nats (n = 150), the second Δ later: how often both are "
-            "found, and of those how often the interval of Δ covers it and an order is claimed, rightly and "
-            "wrongly:",
-            "",
-            "| Δ, runs | sd | ρ | residuals' correlation | both found | covered | right | wrong |",
-            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *(_order_row(pair, found) for pair, found in zip(PAIRS, orders, strict=True)),
-        ]
-    )
-
-
-def mean_of(world: World) -> FloatArray:
-    """The curve (n,) without its residual."""
-    time = np.linspace(0.0, 1.0, world.n)
-    curve = DECAYS[world.decay](time)
-    if world.drop:
-        width = max(world.half, 0.5 / (world.n - 1))
-        curve = curve - world.drop * np.clip(0.5 + (time - world.place) / (2 * width), 0.0, 1.0)
-    if not world.rise:
-        return curve
-    ramp = bent_cable(time, world.place, world.half)
-    low, high = 0.0, 10.0 / ramp[-1]
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        rising = curve + middle * ramp
-        enough = rising[-1] - rising.min() >= world.rise
-        low, high = (low, middle) if enough else (middle, high)
-    return np.asarray(curve + high * ramp)
-
-
-def residuals_of(world: World, runs: int, rng: np.random.Generator) -> FloatArray:
-    """Residuals (n, runs)."""
-    fresh = rng.standard_normal((world.n, runs))
-    if world.rho == WALK:
-        return 2.0 * world.sd * np.cumsum(fresh, axis=0) / np.sqrt(world.n)
-    place = np.arange(world.n)
-    drift = np.linalg.cholesky(world.rho ** np.abs(place[:, None] - place)) @ fresh
-    white = rng.standard_normal((world.n, runs))
-    return world.sd * (np.sqrt(1 - world.white) * drift + np.sqrt(world.white) * white)
-
-
-def curves_of(world: World, runs: int) -> FloatArray:
-    """Simulated curves (n, runs)."""
-    known = (world.n, world.sd, world.rho, world.white, world.rise, world.drop, world.place, world.half)
-    rng = np.random.default_rng([SEED, list(DECAYS).index(world.decay), *(int(1000 * x) for x in known)])
-    return mean_of(world)[:, None] + residuals_of(world, runs, rng)
-
-
-def cell(world: World, runs: int) -> dict[str, float]:
-    """Shares of curves that turn to rise, fall again or have a long drift; the intervals' coverage."""
-    truth, step = mean_of(world), np.arange(float(world.n))
-    curves = curves_of(world, runs).T
-    # Without a rise there is no interval to be judged: the test is enough.
-    fits = [fitted(step, curve) if world.rise else tested(step, curve) for curve in curves]
-    bottom = truth.argmin()
-    found = {
-        "rises": float(np.mean([fit.p_rise <= LEVEL for fit in fits])),
-        "falls": float(np.mean([fit.p_second_fall <= LEVEL for fit in fits])),
-        "long": float(np.mean([fit.long_drift > LONG_DRIFT for fit in fits])),
-        "detectable": float(
-            np.mean([fit.detectable is not None and fit.detectable < world.rise for fit in fits])
-        ),
-    }
-    rising = [fit for fit in fits if isinstance(fit, CurvePhases) and fit.rises]
-    if rising:
-        rises = [fit.rise for fit in rising if fit.rise is not None]
-        turns = [fit.turning_point for fit in rising if fit.turning_point is not None]
-        found |= {
-            "rise": float(np.mean([holds(one, float(truth[-1] - truth[bottom])) for one in rises])),
-            "rise width": float(np.median([one.width or 0.0 for one in rises])),
-            "turn": float(np.mean([holds(one, float(step[bottom])) for one in turns])),
-            "turn width": float(np.median([one.width or 0.0 for one in turns])) / step[-1],
-        }
-    return found
-
-
-def above_zero(curve: FloatArray) -> FloatArray:
-    """The curve, raised where it is below 0: an entropy never is."""
-    return curve - min(0.0, float(curve.min()))
-
-
-def tested(step: FloatArray, curve: FloatArray) -> Tested:
-    """The one curve of a run after its tests."""
-    return turning_point.tested(step, above_zero(curve), "aggregate", 1.0 - LEVEL)
-
-
-def fitted(step: FloatArray, curve: FloatArray) -> CurvePhases:
-    """The one curve of a run."""
-    found = fit_phases(step, aggregate=above_zero(curve)).aggregate
+def fitted(curve: FloatArray) -> CurvePhases:
+    """The phases of one curve of positive entropies."""
+    found = fit_phases(np.arange(curve.size), aggregate=np.maximum(curve, 1e-4)).aggregate
     assert found is not None
     return found
 
 
-def holds(estimate: Estimate, truth: float) -> bool:
-    """Whether the interval has the truth."""
-    return bool((estimate.low or 0.0) <= truth <= (estimate.high or 0.0))
+def no_rise(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
+    """Falsely found: a rise; an eruption. Whether the true curve leaves the band."""
+    t = np.linspace(0.0, 1.0, cell.n)
+    truth = DECAYS[cell.world][cell.decay](t)
+    curve = fitted(truth + 0.1 * truth.min() * residual(rng, cell))
+    true = np.interp(curve.step, np.arange(cell.n), truth)
+    least, most = curve.entropy.min(), curve.entropy.max()
+    outside = (np.clip(true, least, most) < curve.low - 1e-12) | (
+        np.clip(true, least, most) > curve.high + 1e-12
+    )
+    return float(bool(curve.rises)), float(bool(curve.eruptions)), float(not outside.any())
 
 
-def peers_of(world: World, runs: int) -> tuple[float, float]:
-    """How often Davies' test and sup-F find a broken line."""
-    step = np.arange(float(world.n))
-    made = curves_of(world, runs).T
-    davies = [davies_test(step, each) <= 0.05 for each in made] if world.n <= 150 else [np.nan]
-    return float(np.mean(davies)), float(np.mean([sup_f(step, each) for each in made]))
+def doubling(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
+    """Found: a rise that doubles the lowest level and stays."""
+    t = np.linspace(0.0, 1.0, cell.n)
+    truth = DECAYS[cell.world][cell.decay](t)
+    start = rng.uniform(0.5, 0.7)
+    lowest = float(truth[t <= start].min())
+    truth = truth + lowest * np.clip((t - start) / 0.15, 0.0, 1.0)
+    return (float(bool(fitted(truth + 0.1 * lowest * residual(rng, cell)).rises)),)
 
 
-def order_of(pair: tuple[float, tuple[float, float], float], runs: int) -> dict[str, float]:
-    """Two curves: shares with both found, Δ covered, and orders claimed rightly and wrongly."""
-    gap, (sd, rho), together = pair
-    common: dict[str, Any] = {"n": 150, "sd": sd, "rho": rho, "white": 0.1, "rise": 0.3}
-    act = World(decay="exponential", place=0.35, **common)
-    plan = World(decay="three exponentials", place=0.35 + gap, **common)
-    if gap == 0:
-        plan = act
-    rng = np.random.default_rng([SEED, int(100 * gap), int(1000 * sd), int(10 * rho), int(10 * together)])
-    one, own = residuals_of(act, runs, rng), residuals_of(plan, runs, rng)
-    other = together * one + np.sqrt(1 - together**2) * own
-    step = np.arange(150.0)
-    truth = float(mean_of(plan).argmin() - mean_of(act).argmin())
-    covered, right, wrong = [], 0, 0
-    for a, b in zip((mean_of(act)[:, None] + one).T, (mean_of(plan)[:, None] + other).T, strict=True):
-        try:
-            found = fit_phases(step, np.maximum(b, 0.0), np.maximum(a, 0.0))
-        except FitError:
-            continue
-        if found.delta is None or found.delta.low is None or found.delta.high is None:
-            continue
-        covered.append(holds(found.delta, truth))
-        right += found.delta.low > 0 < truth
-        wrong += found.delta.high < 0 or found.delta.low > truth
-    both = max(len(covered), 1)
-    return {
-        "both": len(covered) / runs,
-        "covered": float(np.mean(covered)) if covered else float("nan"),
-        "right": right / both,
-        "wrong": wrong / both,
-    }
+def injected(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
+    """Of a curve that does not rise (x): whether a rise of x in a new run of the same kind is found."""
+    t = np.linspace(0.0, 1.0, cell.n)
+    truth = DECAYS[cell.world][cell.decay](t)
+    noise = 0.1 * truth.min()
+    first = fitted(truth + noise * residual(rng, cell))
+    if first.rises is not False or first.detectable is None:
+        return float("nan"), 0.0
+    ramp = first.detectable * np.clip((t - rng.uniform(0.65, 0.8)) / 0.1, 0.0, 1.0)
+    return float(bool(fitted(truth + ramp + noise * residual(rng, cell)).rises)), 1.0
 
 
-def davies_test(step: FloatArray, series: FloatArray) -> float:
-    """piecewise-regression's p-value of no breakpoint in a straight line (Davies 1987)."""
-    from piecewise_regression.davies import davies_test as theirs
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return float(theirs(step, series))
-
-
-def sup_f(step: FloatArray, series: FloatArray) -> bool:
-    """Largest F of a broken line against a straight one, over the places of the break, and F's 5 % point."""
-    time = step / step[-1]
-    line = np.linalg.qr(np.stack([np.ones_like(time), time], axis=1))[0]
-    left = series - line @ (line.T @ series)
-    best = 0.0
-    for place in np.linspace(0.1, 0.9, 41):
-        column = np.maximum(time - place, 0.0)
-        column = column - line @ (line.T @ column)
-        gain = (column @ left) ** 2 / (column @ column)
-        best = max(best, gain / ((left @ left - gain) / (step.size - 3)))
-    return bool(best > f_law.ppf(0.95, 1, step.size - 3))
+def three_jumps(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
+    """Whether exactly the three eruptions of 0.8 nats are found, and their mean distance in steps."""
+    t = np.linspace(0.0, 1.0, cell.n)
+    places = np.array([0.2, 0.5, 0.78]) + rng.uniform(-0.05, 0.05, 3)
+    truth = 0.6 + sum(0.8 * (t >= place) * np.exp(-np.maximum(t - place, 0.0) / 0.12) for place in places)
+    erupted = fitted(truth + 0.05 * residual(rng, cell)).eruptions or ()
+    steps = places * (cell.n - 1)
+    away = [float(np.abs(steps - eruption.step).min()) for eruption in erupted]
+    all_found = len(erupted) == 3 and max(away) < 0.05 * cell.n
+    return float(all_found), float(np.mean(away)) if away else float("nan")
 
 
-def _two(found: dict[str, float]) -> str:
-    return f"{100 * found['rises']:.1f} · {100 * found['falls']:.1f}"
+def order(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
+    """Claimed: settles, then rises; the reverse. Covered: the onset, and the step of settling."""
+    t = np.linspace(0.0, 1.0, cell.n)
+    time_of_fall = rng.uniform(0.05, 0.1)
+    settles = -time_of_fall * np.log(0.05)
+    onset = settles + cell.gap
+    execution = 0.1 + 0.5 * np.exp(-t / time_of_fall) + 0.012 * residual(rng, cell)
+    planning = 0.3 + 0.5 * np.exp(-t / 0.03) + cell.rise * np.clip((t - onset) / (1.0 - onset), 0.0, 1.0)
+    planning = planning + 0.012 * residual(rng, cell)
+    fit: PhaseFit = fit_phases(np.arange(cell.n), planning, np.maximum(execution, 1e-4))
+    assert fit.planning is not None
+    assert fit.execution is not None
+
+    def covers(estimate: object, truth: float) -> float:
+        low, high = getattr(estimate, "low", None), getattr(estimate, "high", None)
+        return float("nan") if low is None or high is None else float(low <= truth * (cell.n - 1) <= high)
+
+    claimed = [float(fit.verdict == word) for word in VERDICTS[:2]]
+    return *claimed, covers(fit.planning.onset, onset), covers(fit.execution.settled, settles)
 
 
-def _size_rows(
-    found: dict[World, dict[str, float]], peers: dict[World, tuple[float, float]]
-) -> Iterable[str]:
-    for decay in DECAYS:
-        worlds = [world for world in peers if world.decay == decay]
-        davies, sup = 100 * np.nanmean([peers[world] for world in worlds], axis=0)
-        cells = " | ".join(_two(found[world]) for world in worlds)
-        yield f"| {decay} | {cells} | {davies:.0f} | {sup:.0f} |"
+TASKS = {task.__name__: task for task in (no_rise, doubling, injected, three_jumps, order)}
 
 
-def _long_rows(found: dict[World, dict[str, float]], long: Sequence[World]) -> Iterable[str]:
-    for decay, rho in dict.fromkeys((world.decay, world.rho) for world in long):
-        worlds = [world for world in long if (world.decay, world.rho) == (decay, rho)]
-        cells = " | ".join(f"{_two(found[world])} ({100 * found[world]['long']:.0f})" for world in worlds)
-        yield f"| {decay} | {'random walk' if rho == WALK else f'{rho:g}'} | {cells} |"
+def cells(world: str) -> Iterable[Cell]:
+    """All cells of one world."""
+    for kind, rho in RESIDUALS[world]:
+        for n in (40, 150):
+            for decay in DECAYS[world]:
+                look = {"world": world, "decay": decay, "residual": kind, "rho": rho, "n": n}
+                yield Cell(task="no_rise", **look)  # type: ignore[arg-type]
+                if decay != "flat" and rho <= 0.9:
+                    yield Cell(task="doubling", **look)  # type: ignore[arg-type]
+                    yield Cell(task="injected", **look)  # type: ignore[arg-type]
+        for n in (150, 400):
+            yield Cell(task="three_jumps", world=world, residual=kind, rho=min(rho, 0.6), n=n)
+        for rise in (0.25, 0.1):
+            for gap in (0.25, 0.0):
+                if rho <= 0.9:
+                    yield Cell(task="order", world=world, residual=kind, rho=rho, rise=rise, gap=gap)
 
 
-def _worst(cells: Sequence[dict[str, float]]) -> str:
-    rises, falls = (100 * np.array([cell[name] for cell in cells]) for name in ("rises", "falls"))
-    return (
-        f"Of {len(cells)} cells, turns to rise: mean {rises.mean():.1f} %, largest {rises.max():.1f} %, "
-        f"{int((rises > 5).sum())} above 5 %; falls a second time: mean {falls.mean():.1f} %, largest "
-        f"{falls.max():.1f} %, {int((falls > 5).sum())} above 5 %."
+def measured(job: tuple[Cell, int]) -> tuple[FloatArray, float]:
+    """The numbers (runs, k) of a cell, and the seconds of processor time per run."""
+    cell, runs = job
+    start = time.process_time()
+    key = [SEEDS[cell.world], *(ord(letter) for letter in repr(cell))]
+    rows = [TASKS[cell.task](np.random.default_rng([*key, run]), cell) for run in range(runs)]
+    return np.array(rows), (time.process_time() - start) / runs
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables, or write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20, help="curves per cell")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--only", choices=list(SEEDS), help="one of the two worlds")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/phases.md")
+    given = parser.parse_args(arguments)
+    worlds = [given.only] if given.only else list(SEEDS)
+    jobs = [(cell, given.runs) for world in worlds for cell in cells(world)]
+    if given.jobs > 1:
+        with ProcessPoolExecutor(given.jobs) as pool:
+            results = list(pool.map(measured, jobs))
+    else:
+        results = [measured(job) for job in jobs]
+    found = list(zip((cell for cell, _ in jobs), results, strict=True))
+    head = f"{given.runs} curves per cell; per cent, mean over cells and the worst cell."
+    text = "\n\n".join([head, *(table(world, found) for world in worlds), slowest(found)])
+    print(text)
+    if given.write:
+        write_block("phases", text)
+
+
+Found = list[tuple[Cell, tuple[FloatArray, float]]]
+
+
+def has(cell: Cell, **required: float) -> bool:
+    """Whether a cell has these values."""
+    return all(getattr(cell, name) == value for name, value in required.items())
+
+
+def table(world: str, found: Found) -> str:
+    """What is required, and what was found, in one world."""
+    rows = []
+
+    def add(label: str, required: str, task: str, column: int, worst: str, keep: Callable[..., bool]) -> None:
+        values = [
+            100.0 * float(np.nanmean(numbers[:, column]))
+            for cell, (numbers, _) in found
+            if cell.world == world
+            and cell.task == task
+            and keep(cell)
+            and np.isfinite(numbers[:, column]).any()
+        ]
+        if values:
+            end = max(values) if worst == "most" else min(values)
+            rows.append(f"| {label} | {required} | {np.mean(values):.1f} | {end:.0f} | {len(values)} |")
+
+    for n in (40, 150):
+        long = partial(has, n=n)
+        add(f"false rise, n {n}", "≤ 5", "no_rise", 0, "most", long)
+        add(f"a doubling is found, n {n}", "≥ 90", "doubling", 0, "least", long)
+    add("rise of x found where “does not rise (x)”", "70–90", "injected", 0, "least", has)
+    add("“does not rise” where it does not", "", "injected", 1, "least", has)
+    add("false eruption, n 150", "≤ 5", "no_rise", 1, "most", partial(has, n=150))
+    add("the three eruptions, and no other", "≥ 95", "three_jumps", 0, "least", has)
+    add("the curve is inside its band", "95", "no_rise", 2, "least", has)
+    far = {"gap a quarter": 0.25, "no gap": 0.0}
+    for label, gap in far.items():
+        for rise in (0.25, 0.1):
+            required, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
+            same = partial(has, gap=gap, rise=rise)
+            add(f"settles, then rises: {label}, rise {rise}", required, "order", 0, worst, same)
+            add(f"rises, then settles: {label}, rise {rise}", "≤ 5", "order", 1, "most", same)
+    add("onset covered", "≥ 88", "order", 2, "least", has)
+    add("settling covered", "≥ 93", "order", 3, "least", has)
+    kinds = ", ".join(f"{kind} {rho:g}" for kind, rho in RESIDUALS[world])
+    about = f"Worlds {world}: {', '.join(DECAYS[world])}; residuals with their correlation: {kinds}."
+    return "\n".join(
+        [
+            about,
+            "",
+            "| what | required | mean | worst | cells |",
+            "| --- | ---: | ---: | ---: | ---: |",
+            *rows,
+        ]
     )
 
 
-def _rise_row(world: World, found: dict[str, float]) -> str:
-    shown = {name: f"{100 * found[name]:.0f}" if name in found else "—" for name in ("rise", "turn")}
-    widths = {name: f"{found[name]:.2g}" if name in found else "—" for name in ("rise width", "turn width")}
-    return (
-        f"| {world.decay} | {world.n} | {world.sd:g} | {world.rho:g} | {world.rise:g} | {world.place:g} "
-        f"| {100 * found['rises']:.0f} | {shown['rise']} | {widths['rise width']} | {shown['turn']} "
-        f"| {widths['turn width']} | {100 * found['detectable']:.0f} |"
-    )
-
-
-def _drop_row(world: World, found: dict[str, float]) -> str:
-    return (
-        f"| {world.decay} | {world.n} | {world.sd:g} | {world.rho:g} | {world.drop:g} | {2 * world.half:g} "
-        f"| {100 * found['falls']:.0f} |"
-    )
-
-
-def _order_row(pair: tuple[float, tuple[float, float], float], found: dict[str, float]) -> str:
-    gap, (sd, rho), together = pair
-    shares = " | ".join(f"{100 * found[name]:.0f}" for name in ("both", "covered", "right", "wrong"))
-    return f"| {gap:g} | {sd:g} | {rho:g} | {together:g} | {shares} |"
+def slowest(found: Found) -> str:
+    """Processor time per curve."""
+    times = [seconds / (2 if cell.task in ("order", "injected") else 1) for cell, (_, seconds) in found]
+    return f"Processor time per curve: mean {np.mean(times):.2f} s, slowest cell {max(times):.2f} s."
 
 
 if __name__ == "__main__":

@@ -42,9 +42,10 @@ from entropylaw.option import (
 HUNDREDTH = "0.01 of an accuracy, else by its range"
 
 
-def column(name: str, help: str, unset: str = "by name") -> Any:
-    """The name of a column of the logs."""
-    return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
+def column(name: str, help: str, unset: str = "by name", *, many: bool = False) -> Any:
+    """The name of a column of the logs, or ``many`` names and shell patterns."""
+    more = "Repeatable, also a shell pattern." if many else ""
+    return setting(f"--{name}", f"{help} {more}".rstrip(), COLUMN, COLUMNS, unset=unset, many=many)
 
 
 FOLDER, PICTURES = "reports", ("svg", "png", "pdf")
@@ -161,8 +162,8 @@ class Coverage:
 class ColumnOptions(LogOptions):
     """Family: which columns of a log are the law's, and how they are paired."""
 
-    entropy: str | None = column("entropy", "Entropy column.")
-    reward: str | None = column("reward", "Reward column.")
+    entropy: tuple[str, ...] = column("entropy", "Entropy column.", many=True)
+    reward: tuple[str, ...] = column("reward", "Reward column, or label of a reward.", many=True)
     pair: str | None = setting(
         "--pair",
         "Entropy paired with the reward at step s: same, the one at s; next, the next one after s.",
@@ -265,7 +266,10 @@ class CompareOptions(LawOptions, Coverage):
         unset="recognised",
     )
     baseline: str | None = setting(
-        "--baseline ARM", "The arm that the others are compared with.", TEXT, ARMS, unset="the first"
+        "--baseline ARM",
+        "The arm that the others are compared with.",
+        *(TEXT, ARMS),
+        unset="vanilla, base, baseline, grpo or control; else the one with most seeds",
     )
     all_pairs: bool = setting(
         "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
@@ -279,8 +283,24 @@ class CompareOptions(LawOptions, Coverage):
         *(SPREAD, INTERVALS),
         unset="estimated",
     )
-    stage: str | None = column("stage", "Column that names the stage of training.", "none")
-    domain: str | None = column("domain", "Column that names the domain of an evaluation.", "none")
+    at_equal: str | None = setting(
+        "--at-equal COLUMN",
+        "Compare rewards at equal values of this column: a pass rate, tokens, a cost, step.",
+        *(COLUMN, ARMS),
+        unset="entropy, or step where no run has one",
+    )
+    pair: str | None = setting(
+        "--pair",
+        "Entropy paired with the reward at step s: same, the one at s; next, the next one after s. seed: "
+        "runs of one seed, which share their data, are paired.",
+        one_of("same", "next", "seed"),
+        COLUMNS,
+        unset="by name",
+    )
+    stage: str | None = column(
+        "stage", "Column that names the stage of training: stages are compared, paired by run.", "none"
+    )
+    domain: str | None = column("domain", "Column that names the domain of a stage or evaluation.", "none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -301,4 +321,4 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
 
     ALWAYS: ClassVar = frozenset({"level"})
 
-    entropy: str | None = column("entropy", "Entropy of all tokens.")
+    entropy: tuple[str, ...] = column("entropy", "Entropy of all tokens.", many=True)

@@ -67,6 +67,14 @@ def arm_by_seed(name: str, path: str = "") -> str | None:
     return added.strip(_ENDS) or None
 
 
+def seed_of(name: str, path: str = "") -> str:
+    """The number of the seed in a name, or in the folders of its path; empty where there is none."""
+    for text in (name, *reversed(PurePath(path).parts)):
+        if found := SEED.findall(text):
+            return re.sub(r"\D", "", found[-1])
+    return ""
+
+
 def arm_by_pattern(name: str, pattern: str) -> str | None:
     """The first group of a regular expression in a name, or all that it matches; None where it does not."""
     match = re.search(pattern, name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.describe.arms import signed
-from entropylaw.report.describe.stages import direction
-from lab.boundaries import not_called, turn_counts
+from lab.boundaries import turn_counts
 from lab.comparisons import (
     ALGORITHMS,
     CLEAN,
@@ -17,6 +16,7 @@ from lab.comparisons import (
     SUPERVISED,
     Edition,
     at_equal_entropy,
+    final,
     in_bold,
     not_made,
 )
@@ -24,8 +24,9 @@ from lab.config import Config, Objective
 from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
 from lab.overview import other_starts
-from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts, with_ends
+from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts
 from lab.second import NEARLY
+from lab.stages import direction
 
 STEADY, MINIMISED = "steady", "entropy_minimised"
 
@@ -40,7 +41,7 @@ def short_answers(found: Edition, cooling: Cooling) -> str:
         ("Do methods that keep entropy up give a better curve?", better(found)),
         ("Do a and b change with size?", moves(found)),
         ("What do failures look like?", fails(found)),
-        ("Do entropies turn to rise?", turns(found)),
+        ("Do entropies rise (rises · does not · cannot tell)?", turns(found)),
         ("Does supervised training restore diversity?", restores(found)),
         ("Is the first domain forgotten?", forgets(found)),
     ]
@@ -96,8 +97,8 @@ def learned(found: Edition, cooling: Cooling) -> str:
     parts = []
     for (run, name), words in zip(COOLED.items(), ("with", "without"), strict=True):
         if (after := trained(found, name, 0.1)) is not None:
-            value, low, high = (one - cooled_reward(cooling[run], 0.1) for one in after)
-            parts.append(f"{with_ends(value, low, high, '+')} from the start {words} planted mistakes")
+            gain = after - cooled_reward(cooling[run], 0.1)
+            parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
     runs, none = found.of(MINIMISED), "With entropy minimised and no reward at all"
     first_, last = (mean(values_of(runs, end("val_acc"))) for end in (first_of, last_of))
     without = f"{none} accuracy goes from {first_} to {last}." if runs else not_made(found, [MINIMISED])
@@ -112,11 +113,8 @@ def same(found: Edition) -> str:
     pairs = [pair for pair in map(found.pair, names) if pair is not None]
     parts = [f"At equal entropy {at_equal_entropy(pairs)}."] if pairs else []
     for name in ("a", "b"):
-        said: dict[str, list[str]] = {}
-        for pair in pairs:
-            said.setdefault(decided(pair[name]), []).append(pair.arm)
-        words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
-        parts += [f"{name} {words}."] if words else []
+        numbers = [f"{pair.arm} {in_bold(pair[name])}" for pair in pairs]
+        parts += [f"{name}, which is not decided: {listed(numbers)}."] if numbers else []
     return " ".join(filter(None, (*parts, not_made(found, names))))
 
 
@@ -125,7 +123,7 @@ def better(found: Edition) -> str:
     pairs = [pair for pair in map(found.pair, INTERVENTIONS) if pair is not None]
     if not pairs:
         return not_made(found, INTERVENTIONS)
-    lower = [pair.arm for pair in pairs if decided(pair["last_reward"]) == "lower"]
+    lower = [pair.arm for pair in pairs if decided(final(pair)) == "lower"]
     end = f"Final accuracy is lower with {listed(lower)}." if lower else "No final accuracy is lower."
     parts = (f"At equal entropy {at_equal_entropy(pairs)}.", end, not_made(found, INTERVENTIONS))
     return " ".join(filter(None, parts))
@@ -149,23 +147,20 @@ def fails(found: Edition) -> str:
         return "Not made yet."
     said: dict[str, list[str]] = {}
     for pair in (pair for one in found.failing for pair in one.pairs):
-        one = pair["last_reward"]
+        one = final(pair)
         said.setdefault(decided(one), []).append(f"{pair.arm} {in_bold(one)}")
     words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
     return f"Final accuracy less that of the same arm without the cause: {words}."
 
 
 def turns(found: Edition) -> str:
-    """Curves that turn to rise, in healthy runs of one stage, of several stages, and in failing runs."""
+    """Curves that rise, do not, or cannot tell: healthy runs of one stage, of several, and failing runs."""
     words = ("healthy runs of one stage", "runs of several stages", "failing runs")
     groups: dict[str, list[Made]] = {word: [] for word in words}
     for runs in found.by_arm.values():
         config = runs[0].config
         groups[words[2 if config.failure else len(config.stages) > 1]] += runs
     said = [f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs]
-    if missed := len(not_called(run for runs in groups.values() for run in runs)):
-        which = "[which](#which-entropies-turn-to-rise)"
-        said.append(f"{counted(missed, 'other curve')} end above the start after a fall ({which}).")
     return " ".join(said)
 
 

@@ -1,9 +1,8 @@
-"""Turns to rise in the lab's entropies, and token classes by entropy against the true classes."""
+"""Rises of the lab's entropies, and token classes by entropy against the true classes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -12,12 +11,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from entropylaw import FitError, fit_phases
-from entropylaw.report.describe.phases import between, does, is_long, second_fall_p
+from entropylaw.report.describe.phases import does
 from entropylaw.report.numbers import format_number
-from entropylaw.results.phases import FALLS_AGAIN, CurvePhases
+from entropylaw.results.phases import CurvePhases
 from lab.comparisons import Groups
 from lab.findings import Made
-from lab.markdown import MISSING, listed, span, table
+from lab.markdown import MISSING, span, table
 
 TOP = 0.2
 """Share of a step's tokens with the highest entropy, classed as planning in arXiv:2506.01939."""
@@ -32,25 +31,22 @@ def curves_of(run: Made) -> dict[str, CurvePhases]:
     Some may be missing: a policy that fails early has too few plans, one with one right plan no strategies.
     """
     columns = run.columns
-    found: dict[str, CurvePhases | None] = {}
-    planning, execution = columns["entropy_planning"], columns["entropy_execution"]
-    with suppress(FitError):
-        both = fit_phases(
+    try:
+        fitted = fit_phases(
             columns["step"],
-            planning,
-            execution,
-            aggregate=columns["entropy"],
+            columns["entropy_planning"],
+            columns["entropy_execution"],
+            semantic=columns["entropy_semantic"],
             length=columns["response_length"],
             run=run.name,
         )
-        found |= {"planning": both.planning, "execution": both.execution}
-    with suppress(FitError):
-        found["semantic"] = fit_phases(columns["step"], columns["entropy_semantic"], run=run.name).planning
-    return {name: curve for name, curve in found.items() if curve is not None}
+    except FitError:
+        return {}
+    return {curve.name: curve for curve in fitted.curves}
 
 
 def phases(by_arm: Groups) -> str:
-    """Per arm: both ends of every entropy, the step at which its fall is over, and how many turn to rise."""
+    """Per arm: both ends of every entropy, the step at which its fall is over, and how many rise."""
     rows = []
     for arm, runs in by_arm.items():
         cells = [f"`{arm}`", str(len(runs))]
@@ -60,7 +56,7 @@ def phases(by_arm: Groups) -> str:
         rows.append(cells)
     head = ["arm", "runs"]
     for name in CURVES:
-        head += [f"{name} H", "settled", "turn to rise"]
+        head += [f"{name} H", "settled", "rises · does not · cannot tell"]
     return table(head, rows)
 
 
@@ -74,32 +70,26 @@ def _ends(curves: Sequence[CurvePhases]) -> str:
 
 
 def _settled(curve: CurvePhases) -> int | None:
-    """The step by which the fall is over; None of a curve that ends above its start, where it is unstable."""
-    if curve.settled is None or curve.settled.value is None:
-        return None
-    return None if _ends_above(curve) else round(curve.settled.value)
+    """The step by which the fall is over; None of a curve that rises."""
+    return None if curve.settled is None or curve.settled.value is None else round(curve.settled.value)
 
 
 def _turns(curves: Sequence[CurvePhases]) -> str:
-    return f"{sum(curve.rises for curve in curves)} of {len(curves)}" if curves else MISSING
+    counts = [sum(curve.rises is word for curve in curves) for word in (True, False, None)]
+    return " · ".join(map(str, counts)) if curves else MISSING
 
 
 def turns(by_arm: Groups) -> str:
-    """One row per curve that turns to rise or falls a second time, with the steps at which stages begin."""
+    """One row per curve that rises or erupts, with the steps at which stages begin."""
     rows = [
-        (f"`{run.name}`", name, _does(curve), _begins(run))
+        (f"`{run.name}`", name, does(curve), _begins(run))
         for runs in by_arm.values()
         for run in runs
         for name, curve in curves_of(run).items()
-        if curve.rises or curve.falls_again
+        if curve.rises or curve.eruptions
     ]
     head = ("run", "entropy", "what it does", "new stage or cause at step")
     return f"{table(head, rows)}\n\n{power(by_arm)}" if rows else power(by_arm)
-
-
-def _does(curve: CurvePhases) -> str:
-    """What is claimed of a curve."""
-    return does(curve) if curve.rises else f"{FALLS_AGAIN} {between(curve)} ({second_fall_p(curve)})"
 
 
 def _begins(run: Made) -> str:
@@ -110,42 +100,21 @@ def _begins(run: Made) -> str:
 
 def power(by_arm: Groups) -> str:
     """What the other curves would have shown."""
-    still = [curve for runs in by_arm.values() for run in runs for curve in curves_of(run).values()]
-    still = [curve for curve in still if not curve.rises and not _ends_above(curve)]
-    found = [curve.detectable for curve in still if curve.detectable is not None]
-    missed = not_called(run for runs in by_arm.values() for run in runs)
-    text = ""
-    if missed:
-        text = f"Not called a turn, though they fall and then end above their start: {listed(missed)}. "
-    text += f"Of the other {len(still)} curves that do not turn to rise the test has power in {len(found)}"
-    if found:
-        low, middle, high = (format_number(float(x), 2) for x in np.quantile(found, (0.1, 0.5, 0.9)))
+    every = [curve for runs in by_arm.values() for run in runs for curve in curves_of(run).values()]
+    flat = [curve.detectable for curve in every if curve.rises is False and curve.detectable is not None]
+    text = f"{len(flat)} curves do not rise"
+    if flat:
+        low, middle, high = (format_number(float(x), 2) for x in np.quantile(flat, (0.1, 0.5, 0.9)))
         text += (
-            f": there a rise of {middle} nats over the second half would be found in 80 % of runs "
-            f"(median; 10 % to 90 %: {low} to {high})"
+            f": there a rise of {middle} nats would have been found (median; 10 % to 90 %: {low} to {high})"
         )
-    return f"{text}. In {sum(map(is_long, still))} the residual drift may be long, which lowers the power."
-
-
-def _ends_above(curve: CurvePhases) -> bool:
-    """Whether a curve ends above its start."""
-    return bool((curve.last.value or 0.0) > curve.entropy[0])
-
-
-def not_called(runs: Iterable[Made]) -> list[str]:
-    """The curves that fall, end above their start and are not called a turn, with the p-value."""
-    return [
-        f"`{run.name}` {name} (p = {curve.p_rise:.2g})"
-        for run in runs
-        for name, curve in curves_of(run).items()
-        if _ends_above(curve) and not curve.rises and curve.entropy.min() < 0.5 * curve.entropy[0]
-    ]
+    return f"{text}. {sum(curve.rises is None for curve in every)} cannot tell."
 
 
 def turn_counts(runs: Iterable[Made]) -> str:
-    """``planning in 2 of 42, execution in 2 of 42, semantic in 0 of 41``."""
+    """``planning 2 · 39 · 1, execution …``: rises, does not, cannot tell."""
     every = [curves_of(run) for run in runs]
-    return ", ".join(f"{name} in {_turns([each[name] for each in every if name in each])}" for name in CURVES)
+    return ", ".join(f"{name} {_turns([each[name] for each in every if name in each])}" for name in CURVES)
 
 
 def classes(folders: Sequence[Path]) -> str:

@@ -10,21 +10,19 @@ import numpy as np
 from scipy.stats import linregress, t
 
 from entropylaw import compare, read_runs
-from entropylaw.analysis.between_seeds import means, seeds_needed, spread
+from entropylaw.analysis.between_seeds import seeds_needed
 from entropylaw.analysis.seeds import estimate_of
-from entropylaw.analysis.stages import breadth, stage_changes, transfers
+from entropylaw.analysis.stages import StagedRun
 from entropylaw.arrays import FloatArray
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.describe.arms import signed
-from entropylaw.report.describe.stages import direction
 from entropylaw.report.numbers import format_interval, format_number
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair, StageChange, Transfer
-from entropylaw.results.stages import StageRows
-from entropylaw.roles.stages import stage_rows
+from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from lab.config import Size
 from lab.findings import Made, groups, last_of, values_of
 from lab.markdown import MISSING, listed, mean, table
+from lab.stages import StageChange, Transfer, breadth, direction, over_seeds, stage_changes, staged, transfers
 
 Groups = Mapping[str, Sequence[Made]]
 
@@ -100,7 +98,7 @@ def edition(runs: Mapping[str, Made], folder: Path) -> Edition:
     """Compare the runs below ``folder`` by their fits; stages are read from the logs."""
     by_arm = groups(runs)
 
-    def stages(names: Iterable[str], reward: str) -> dict[str, list[StageRows]]:
+    def stages(names: Iterable[str], reward: str) -> dict[str, list[dict[str, StagedRun]]]:
         found = {name: [*by_arm[name]] for name in names if name in by_arm}
         if AFTER in found:
             # The first stage is plain GRPO with the same seed: only other seeds of it add to it.
@@ -151,20 +149,11 @@ def _sizes(by_arm: Groups) -> dict[str, BySize]:
 
 def against(size: FloatArray, seeds: Sequence[Sequence[float | None]], level: float = 0.95) -> BySize:
     """The means of some sizes, with the spread of seeds pooled, and a line through them by least squares."""
-    value = np.concatenate([np.array(some, dtype=float) for some in seeds])
-    counts = np.array([len(some) for some in seeds])
-    arm = np.repeat(np.arange(counts.size), counts)
-    mean, known = means(value, arm), spread(value, 0.0 * value, arm)
-    line = linregress(size, mean)
-    reach = None if known is None else t.ppf(0.5 + level / 2, known.df) * np.sqrt(known.variance / counts)
-    half = t.ppf(0.5 + level / 2, counts.size - 2) * line.stderr
-    return BySize(
-        points=[
-            _estimate(centre, None if reach is None else float(reach[place]), level)
-            for place, centre in enumerate(mean.tolist())
-        ],
-        slope=_estimate(float(line.slope), float(half), level),
-    )
+    values = {str(place): np.array(some, dtype=float) for place, some in enumerate(seeds)}
+    points = list(over_seeds(values, level).values())
+    line = linregress(size, [point.value for point in points])
+    half = t.ppf(0.5 + level / 2, len(points) - 2) * line.stderr
+    return BySize(points=points, slope=_estimate(float(line.slope), float(half), level))
 
 
 def _estimate(value: float, half: float | None, level: float) -> Estimate:
@@ -172,11 +161,11 @@ def _estimate(value: float, half: float | None, level: float) -> Estimate:
     return Estimate(value=value, low=ends[0], high=ends[1], level=level, method="mean over seeds")
 
 
-def _stages(run: Made, folder: Path, reward: str) -> StageRows:
+def _stages(run: Made, folder: Path, reward: str) -> dict[str, StagedRun]:
     """The stages of a run; the first edition has one column for their kind and their domains."""
     columns = ["stage"] if run.config.edition == 1 else ["stage", "domain"]
     (read,) = read_runs(folder / run.name / "metrics.parquet", columns=columns)
-    return stage_rows(read, *columns, reward=reward)
+    return staged(read, columns, reward)
 
 
 def parameters(size: Size) -> int:
@@ -187,13 +176,13 @@ def parameters(size: Size) -> int:
 
 def seeds(pair: Pair) -> str:
     """``4 and 8``: those of the arm and of the baseline."""
-    return "{} and {}".format(*pair.seeds)
+    return "{} and {}".format(*pair[AT_EQUAL_ENTROPY].seeds)
 
 
 def is_enough(pair: Pair) -> bool | None:
     """Whether both arms have the seeds that find the margin with 80 % power; None where that is unknown."""
     needed = pair[AT_EQUAL_ENTROPY].seeds_needed
-    return None if needed is None else needed <= min(pair.seeds)
+    return None if needed is None else needed <= min(pair[AT_EQUAL_ENTROPY].seeds)
 
 
 def in_words(one: Difference, pair: Pair) -> str:
@@ -201,7 +190,7 @@ def in_words(one: Difference, pair: Pair) -> str:
     text, needed = decided(one), one.seeds_needed
     if one.p_value is None or one.decision is not Decision.undecided or needed is None:
         return text
-    if needed <= min(pair.seeds):
+    if needed <= min(one.seeds):
         return f"{text}, with 80 % power to find ±{MARGIN}"
     return f"{text}: {needed} seeds per arm would decide"
 
@@ -219,14 +208,20 @@ def arms(found: Edition, names: Sequence[str], numbers: Sequence[str]) -> str:
         return not_made(found, names)
     rows = []
     for pair in pairs:
-        one, last = pair[AT_EQUAL_ENTROPY], pair["last_reward"]
+        one, last = pair[AT_EQUAL_ENTROPY], final(pair)
         p_value = "" if one.p_adjusted is None else f" (p = {one.p_adjusted:.2g})"
-        over = MISSING if pair.entropy_range is None else _over(*pair.entropy_range)
+        over = MISSING if pair.common is None else _over(*pair.common)
         needed = MISSING if one.seeds_needed is None else str(one.seeds_needed)
         cells = (seeds(pair), needed, over, in_bold(one), decided(one) + p_value, _band(pair), in_bold(last))
         rows.append((f"{pair.arm} − {pair.baseline}", *cells, *(_other(pair, name) for name in numbers)))
     head = ("", "seeds", "needed", "over H", "accuracy at equal entropy", "answer", "band", "final accuracy")
     return "\n\n".join(filter(None, (table((*head, *numbers), rows), enough(pairs), not_made(found, names))))
+
+
+def final(pair: Pair) -> Difference:
+    """The final reward that is decided: where some runs failed, of the others, unless all did."""
+    living = pair.find("living_reward")
+    return pair["last_reward"] if living is None or living.estimate.value is None else living
 
 
 def _band(pair: Pair) -> str:
@@ -240,17 +235,15 @@ def _band(pair: Pair) -> str:
 
 
 def _other(pair: Pair, name: str) -> str:
-    if name not in ("movement", "shift"):
-        return in_bold(pair[name])
-    part = None if pair.split is None else getattr(pair.split, name)
-    return MISSING if part is None or part.value is None else signed(part)
+    part = pair.find(name)
+    return MISSING if part is None else in_bold(part)
 
 
 def enough(pairs: Sequence[Pair]) -> str:
     """The arms that have the seeds needed at equal entropy, and what the others lack."""
     has = [f"`{pair.arm}`" for pair in pairs if is_enough(pair)]
     lack = [
-        f"`{pair.arm}` ({min(pair.seeds)} of {pair[AT_EQUAL_ENTROPY].seeds_needed} per arm)"
+        f"`{pair.arm}` ({min(pair[AT_EQUAL_ENTROPY].seeds)} of {pair[AT_EQUAL_ENTROPY].seeds_needed} per arm)"
         for pair in pairs
         if is_enough(pair) is False
     ]
@@ -304,8 +297,9 @@ def supervised(found: Edition) -> str:
         for one in (one for one in found.stages[reward] if (one.quantity, one.domain) == (quantity, "")):
             start = [f"`{one.arm}`", f"{one.place}: `{one.stage}`", str(one.seeds)]
             rows.setdefault((one.arm, one.place), start).append(signed(one.change))
-    for key, said in zip(rows, breadth(found.stages["val_acc"]), strict=True):
-        rows[key].append(str(said.values["says"]))
+    for one in found.stages["val_acc"]:
+        if one.quantity == "semantic":
+            rows[one.arm, one.place].append(breadth(one.change))
     for one in (one for one in found.stages["val_acc"] if one.quantity == "reward"):
         rows[one.arm, one.place].insert(3, _needed(one.change, one.seeds))
     head = ("arm", "stage", "seeds", "needed", *(name for name, _, _ in CHANGES), "the stage")
@@ -339,10 +333,10 @@ def orders(found: Edition) -> str:
 
 
 def spreads(found: Edition) -> str:
-    """The spread between seeds beside the error that single runs state, pooled as compare pools them."""
+    """The spread between seeds beside the error that single runs state, as compare has them."""
     if found.plain is None:
         return not_made(found, (*ALGORITHMS, *INTERVENTIONS))
-    pair = max(found.plain.pairs, key=lambda pair: min(pair.seeds))
+    pair = max(found.plain.pairs, key=lambda pair: min(pair[AT_EQUAL_ENTROPY].seeds))
     names = (AT_EQUAL_ENTROPY, "last_reward", "ceiling", "a", "b")
     words = ("accuracy at equal entropy", "final accuracy", "ceiling", "a", "b")
     rows = [
@@ -350,11 +344,11 @@ def spreads(found: Edition) -> str:
             word,
             format_number(one.between, 2),
             format_number(one.within, 2),
-            MISSING if one.df is None else f"{one.df:g}",
+            "{} and {}".format(*one.seeds),
         )
         for word, one in zip(words, map(pair.__getitem__, names), strict=True)
     ]
-    return table(("", "sd between seeds", "standard error of a run", "degrees of freedom"), rows)
+    return table(("", "sd between seeds", "standard error of a run", "seeds"), rows)
 
 
 def _over(low: float, high: float) -> str:

@@ -10,9 +10,7 @@ from functools import partial
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.describe.arms import signed
-from entropylaw.report.describe.stages import direction
 from entropylaw.results import Estimate
-from entropylaw.results.arms import Decision
 from lab.boundaries import curves_of
 from lab.comparisons import (
     AFTER,
@@ -29,6 +27,7 @@ from lab.comparisons import (
 )
 from lab.markdown import MISSING, listed, table
 from lab.page import EARLY, fitted, held, verdict_counts
+from lab.stages import direction
 
 OPEN = "not decided"
 """The word of an answer that decides nothing."""
@@ -76,7 +75,7 @@ def questions() -> list[Question]:
             for name in (*ALGORITHMS[1:], *CLEAN[1:])
         ),
         *(Question(f"{name} per tenfold size", partial(slope, name)) for name in ("a", "b")),
-        *(Question(f"Does an entropy turn to rise? {name}", partial(turns, name)) for name in (PLAIN, AFTER)),
+        *(Question(f"Does an entropy rise? {name}", partial(turns, name)) for name in (PLAIN, AFTER)),
         *(
             Question(f"Distinct right plans over stage {place} of {name}", partial(plans, name, place))
             for name, place in steps
@@ -113,15 +112,12 @@ def equal_entropy(name: str, found: Edition) -> Answer | None:
 
 
 def coefficients(name: str, found: Edition) -> Answer | None:
-    """The decisions of compare on a and b; open where one of them is."""
+    """The differences of a and b, on which compare does not decide."""
     if (pair := found.pair(name)) is None:
         return None
     both = [pair[coefficient] for coefficient in ("a", "b")]
-    words = list(dict.fromkeys(decided(one) for one in both))
-    is_open = any(one.decision is Decision.undecided for one in both)
     numbers = ", ".join(f"{one.quantity} {_signed(one.estimate)}" for one in both)
-    word = OPEN if is_open else listed(words)
-    return Answer(word, f"{word}: {numbers}")
+    return Answer(OPEN, f"{OPEN}: {numbers}")
 
 
 def slope(quantity: str, found: Edition) -> Answer | None:
@@ -133,7 +129,7 @@ def slope(quantity: str, found: Edition) -> Answer | None:
 
 
 def turns(name: str, found: Edition) -> Answer | None:
-    """Whether any of the three entropies turns to rise."""
+    """Whether any of the three entropies rises."""
     runs = found.of(name)
     if not runs:
         return None

@@ -12,7 +12,7 @@ from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import verdict_cell
 from entropylaw.results import Verdict
-from lab.comparisons import ALGORITHMS, CLEAN, PLAIN, Edition, Groups, in_bold
+from lab.comparisons import ALGORITHMS, CLEAN, PLAIN, Edition, Groups, final, in_bold
 from lab.findings import (
     FloatArray,
     Foresight,
@@ -160,24 +160,14 @@ def foresights(by_arm: Groups) -> str:
     return table(("arm", f"after 25 %: {error}", width, held, f"after 50 %: {error}", width, held), rows)
 
 
-def trained(found: Edition, name: str, entropy: float) -> tuple[float, float, float] | None:
-    """The mean curve of an arm at an entropy with its pointwise interval, as compare has it; None outside."""
+def trained(found: Edition, name: str, entropy: float) -> float | None:
+    """The mean curve of an arm at an entropy, as compare has it; None outside."""
     comparison = found.plain if name == PLAIN else found.clean
     arms = () if comparison is None else comparison.arms
     arm = next((arm for arm in arms if arm.arm == name), None)
-    if arm is None or not arm.entropy or not arm.entropy[0] <= entropy <= arm.entropy[-1]:
+    if arm is None or not arm.along or not arm.along[0] <= entropy <= arm.along[-1]:
         return None
-    value, low, high = (
-        float(np.interp(entropy, arm.entropy, np.array(curve, float)))
-        for curve in (arm.mean, arm.low, arm.high)
-    )
-    return value, low, high
-
-
-def with_ends(value: float, low: float, high: float, sign: str = "") -> str:
-    """A number with its interval, where there is one."""
-    shown = f"{value:{sign}.3f}"
-    return f"{shown}, without interval" if np.isnan(low) else f"{shown} [{low:.3f}, {high:.3f}]"
+    return float(np.interp(entropy, arm.along, arm.mean))
 
 
 def cooled(found: Edition, cooling: Cooling) -> str:
@@ -186,7 +176,7 @@ def cooled(found: Edition, cooling: Cooling) -> str:
     for run, name in COOLED.items():
         for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
             after = trained(found, name, entropy)
-            shown = MISSING if after is None else with_ends(*after)
+            shown = MISSING if after is None else f"{after:.3f}"
             rows.append((f"`{name}`", f"{entropy:g}", number(cooled_reward(cooling[run], entropy)), shown))
         coldest = int(cooling[run]["temperature"].argmin())
         limit = f"{cooling[run]['temperature'][coldest]:g}"
@@ -219,10 +209,10 @@ def failures(found: Edition) -> str:
             for column in AT_THE_END
         ]
         pair = found.pair(name)
-        last = MISSING if pair is None else f"{in_bold(pair['last_reward'])}, {decided(pair['last_reward'])}"
+        last = MISSING if pair is None else f"{in_bold(final(pair))}, {decided(final(pair))}"
         arm = next((arm for one in found.failing for arm in one.arms if arm.arm == name), None)
         lost = MISSING if arm is None else f"{sum(run.failed is not None for run in arm.runs)} of {len(runs)}"
-        needed = None if pair is None else pair["last_reward"].seeds_needed
+        needed = None if pair is None else final(pair).seeds_needed
         more = (last, MISSING if needed is None else str(needed), lost)
         rows.append((f"`{name}`", str(len(runs)), *cells, *more))
     head = ("arm", "runs", *(f"{head} (twins)" for head in AT_THE_END.values()))

@@ -16,17 +16,13 @@ from entropylaw.results.arms import (
     Decision,
     Difference,
     Pair,
-    Split,
-    StageChange,
-    Transfer,
 )
-from entropylaw.results.result import caution
 from tests.findings import stated
 
 POINTS = 12
 """Points of a curve."""
 
-METHOD = "seeds as the unit, their spread pooled over arms that are alike"
+METHOD = "seeds as the unit, the arms' spreads integrated out"
 
 
 def estimate(
@@ -54,15 +50,16 @@ def run(name: str, shift: float = 0.0, **other: Any) -> ArmRun:
         "a": 0.3,
         "b": 1.2,
         "last_reward": 0.86,
-        "entropy_loss": 0.12,
-        "entropy_first": 0.6,
+        "along_first": 0.6,
+        "along_last": 0.1,
+        "reward_first": 0.66,
     }
-    made = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "entropy": entropy, "reward": reward}
+    made = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "along": entropy, "reward": reward}
     return ArmRun(**(made | {"values": values} | other))
 
 
 def lost(name: str, why: str = "stopped at step 120, after 30 % of the usual length") -> ArmRun:
-    return run(name, n=0, last_step=None, failed=why, entropy=(), reward=(), values={})
+    return run(name, n=0, last_step=None, failed=why, along=(), reward=(), values={})
 
 
 def arm(name: str, shift: float = 0.0, *more: ArmRun, seeds: int = 2) -> Arm:
@@ -76,8 +73,7 @@ def arm(name: str, shift: float = 0.0, *more: ArmRun, seeds: int = 2) -> Arm:
         level=0.95,
         method=f"Clopper–Pearson, {failed} of {len(runs)} runs",
     )
-    low, high = (tuple(x + end for x in mean) for end in (-0.01, 0.01))
-    return Arm(arm=name, runs=runs, failure_rate=rate, entropy=entropy, mean=mean, low=low, high=high)
+    return Arm(arm=name, runs=runs, failure_rate=rate, along=entropy, mean=mean)
 
 
 def difference(
@@ -89,11 +85,14 @@ def difference(
         "estimate": estimate(value, 0.014),
         "p_value": 0.081,
         "p_adjusted": 0.16,
-        "df": 4.2,
+        "p_welch": 0.21,
+        "headline": quantity in ("last_reward", "living_reward", "reward_at_entropy", "reward_at_equal"),
         "between": 0.0061,
         "within": 0.0023,
         "margin": 0.012,
+        "inner": estimate(value, 0.011, level=0.9, method="two one-sided tests"),
         "decision": decision,
+        "smallest": 0.021,
         "seeds_needed": 28,
         "seeds": (2, 3),
     }
@@ -105,59 +104,37 @@ def band(shift: float = 0.02) -> Band:
     entropy = tuple(np.linspace(0.1, 0.5, POINTS).tolist())
     mean = tuple(shift * (1.4 - 2.0 * x) for x in entropy)
     low, high = (tuple(x + end for x in mean) for end in (-0.012, 0.012))
-    return Band(entropy=entropy, mean=mean, low=low, high=high)
-
-
-def split(**other: Any) -> Split:
-    made = {
-        "at_entropy": 0.21,
-        "shift": estimate(0.059),
-        "movement": estimate(-0.109),
-        "share": estimate(2.18, 0.6, method="Fieller"),
-    }
-    return Split(**(made | other))
+    return Band(along=entropy, mean=mean, low=low, high=high)
 
 
 def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undecided, **other: Any) -> Pair:
     made: dict[str, Any] = {
         "arm": name,
         "baseline": baseline,
-        "seeds": (2, 3),
-        "entropy_range": (0.1, 0.5),
+        "common": (0.1, 0.5),
         "last_step": 400.0,
         "differences": (
-            difference("reward_at_entropy", 0.012, decision),
-            Difference(
-                quantity="entropy_at_reward", unit="nats", estimate=unknown("reward does not rise in one run")
+            difference(
+                "last_reward",
+                -0.05,
+                estimate=estimate(-0.05, None, "runs failed"),
+                headline=False,
+                p_adjusted=None,
             ),
-            difference("last_reward", -0.05, Decision.below),
-            difference("entropy_loss", -0.014, margin=None, seeds_needed=None),
+            difference("living_reward", -0.03, Decision.below),
+            difference("reward_at_entropy", 0.012, decision),
             difference(
                 "failure_rate", 0.25, estimate=estimate(0.25, 0.5, method="1 of 3 against 0 of 3; Newcombe")
             ),
+            difference("last_entropy", 0.048, p_adjusted=None),
+            difference("entropy_loss", -0.014, margin=None, seeds_needed=None, p_adjusted=None),
+            Difference(
+                quantity="entropy_at_reward", unit="nats", estimate=unknown("reward does not rise in one run")
+            ),
         ),
         "band": band(),
-        "split": split(),
-        "findings": (caution("left-out-of-curves", runs=(f"{name}_s2",)),),
     }
     return Pair(**(made | other))
-
-
-def stage(quantity: str = "semantic", change: float = -0.2, **other: Any) -> StageChange:
-    made = {"arm": "two_stages", "place": 1, "stage": "rl", "quantity": quantity, "domain": "maths"}
-    return StageChange(**(made | {"unit": "nats", "change": estimate(change), "seeds": 2} | other))
-
-
-def transfer() -> Transfer:
-    rows = ((0.8, 0.2), (0.7, 0.9))
-    return Transfer(
-        arm="two_stages",
-        stages=("maths", "code"),
-        domains=("maths", "code"),
-        reward=tuple(tuple(map(estimate, row)) for row in rows),
-        backward=estimate(-0.1, 0.04),
-        seeds=2,
-    )
 
 
 def comparison(*names: str, **other: Any) -> ArmComparison:
@@ -173,6 +150,7 @@ def comparison(*names: str, **other: Any) -> ArmComparison:
     made: dict[str, Any] = {
         "arms": tuple(arms),
         "baseline": "grpo",
+        "chosen": "by its name",
         "pairs": pairs,
         "level": 0.95,
         "margin": 0.01,
@@ -184,8 +162,7 @@ def complete(*names: str, **other: Any) -> ArmComparison:
     """The same with a value in every field."""
     made = {
         "between_sd": 0.02,
-        "stages": (stage(),),
-        "transfers": (transfer(),),
+        "paired": "seed",
         "findings": (*stated("caution", "a caution"), *stated("note", "a note")),
     }
     return comparison(*names, **(made | other))

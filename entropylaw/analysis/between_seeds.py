@@ -1,96 +1,148 @@
-"""Differences of arms with the seed as the unit: pooled spread, intervals, bands, and seeds needed.
+"""Differences of arms with the seed as the unit: spreads, intervals, bands, and seeds needed.
 
 Every run has a number with an error of its own (from the residuals inside the run), and the seeds of an arm
-differ beyond that. The variance of both together is pooled over arms, with Σ(s − 1) degrees of freedom for s
-seeds per arm: with 2 to 5 seeds the spread of one arm alone says next to nothing.
+differ beyond that. With 2 to 5 seeds the spread of one arm alone says next to nothing, and arms need not have
+the same: their spreads are drawn from a distribution over arms, and are integrated out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from scipy.special import betaincinv, chdtrc, chdtri, nctdtr, stdtr, stdtrit
+from scipy.special import betaincinv, chdtri, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
 from entropylaw.analysis.law.estimates import of_cells
-from entropylaw.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import NORMAL, Cells
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
 
 POWER = 0.8
-"""Power for which the number of seeds is given."""
+"""Power for which the number of seeds and the smallest difference are given."""
 
-UNLIKE = 0.05
-"""p-value below which the arms' spreads are not pooled (Bartlett's test)."""
-
-MOST_SEEDS = 10_000
+MOST_SEEDS = 50
 """Numbers of seeds above this are not searched."""
+
+UNLIKE, UNLIKE_NODES, MOST_UNLIKE = 0.6, 16, 2.6
+"""Mean of the exponential prior of the standard deviation of log spreads over arms; its nodes and its end."""
+
+LOG_STEP, LOWEST, HIGHEST, LEAST_MEAN, MOST_MEAN = 0.16, -40, 32, -24, 20
+"""Grid of log spreads about that of all arms pooled: its step; its ends and those of their mean in steps."""
 
 DRAWS, SEED = 4_000, 20_260
 """Draws, from a fixed seed, for the critical value of a band."""
 
-PRIOR_DF, MOST_DF = 4.0, 40.0
-"""Weight of the assumed correlation over a curve; degrees of freedom that are drawn at most."""
+PRIOR_DF = 4.0
+"""Weight of the assumed correlation over a curve, in degrees of freedom."""
+
+
+@cache
+def _prior() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log spreads (g,); their probabilities (m, g) by their mean and sd over arms, and that of these (m,)."""
+    spread = LOG_STEP * np.arange(LOWEST, HIGHEST).astype(float)
+    mean = LOG_STEP * np.arange(LEAST_MEAN, MOST_MEAN).astype(float)
+    unlike = (np.arange(UNLIKE_NODES) + 0.5) / UNLIKE_NODES * MOST_UNLIKE
+    density = np.exp(-0.5 * ((spread - mean[:, None]) / unlike[:, None, None]) ** 2)
+    density = (density / density.sum(axis=-1, keepdims=True)).reshape(-1, spread.size)
+    weight = np.repeat(np.exp(-unlike / UNLIKE), mean.size)
+    return np.asarray(spread), np.asarray(density), np.asarray(weight / weight.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
-    """The spread of seeds in k arms.
+class Spreads:
+    """What the seeds of k arms say of their standard deviations.
 
-    ``variance`` is that of one seed's number, the runs' own errors included, and ``df`` its degrees of
-    freedom, infinite where the part between seeds was given; both are pooled over the arms in ``like`` (k,).
-    ``alone`` (k,) are the variances of the arms alone, nan with one seed, ``seeds`` (k,) their numbers, and
-    ``within`` is the mean variance of a run's own number.
+    ``scale`` (g,) are standard deviations, ``likelihood`` (k, g) those of the arms, ``marginal`` (k, m) their
+    means over the prior for every mean and sd of log spreads over arms, and ``weight`` (m,) the posterior of
+    these. A ``given`` standard deviation is that of all arms.
     """
 
-    variance: float
-    df: float
-    alone: FloatArray
-    seeds: IntArray
-    like: BoolArray
-    within: float
+    scale: FloatArray
+    likelihood: FloatArray
+    marginal: FloatArray
+    weight: FloatArray
 
-    def pool(self, number: int) -> BoolArray:
-        """The arms (k,) whose seeds say how far those of an arm differ: the pool, or the arm alone."""
-        return self.like if self.like[number] else np.arange(self.like.size) == number
+    @classmethod
+    def of(cls, squares: FloatArray, free: FloatArray, least: float = 0.0) -> Spreads:
+        """From the sums of squares (k,) about the arms' means and their degrees of freedom, some above 0.
 
-    def df_of(self, number: int) -> float:
-        """Degrees of freedom of the variance of an arm."""
-        return self.df if self.like[number] else float(self.seeds[number]) - 1.0
-
-    def variance_of(self, number: int, squared: FloatArray | None = None) -> FloatArray:
-        """The variance of one seed of an arm.
-
-        In this number, or in another number of the same runs, of which ``squared`` (k, ...) is the sum of
-        squares about the mean of every arm. A spread that was given is that of all numbers.
+        A pooled standard deviation below ``least`` is rounding.
         """
-        if squared is None or np.isinf(self.df):
-            return np.asarray(self.variance if self.like[number] else self.alone[number])
-        return np.asarray(squared[self.pool(number)].sum(axis=0) / self.df_of(number))
+        spread, density, prior = _prior()
+        scale = max(float(np.sqrt(squares.sum() / free.sum())), least, 1e-150) * np.exp(spread)
+        log = -free[:, None] * np.log(scale / scale[0]) - 0.5 * squares[:, None] / scale**2
+        likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+        marginal = np.maximum(likelihood @ density.T, 1e-140)
+        weight = np.log(prior) + np.log(marginal).sum(axis=0)
+        weight = np.exp(weight - weight.max())
+        return cls(scale=scale, likelihood=likelihood, marginal=marginal, weight=weight / weight.sum())
+
+    def alone(self, arm: int) -> FloatArray:
+        """Probabilities (g,) of the standard deviation of an arm."""
+        density = (self.weight / self.marginal[arm]) @ _prior()[1] * self.likelihood[arm]
+        return np.asarray(density / density.sum())
+
+    def both(self, a: int, b: int) -> FloatArray:
+        """Probabilities (g, g) of the standard deviations of two arms."""
+        density = _prior()[1]
+        weight = self.weight / (self.marginal[a] * self.marginal[b])
+        joint = (density * weight[:, None]).T @ density * self.likelihood[a][:, None] * self.likelihood[b]
+        return np.asarray(joint / joint.sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrast:
-    """A difference of two arms' means: its standard error, degrees of freedom, and p-value of none."""
+    """A difference of two means: a mixture of normals about it, of weights and standard errors (c,)."""
 
     value: float
-    error: float
-    df: float
-    p_value: float
+    weight: FloatArray
+    error: FloatArray
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """Equal-tailed interval."""
-        reach = float(stdtrit(self.df, 0.5 + 0.5 * level)) * self.error
-        return self.value - reach, self.value + reach
+    @classmethod
+    def of(cls, value: float, weight: FloatArray, error: FloatArray) -> Contrast:
+        """The mixture with like errors put together."""
+        step = np.rint(np.log(np.maximum(error, 1e-300)).ravel() / 0.05).astype(int)
+        step -= step.min()
+        total = np.bincount(step, weight.ravel())
+        squared = np.bincount(step, (weight * error**2).ravel())
+        there = total > 1e-9
+        return cls(
+            value=value,
+            weight=total[there] / total[there].sum(),
+            error=np.sqrt(squared / np.where(total > 0, total, 1.0))[there],
+        )
 
-    def within(self, margin: float, level: float) -> bool:
-        """Whether two one-sided tests exclude a difference of the margin (Schuirmann 1987).
+    @property
+    def std_error(self) -> float:
+        """The median standard error: the mean square may be infinite."""
+        order = np.argsort(self.error)
+        return float(self.error[order][np.searchsorted(np.cumsum(self.weight[order]), 0.5)])
 
-        doi:10.1007/BF01068419; each test at 1 − level, so that the interval of 2·level − 1 lies within.
-        """
-        low, high = self.interval(2.0 * level - 1.0)
-        return -margin < low and high < margin
+    def beyond(self, distance: float) -> float:
+        """Probability of a difference from it above a distance."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(self.weight @ np.where(self.error > 0, ndtr(-distance / self.error), distance <= 0))
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of no difference."""
+        return min(1.0, 2.0 * self.beyond(abs(self.value)))
+
+    def reach(self, level: float) -> float:
+        """Half of the width of its interval."""
+        low, high = 0.0, float(self.error.max()) * float(-ndtri(0.25 * (1.0 - level)))
+        while self.beyond(high) > 0.5 * (1.0 - level):
+            high *= 2.0
+        for _ in range(48):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.beyond(middle) > 0.5 * (1.0 - level) else (low, middle)
+        return 0.5 * (low + high)
+
+    def smallest(self, level: float) -> float:
+        """The difference that is found at a level with :data:`POWER`."""
+        return self.reach(level) + float(ndtri(POWER)) * self.std_error
 
 
 def means(value: FloatArray, arm: IntArray) -> FloatArray:
@@ -100,140 +152,72 @@ def means(value: FloatArray, arm: IntArray) -> FloatArray:
         return np.asarray((member / member.sum(axis=1, keepdims=True)) @ value)
 
 
-def spread(
-    value: FloatArray, variance: FloatArray, arm: IntArray, *, between_sd: float | None = None
-) -> Spread | None:
-    """The spread of seeds, pooled over arms; None where no arm has two, and no spread is given.
-
-    Parameters
-    ----------
-    value, variance
-        Shape (n,): each run's number and its own variance, 0 where that is unknown.
-    arm
-        Shape (n,): the arm's number, from 0.
-    between_sd
-        Standard deviation between seeds, where it is known.
-
-    Notes
-    -----
-    s² = Σ (y − ȳ)² / Σ(s − 1) about the means of the arms holds the variance between seeds and that within
-    runs. All seeds of an arm weigh the same: weights from the runs' own variances find false differences
-    in up to 14 % where these variances are too large. Arms are pooled that Bartlett's test (1937,
-    doi:10.1098/rspa.1937.0109) does not call unlike at 5 %; until then the arm is left out without which
-    the others are most alike.
-    """
-    seeds = np.bincount(arm)
-    within = float(variance.mean())
-    free = np.maximum(seeds - 1.0, 0.0)
-    squared = squares(value, arm)
-    with np.errstate(invalid="ignore"):
-        alone = squared / np.where(free > 0, free, np.nan)
-    like = np.ones(seeds.size, dtype=bool)
-    if between_sd is not None:
-        variance_of_seed = between_sd**2 + within
-        return Spread(
-            variance=variance_of_seed, df=np.inf, alone=alone, seeds=seeds, like=like, within=within
-        )
-    if not free.any():
-        return None
-    while alike(alone, free, like) < UNLIKE:
-        several = np.flatnonzero(like & (free > 0))
-        without = [like & (np.arange(like.size) != left_out) for left_out in several]
-        # Of two arms either alone is alike: the one with more seeds says more.
-        like = max(without, key=lambda rest: (alike(alone, free, rest), free[rest].sum()))
-    df = float(free[like].sum())
-    pooled = float(squared[like].sum()) / df
-    return Spread(variance=pooled, df=df, alone=alone, seeds=seeds, like=like, within=within)
-
-
-def alike(variance: FloatArray, free: FloatArray, which: BoolArray) -> float:
-    """p-value of equal variances of some arms, with their degrees of freedom, by Bartlett's test."""
-    which = which & (free > 0)
-    variance, free = variance[which], free[which]
-    if free.size < 2 or not variance.any():
-        return 1.0
-    total, least = free.sum(), 1e-12 * variance.max()
-    statistic = total * np.log(free @ variance / total) - free @ np.log(np.maximum(variance, least))
-    correction = 1.0 + ((1.0 / free).sum() - 1.0 / total) / (3.0 * (free.size - 1))
-    return float(chdtrc(free.size - 1, statistic / correction))
-
-
-def contrast(value: FloatArray, arm: IntArray, a: int, b: int, pooled: Spread) -> Contrast:
-    """Arm ``a`` minus arm ``b``, from values (n,) of all arms: see :func:`parts`."""
-    return parts(value[None], arm, a, b, pooled)[0]
-
-
-def parts(values: FloatArray, arm: IntArray, a: int, b: int, pooled: Spread) -> list[Contrast]:
-    """Arm ``a`` minus arm ``b`` in several numbers (p, n) of the same runs, pooled as the first of them.
-
-    The t-test with the pooled variance. An arm whose spread is unlike the others' has its own: then the
-    variances are added as in Welch's test (1947, doi:10.2307/2332510), with Satterthwaite's degrees of
-    freedom (1946, doi:10.2307/3002019), and the other arm keeps the variance of the pool, which has more of
-    them. ``pooled`` is the spread of the first number. Numbers that add up for every run have differences
-    that do.
-    """
-    contrasts: list[Contrast] = []
-    for value in values:
-        squared = squares(value, arm) if contrasts else None
-        variances = np.array(
-            [pooled.variance_of(compared, squared) / pooled.seeds[compared] for compared in (a, b)]
-        )
-        df = contrasts[0].df if contrasts else satterthwaite(variances, pooled, a, b)
-        mean = means(value, arm)
-        gap, error = float(mean[a] - mean[b]), float(np.sqrt(variances.sum()))
-        p = 2.0 * float(stdtr(df, -abs(gap) / error)) if error > 0 else float(gap == 0)
-        contrasts.append(Contrast(value=gap, error=error, df=df, p_value=min(1.0, p)))
-    return contrasts
-
-
-def satterthwaite(variances: FloatArray, pooled: Spread, a: int, b: int) -> float:
-    """Degrees of freedom of a sum of two arms' variances (2,) of their means; the pool's of two in it."""
-    if pooled.like[[a, b]].all() or not variances.any():
-        return pooled.df
-    df = [pooled.df_of(a), pooled.df_of(b)]
-    return float(variances.sum() ** 2 / (variances**2 / df).sum())
-
-
 def squares(value: FloatArray, arm: IntArray) -> FloatArray:
     """Sum of squares about its mean of every arm, shape (k, ...) for values (n, ...)."""
     member = (arm == np.arange(arm.max() + 1)[:, None]).astype(float)
     return np.asarray(member @ (value - means(value, arm)[arm]) ** 2)
 
 
-def band_reach(deviations: FloatArray, df: float, level: float) -> float:
-    """Critical value of the largest |t| over m points of a difference of curves.
+def spreads(value: FloatArray, arm: IntArray) -> Spreads | None:
+    """What values (n,) of arms say of their spreads; None where no arm has two."""
+    free = np.maximum(np.bincount(arm) - 1.0, 0.0)
+    least = 1e-12 * float(np.abs(value).max())
+    return Spreads.of(squares(value, arm), free, least) if free.any() else None
+
+
+def contrast(value: FloatArray, arm: IntArray, a: int, b: int | None, known: Spreads) -> Contrast:
+    """Arm ``a`` minus arm ``b``, from values (n,) of all arms; of ``b`` None the mean of ``a``."""
+    mean, seeds = means(value, arm), np.bincount(arm)
+    if b is None:
+        return Contrast.of(float(mean[a]), known.alone(a), known.scale / np.sqrt(seeds[a]))
+    error = np.hypot(known.scale[:, None] / np.sqrt(seeds[a]), known.scale / np.sqrt(seeds[b]))
+    return Contrast.of(float(mean[a] - mean[b]), known.both(a, b), error)
+
+
+def welch(one: FloatArray, other: FloatArray | None = None) -> float | None:
+    """Welch's p-value (1947, doi:10.2307/2332510) of equal means, or of a mean of 0; None for one value."""
+    groups = [one] if other is None else [one, other]
+    if min(group.size for group in groups) < 2:
+        return None
+    gap = float(one.mean() - (0.0 if other is None else other.mean()))
+    variances = np.array([group.var(ddof=1) / group.size for group in groups])
+    if not variances.any():
+        return float(gap == 0)
+    df = variances.sum() ** 2 / (variances**2 / [group.size - 1 for group in groups]).sum()
+    return float(2.0 * stdtr(df, -abs(gap) / np.sqrt(variances.sum())))
+
+
+def band_reach(deviations: FloatArray, df: float, spread: Contrast, level: float) -> float:
+    """Half of the width of a band over m points, in units of its standard deviations at the points.
 
     Parameters
     ----------
     deviations
         Shape (n, m): each run's curve minus its arm's mean.
-    df, level
-        Degrees of freedom; coverage of the whole band.
+    df
+        Degrees of freedom of the deviations.
+    spread, level
+        The difference in units of the standard deviations; coverage of the whole band.
 
     Notes
     -----
-    Quantile of max |t| over curves drawn from a Gaussian process: one for the difference, and ``df`` for its
-    variance, which is estimated at every point from its :func:`neighbours`. The correlation over the points
-    is that of the deviations, mixed with one that falls as exp(−d²/2) over half of the range: few seeds show
-    fewer ways to differ than there are.
+    Quantile of max |G|·e over Gaussian processes G and standard errors e drawn from the mixture. The
+    correlation over the points is that of the deviations, mixed with one that falls as exp(−d²/2) over half
+    of the range: few seeds show fewer ways to differ than there are.
     """
-    m = deviations.shape[1]
-    position = np.linspace(0.0, 2.0, m)
+    position = np.linspace(0.0, 2.0, deviations.shape[1])
     prior = np.exp(-0.5 * (position[:, None] - position) ** 2)
     scale = np.sqrt(np.maximum((deviations**2).sum(axis=0), np.finfo(float).tiny))
     unit = deviations / scale
-    many = min(df, MOST_DF)
-    share = many / (many + PRIOR_DF)
+    share = df / (df + PRIOR_DF)
     value, vector = np.linalg.eigh(share * (unit.T @ unit) + (1.0 - share) * prior)
     root = (vector * np.sqrt(np.maximum(value, 0.0)))[:, value > 1e-9 * value[-1]]
-    random, draws = np.random.default_rng(SEED), DRAWS
-    gap = np.abs(random.standard_normal((draws, root.shape[1])) @ root.T)
-    if np.isfinite(df):
-        squared = np.zeros((draws, m))
-        for _ in range(round(many)):
-            squared += (random.standard_normal((draws, root.shape[1])) @ root.T) ** 2
-        gap /= np.sqrt(squared / round(many) @ neighbours(m))
-    return float(np.quantile(gap.max(axis=1), level))
+    random = np.random.default_rng(SEED)
+    highest = np.abs(random.standard_normal((DRAWS, root.shape[1])) @ root.T).max(axis=1)
+    error = spread.error[
+        np.searchsorted(np.cumsum(spread.weight), random.random(DRAWS)).clip(max=spread.error.size - 1)
+    ]
+    return float(np.quantile(highest * error, level))
 
 
 def neighbours(m: int) -> FloatArray:
@@ -246,40 +230,16 @@ def neighbours(m: int) -> FloatArray:
     return np.asarray(weight / weight.sum(axis=0))
 
 
-def fieller(
-    part: Contrast, total: Contrast, covariance: float, level: float
-) -> tuple[float, float | None, float | None]:
-    """The ratio of two contrasts, with Fieller's interval (1954); without ends where that is unbounded."""
-    t2 = float(stdtrit(total.df, 0.5 + 0.5 * level)) ** 2
-    square = total.value**2 - t2 * total.error**2
-    ratio = part.value / total.value
-    if square <= 0:
-        return ratio, None, None
-    middle = part.value * total.value - t2 * covariance
-    root = np.sqrt(max(middle**2 - square * (part.value**2 - t2 * part.error**2), 0.0))
-    return ratio, float((middle - root) / square), float((middle + root) / square)
-
-
 def seeds_needed(sd: float, margin: float, level: float) -> int | None:
-    """Seeds per arm for :data:`POWER` to find a difference of the margin by a t-test; None above 10,000."""
-
-    def power(seeds: int) -> float:
-        df, shift = 2.0 * (seeds - 1), margin / (sd * np.sqrt(2.0 / seeds))
-        reach = float(stdtrit(df, 0.5 + 0.5 * level))
-        return float(1.0 - nctdtr(df, shift, reach) + nctdtr(df, shift, -reach))
-
+    """Seeds per arm for :data:`POWER` to find a difference of the margin by a t-test; None above 50."""
     if sd <= 0:
         return 2
-    # From the normal approximation, which is at most some seeds too low.
-    low, high = 1, 2
-    while power(high) < POWER:
-        low, high = high, 2 * high
-        if high > MOST_SEEDS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
-    return high
+    for seeds in range(2, MOST_SEEDS + 1):
+        df, shift = 2.0 * (seeds - 1), margin / (sd * np.sqrt(2.0 / seeds))
+        reach = float(stdtrit(df, 0.5 + 0.5 * level))
+        if 1.0 - nctdtr(df, shift, reach) + nctdtr(df, shift, -reach) >= POWER:
+            return seeds
+    return None
 
 
 def holm(p_values: list[float]) -> list[float]:

@@ -1,47 +1,39 @@
-"""Two phases: turning points of entropy curves, their order, and findings that may look like one."""
+"""Phases: what the entropy curves of a run do, in which order, what may look like a rise; and over runs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.between_seeds import random_effects
-from entropylaw.analysis.law.estimates import checked_level, tails
+from entropylaw.analysis.between_seeds import random_effects, share_interval
+from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.level_shift import shifts_of
-from entropylaw.analysis.turning_point import (
-    NOW,
-    Fitted,
-    blocked,
-    checked_test_level,
-    draws_of,
-    fit_curve,
-    of_points,
-    tested,
-)
+from entropylaw.analysis.rise import NOW, WIDER, Fitted, blocked, fit_curve, level_findings, of_draws
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.local_level import level_now
 from entropylaw.engine.threads import one_thread
-from entropylaw.errors import FitError
-from entropylaw.results import Estimate
-from entropylaw.results.groups import LevelShift
+from entropylaw.engine.windows import DRAWS
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.phases import (
     CURVES,
-    LONG_DRIFT,
+    POOLED,
     CurvePhases,
     PhaseFit,
     PhasesAcross,
-    RunTurns,
+    PhaseSummary,
+    PooledCurve,
     gaps,
-    stricter,
 )
-from entropylaw.results.result import Finding, caution, note
+from entropylaw.results.result import Finding, caution, note, replace
 
 FEWEST_RUNS = 3
-"""Fewest turning points for a mean over runs."""
+"""Fewest runs for a mean over them."""
 
 MOST_NAMED = 3
 """Largest number of outliers, and of gaps, listed in a caution."""
@@ -56,30 +48,28 @@ def fit_phases(
     planning: Any = None,
     execution: Any = None,
     *,
+    semantic: Any = None,
     aggregate: Any = None,
     planning_share: Any = None,
     length: Any = None,
     level: float = 0.95,
     run: str = "run",
 ) -> PhaseFit:
-    """Look for a turn in the entropies of planning and of execution tokens.
+    """Find what the entropies of planning and execution tokens, of plans and of all tokens do.
 
     Parameters
     ----------
     step
         Shape (n,), strictly increasing.
-    planning, execution
-        Shape (n,), entropies in nats, nan where a step has none. Any quantity that decays can take the place
-        of either, for example the semantic entropy of plans.
-    aggregate
-        Shape (n,): entropy of all tokens. Together with the two others it gives their share of the tokens;
-        without them it is fitted as one curve.
+    planning, execution, semantic, aggregate
+        Shape (n,): entropies of planning and of execution tokens, of whole plans, and of all tokens, in nats,
+        nan where a step has none. At least one.
     planning_share
         Shape (n,): share of planning tokens among all, where it is known.
     length
         Shape (n,): mean response length. A level shift in it is a caution.
     level
-        Coverage of every interval; the test is at 1 − level.
+        Coverage of every interval; the tests are at 1 − level.
     run
         Name of the run in the result.
 
@@ -87,69 +77,77 @@ def fit_phases(
     ------
     FitError
         ``too-few-points``, ``steps-not-increasing``, ``lengths-differ``, ``entropy-negative``,
-        ``entropy-constant``, ``no-phase-curve``.
+        ``entropy-constant``, ``no-phase-curve``; of several curves those that cannot be fitted are left out,
+        with a note.
     UsageError
         ``bad-level``.
 
     Notes
     -----
-    *The test* has no model of the decay (:mod:`entropylaw.engine.windows`). "Turns to rise" needs a window
-    over which the curve falls, and after its end another over which it rises, both significant among all
-    windows; its null hypothesis is every curve that never rises after a fall. "Falls a second time" needs a
-    convex window and then a concave one; a decay that merely flattens is convex, and nothing is claimed of
-    it. Drift and noise are integrated out, their covariances estimated beside splines
-    (:mod:`entropylaw.engine.trend`). Where the drift's likely length is a good part of the run,
-    the test is stricter (:data:`entropylaw.results.phases.STRICTER`). Points beyond
-    :data:`entropylaw.analysis.turning_point.MOST_POINTS` are averaged in blocks.
+    *A curve rises* where a window at its end is above an earlier one, significantly among all pairs, and its
+    end is at least :data:`entropylaw.results.phases.MATERIAL` times the lowest level. The null hypothesis is
+    every curve that never rises (:mod:`entropylaw.engine.windows`). Otherwise rises are added to it, and it
+    is fitted anew: it *does not rise* where one that doubles the lowest level, or of a tenth of its range,
+    would have been found; else nothing is said. Drift and noise are integrated out
+    (:mod:`entropylaw.engine.trend`). Points beyond :data:`entropylaw.analysis.rise.MOST_POINTS` are averaged
+    in blocks.
 
-    *The turning point and the rise* are those of draws of the curve. The two curves are drawn together, with
-    the correlation of their residuals; *the order* follows from the difference of the basins.
+    *The order* compares draws of the onset of planning's rise and of the step at which execution has settled.
 
     *Entropy now*, and planning's share of it, are the local levels at the last step, not values of the
     fitted curves.
     """
-    level = checked_test_level(level)
+    level = checked_level(level)
+    least = 1.0 / (DRAWS + 1)
+    if 1.0 - level < least - 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; the test has no p-value below {least:g}, "
+            f"expected a level of at most {1.0 - least:g}",
+            "give 0.95 or 0.99",
+        )
     s = as_floats(step, "step")
-    columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
+    columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}
     logged = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
-    if not CURVES.keys() & logged.keys():
+    chosen = [name for name in CURVES if name in logged]
+    if not chosen:
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
-    # With either class the curve of all tokens only gives their shares.
-    chosen = [name for name in logged if name in ("planning", "execution")] or ["aggregate"]
-    tests = [tested(s, logged[name], name, level) for name in chosen]
-    fitted, curves = dict[str, Fitted](), dict[str, CurvePhases]()
-    for test, normal in zip(tests, draws_of(tests), strict=True):
-        fitted[test.name] = fit_curve(test, level, normal)
-        curves[test.name] = fitted[test.name].curve
+    fitted, refusals = dict[str, Fitted](), list[FitError]()
+    for name in chosen:
+        try:
+            fitted[name] = fit_curve(s, logged[name], name, level)
+        except FitError as error:
+            refusals.append(error)
+    if not fitted:
+        raise refusals[0]
+    curves = {name: fit.curve for name, fit in fitted.items()}
     findings = phase_cautions(s, logged, curves)
-    order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict", "share_planning"))
-    if len(chosen) == 2:
-        order |= order_of_turns(fitted["planning"], fitted["execution"], level, findings)
-        order["share_planning"], unknown = share_of_entropy(logged, curves, level)
+    findings += [note("curve-left-out", why=error.message) for error in refusals]
+    order = order_of(fitted, level)
+    if order["verdict"] is None:
+        findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
+    share = None
+    if {"planning", "execution"} <= curves.keys():
+        share, unknown = share_of_entropy(logged, curves, level)
         if unknown:
             findings.append(note("planning-share-unknown", why=unknown))
-    else:
-        findings.append(one_curve(chosen[0]))
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
         execution=curves.get("execution"),
+        semantic=curves.get("semantic"),
         aggregate=curves.get("aggregate"),
         **order,
+        share_planning=share,
         level=level,
         findings=tuple(findings),
         dropped={
             f"no entropy of {CURVES[name]} at that step": missing
-            for name in chosen
+            for name in curves
             if (missing := int(np.isnan(logged[name]).sum()))
         },
     )
-
-
-def one_curve(name: str) -> Finding:
-    """What a single curve does not show."""
-    return note("classes-not-separable") if name == "aggregate" else note("one-curve", curve=name)
 
 
 def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
@@ -177,42 +175,32 @@ def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def order_of_turns(plan: Fitted, act: Fitted, level: float, findings: list[Finding]) -> dict[str, Any]:
-    """The fields of a :class:`PhaseFit` on the order of both turning points; adds to ``findings``."""
-    order = dict[str, Any]()
-    if act.fall.size and plan.curve.rises:
-        order["after_fall"] = _apart(plan.turn, act.fall, level)
-    if lacking := tuple(fitted.curve.name for fitted in (plan, act) if not fitted.curve.rises):
-        findings.append(note("no-turning-point", curves=lacking))
-        return order | {"verdict": "one turns to rise" if len(lacking) == 1 else "none turns to rise"}
-    delta = _apart(plan.turn, act.turn, level)
-    assert delta.low is not None
-    assert delta.high is not None
-    first = "execution first" if delta.low > 0 else "planning first" if delta.high < 0 else "overlapping"
-    ahead, behind = plan.turn[:, 0], act.turn[:, 0]
-    later = float((ahead > behind).mean() + 0.5 * (ahead == behind).mean())
-    return order | {"delta": delta, "later": later, "verdict": first}
-
-
-def _apart(first: FloatArray, second: FloatArray, level: float) -> Estimate:
-    """The difference of two turning points by their draws (d, 3).
-
-    Its interval is that of the difference of the middles of the two basins, and on either side half of the
-    width of each: the steps of a basin are all as low, which is no random error that could cancel.
-    """
-    tail, middle, _ = tails(level)
-    value = float(np.quantile(first[:, 0] - second[:, 0], middle))
-    gap = 0.5 * (first[:, 1] + first[:, 2] - second[:, 1] - second[:, 2])
-    reach = 0.5 * float(np.median(first[:, 2] - first[:, 1] + second[:, 2] - second[:, 1]))
-    low, high = np.quantile(gap, [tail, 1.0 - tail]) + np.array([-reach, reach])
-    return Estimate(
-        value=value,
-        low=float(min(low, value)),
-        high=float(max(high, value)),
-        level=level,
-        method="from the basins, both curves drawn together",
-        std_error=float(np.std(first[:, 0] - second[:, 0])),
-    )
+def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
+    """The fields of a :class:`PhaseFit` on the order of planning's rise and the end of execution's fall."""
+    order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict"))
+    plans = [fitted[name] for name in ("planning", "semantic") if name in fitted]
+    if not plans or "execution" not in fitted:
+        return order
+    rising = [plan for plan in plans if plan.curve.rises]
+    if not rising:
+        known = all(plan.curve.rises is False for plan in plans)
+        return order | {"verdict": WORDS[1] if known else WORDS[2]}
+    act, plan = fitted["execution"], rising[0]
+    if not act.settled.size:
+        return order | {"verdict": WORDS[2]}
+    apart = plan.onset - act.settled
+    reach = WIDER * (plan.curve.last_step - plan.curve.first_step)
+    delta = of_draws(apart, level)
+    low, high = delta.low, delta.high
+    assert low is not None
+    assert high is not None
+    first, second, overlapping = VERDICTS[:3]
+    if np.mean(apart > reach) >= level:
+        verdict = first
+    else:
+        verdict = second if np.mean(apart < -reach) >= level else overlapping
+    later = float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0))
+    return {"delta": replace(delta, low=low - reach, high=high + reach), "later": later, "verdict": verdict}
 
 
 def share_of_entropy(
@@ -248,7 +236,7 @@ def share_of_entropy(
         parts = (of_plan / (of_plan + of_act)).ravel()
     if not np.isfinite(parts).all():
         return None, "no-entropy"
-    return of_points(parts, level, f"both levels now, {NOW}"), None
+    return replace(of_draws(parts, level), method=f"both levels now, {NOW}", std_error=None), None
 
 
 def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> PhasesAcross:
@@ -257,160 +245,137 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     Parameters
     ----------
     fits
-        At least one; runs without both curves are left out, with a note.
+        At least one.
     level
         Coverage of the intervals; the first fit's where not given.
 
     Raises
     ------
     FitError
-        ``no-phase-curve`` where no run has both curves.
+        ``no-phase-curve`` where there is none.
 
     Notes
     -----
-    Shares of runs have Wilson's interval (1927, doi:10.1080/01621459.1927.10502953). Turning points are
-    shares of each run's span, the same for both curves, with their standard error; their mean is that of
-    :func:`entropylaw.analysis.between_seeds.random_effects`. Only curves that turn to rise are included.
+    Rises, onsets and curves are means of :func:`entropylaw.analysis.between_seeds.random_effects`. A run in
+    which it is not known whether a curve rises counts neither as one nor as the other; shares of the others
+    have the interval of Clopper & Pearson.
     """
     fits = several(fits, PhaseFit, "fits")
-    turns = [of_run for fit in fits if (of_run := fit.turns) is not None]
-    if not turns:
-        raise FitError(
-            "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
-        )
-    return combine_turns(turns, runs=len(fits), level=fits[0].level if level is None else level)
+    if not fits:
+        raise FitError("no-phase-curve", "no run was given, expected at least one", "give the phases of runs")
+    return combine_summaries([fit.summary for fit in fits], level=fits[0].level if level is None else level)
 
 
-def combine_turns(each: Sequence[RunTurns], *, runs: int, level: float) -> PhasesAcross:
-    """As :func:`combine_phases`, from the turns alone; ``runs`` counts those with one curve, too."""
+def combine_summaries(each: Sequence[PhaseSummary], *, level: float) -> PhasesAcross:
+    """As :func:`combine_phases`, from the summaries of runs."""
     level = checked_level(level)
-    findings = [note("runs-with-one-curve", left=runs - len(each), runs=runs)] if runs > len(each) else []
-    estimates = {
-        name: [
-            estimate
-            for turns in each
-            if (estimate := getattr(turns, name)) is not None and estimate.value is not None
-        ]
-        for name in ("planning", "execution", "delta")
-    }
-    means: dict[str, Estimate | None] = dict.fromkeys(estimates)
-    for name, of_quantity in estimates.items():
-        if len(of_quantity) >= FEWEST_RUNS:
-            value, error = np.array(
-                [(estimate.value, estimate.std_error or 0.0) for estimate in of_quantity]
-            ).T
-            means[name] = random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
-        else:
-            counts = {"found": len(of_quantity), "runs": len(each), "needed": FEWEST_RUNS}
-            findings.append(note("too-few-turning-points", quantity=name, **counts))
-    rising, both = len(estimates["planning"]), len(estimates["delta"])
-    after = sum(turns.rises_after for turns in each)
+    deltas = [summary.delta for summary in each]
     return PhasesAcross(
         runs=len(each),
-        planning_rises=rising,
-        both=both,
-        rises_after=after,
-        share_planning_rises=wilson(rising, len(each), level),
-        share_both=wilson(both, len(each), level),
-        share_rises_after=wilson(after, len(each), level),
-        **means,
+        curves=tuple(curve for name in CURVES if (curve := pooled(each, name, level)) is not None),
+        orders=dict(sorted(Counter(summary.verdict for summary in each if summary.verdict).items())),
+        delta=mean_of(deltas, level),
         each=tuple(each),
-        findings=tuple(findings),
+        findings=(note("too-few-orders", needed=FEWEST_RUNS),) if mean_of(deltas, level) is None else (),
     )
 
 
-def wilson(count: int, total: int, level: float) -> Estimate:
-    """A share with Wilson's score interval."""
-    from scipy.stats import binomtest  # slow to import
-
-    ends = binomtest(count, total).proportion_ci(level, method="wilson")
-    return Estimate(
-        value=count / total,
-        low=float(ends.low),
-        high=float(ends.high),
-        level=level,
-        method="Wilson's score interval",
+def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve | None:
+    """One curve over runs, or None where no run has it."""
+    curves = [curve for summary in each for curve in summary.curves if curve.name == name]
+    if not curves:
+        return None
+    rising, falling = (sum(curve.verdict == word for curve in curves) for word in WORDS[:2])
+    share = None
+    if known := rising + falling:
+        low, high = share_interval(rising, known, level)
+        share = Estimate(
+            value=rising / known, low=low, high=high, level=level, method="Clopper & Pearson's interval"
+        )
+    places, ends = list[float](), list[list[float]]()
+    for share_of_run in np.linspace(0.0, 1.0, POOLED).tolist():
+        here = [(curve, np.abs(curve.at - share_of_run) < 1e-9) for curve in curves]
+        means, errors = (
+            np.concatenate([getattr(curve, field)[inside] for curve, inside in here])
+            for field in ("mean", "error")
+        )
+        if means.size >= FEWEST_RUNS:
+            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)[1]
+            places.append(share_of_run)
+            ends.append([max(end or 0.0, 0.0) for end in (mean.value, mean.low, mean.high)])
+    middle, least, most = np.reshape(np.array(ends), (-1, 3)).T
+    return PooledCurve(
+        name=name,
+        runs=len(curves),
+        rising=rising,
+        not_rising=falling,
+        share=share,
+        rise=mean_of([curve.rise for curve in curves], level),
+        onset=mean_of([curve.onset for curve in curves], level),
+        settled=mean_of([curve.settled for curve in curves], level),
+        at=np.array(places),
+        mean=middle,
+        low=least,
+        high=most,
     )
+
+
+def mean_of(estimates: Sequence[Estimate | None], level: float) -> Estimate | None:
+    """The random-effects mean of those that are known; None of fewer than :data:`FEWEST_RUNS`."""
+    known = [estimate for estimate in estimates if estimate is not None and estimate.value is not None]
+    if len(known) < FEWEST_RUNS:
+        return None
+    value, error = np.array([(estimate.value, estimate.std_error or 0.0) for estimate in known]).T
+    return random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
 
 
 def phase_cautions(
     step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases]
 ) -> list[Finding]:
-    """Cautions about what may look like a turn; ``given`` has the columns as logged."""
+    """Explosions, eruptions, and what may look like a rise; ``given`` has the columns as logged."""
     findings: list[Finding] = []
-    turned = False
     for name, curve in curves.items():
-        findings += curve_cautions(step, given[name], curve, CURVES[name])
-        turned |= curve.rises or curve.falls_again
+        findings += level_findings(curve)
+        there = np.isfinite(given[name])
+        s, y = step[there], given[name][there]
+        at = far_off(y)
+        if at.size:
+            findings.append(
+                caution(
+                    "points-far-off",
+                    curve=CURVES[name],
+                    values=tuple(y[at[:MOST_NAMED]].tolist()),
+                    steps=tuple(s[at[:MOST_NAMED]].tolist()),
+                    others=max(at.size - MOST_NAMED, 0),
+                    vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
+                )
+            )
+        if (gap := np.flatnonzero(gaps(s))).size:
+            named = gap[:MOST_NAMED]
+            findings.append(
+                caution(
+                    "no-values-between",
+                    curve=CURVES[name],
+                    after=tuple(s[named].tolist()),
+                    until=tuple(s[named + 1].tolist()),
+                    others=max(gap.size - MOST_NAMED, 0),
+                )
+            )
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
             findings.append(caution("curves-equal"))
-    if "length" in given:
-        findings += length_cautions(step, given["length"], turned)
-    return findings
-
-
-def length_cautions(step: FloatArray, length: FloatArray, turned: bool) -> list[Finding]:
-    """Level shifts and a large change of the response length; ``found`` as in :func:`_shift_caution`."""
-    findings: list[Finding] = []
-    values = length[np.isfinite(length)]
-    if values.size:
-        shifts = shifts_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
-        findings += [_shift_caution(shift, "the response length", turned) for shift in shifts]
-    if third := values.size // 3:
-        before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
+    length = given.get("length", np.empty(0))
+    there = np.isfinite(length)
+    if third := np.count_nonzero(there) // 3:
+        rises = any(curve.rises for curve in curves.values())
+        for shift in shifts_of(*blocked(step[there], length[there]), "length", LEVEL):
+            where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
+            findings.append(caution("series-jumps", series="the response length", turn=rises, **where))
+        before, after = float(np.median(length[there][:third])), float(np.median(length[there][-third:]))
         if before > 0 and not 0.5 < after / before < 1.5:
             findings.append(caution("length-changes", before=before, after=after))
     return findings
-
-
-def curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[Finding]:
-    """Single outliers, a drift too long for any claim, and level shifts."""
-    there = np.isfinite(entropy)
-    s, y = step[there], entropy[there]
-    at, findings = far_off(y), []
-    if at.size:
-        findings.append(
-            caution(
-                "points-far-off",
-                curve=name,
-                values=tuple(y[at[:MOST_NAMED]].tolist()),
-                steps=tuple(s[at[:MOST_NAMED]].tolist()),
-                others=max(at.size - MOST_NAMED, 0),
-                vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
-            )
-        )
-    if (gap := np.flatnonzero(gaps(curve.step))).size:
-        after, until = (tuple(curve.step[gap[:MOST_NAMED] + end].tolist()) for end in (0, 1))
-        others = max(gap.size - MOST_NAMED, 0)
-        findings.append(caution("no-values-between", curve=name, after=after, until=until, others=others))
-    if curve.long_drift > LONG_DRIFT:
-        findings.append(
-            caution(
-                "drift-long",
-                curve=name,
-                probability=curve.long_drift,
-                factor=stricter(curve.long_drift),
-            )
-        )
-    for shift in shifts_of(curve.step, curve.entropy, curve.name, LEVEL):
-        if jumps_at_once(curve.step, curve.entropy, shift):
-            findings.append(_shift_caution(shift, name, curve.rises or curve.falls_again))
-    return findings
-
-
-def jumps_at_once(step: FloatArray, entropy: FloatArray, shift: LevelShift) -> bool:
-    """Whether half of a level shift is there from one three points to the next: a sharp turn has no jump."""
-    at = int(np.searchsorted(step, shift.step))
-    local = np.median(entropy[at : at + 3]) - np.median(entropy[at - 3 : at])
-    return bool(local * np.sign(shift.jump.value or 0.0) >= 0.5 * abs(shift.jump.value or 0.0))
-
-
-def _shift_caution(shift: LevelShift, name: str, found: bool) -> Finding:
-    """A level shift of a series; ``found`` says whether a turn was found that it may have made."""
-    where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
-    return caution("series-jumps", series=name, turn=found, **where)
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:

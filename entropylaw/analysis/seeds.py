@@ -1,4 +1,4 @@
-"""Seeds: fitted runs of arms with their own curves, and which of them failed."""
+"""Seeds: the runs of arms with their own curves, and which of them failed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.analysis.law.estimates import largest
-from entropylaw.analysis.numbers import mean_curve
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.local_level import level_now
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmRun, RunCurve
+from entropylaw.results.arms import ArmRun, RunSeries
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import LOST
+from entropylaw.results.result import LOST, Finding
 
 POINTS = 121
 """Points of a run's curve over its own range."""
@@ -25,68 +23,69 @@ NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
 LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""
 
-CONTINUED = 0.1
-"""How far a curve is continued beyond its lowest entropy, in ranges of its entropies."""
-
 STOPPED = 0.8
 """A run that ends before this share of the length of the longest run of its arm has stopped early."""
+
+FEWEST_EVALUATIONS, FEWEST_SMOOTHED = 3, 4
+"""Fewest evaluations of a run with a curve; of fewer than four the last is its level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Seed:
-    """A fitted run with its own curve over its range of smoothed entropies.
+    """A run with its own curve over its range of entropies, or of another column.
 
-    ``entropy`` (m,) ascends, ``smoother`` (m, n) has the weights of the evaluations in the ``curve`` (m,),
-    and ``noise`` is their standard deviation.
+    ``along`` (m,) ascends; ``curve`` (m,) are local lines, whose weights of the evaluations are ``smoother``
+    (m, n), and ``coarse`` (m,) those of twice the bandwidth. ``moved`` (m,) is what the error of the entropy
+    is in reward, and ``noise`` the standard deviation of the evaluations about the curve.
     """
 
     arm: int
-    fit: Fit
+    series: RunSeries
     failed: str | None
-    entropy: FloatArray
+    along: FloatArray
     curve: FloatArray
+    coarse: FloatArray
+    moved: FloatArray
     smoother: FloatArray
     noise: float
-    rise: float
-    """What the averaged curve gains beyond the lowest entropy, as far as it is continued."""
-    rewards: dict[int, tuple[float, float]] = field(default_factory=dict)
+    levels: dict[int, tuple[float, float]] = field(default_factory=dict)
     """Smoothed rewards and their errors that are known, by how many evaluations were smoothed."""
 
     @classmethod
-    def of(cls, arm: int, fit: Fit, failed: str | None, averaged: RunCurve | None = None) -> Seed:
-        """The run with its curve: the averaged one, and where its evaluations are beside that locally.
+    def of(cls, arm: int, series: RunSeries, failed: str | None) -> Seed:
+        """The run with its curve, local lines through its evaluations.
 
-        The drift of a run about its averaged curve belongs to what the run reached at an entropy, and differs
-        between seeds: it is the local line through the residuals, see :func:`local_lines`.
+        The drift of a run belongs to what it reached at an entropy, and differs between seeds.
         """
-        law = fit.law
-        smooth = np.asarray(law.smoothed_entropy)
-        entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
-        averaged = averaged_curve(fit) if averaged is None else averaged
-        residual = np.asarray(law.reward) - averaged.evaluations
-        smoother = local_lines(smooth, entropy)
-        curve = np.minimum(averaged.over + smoother @ residual, largest(law))
-        noise = float(np.median(np.abs(np.diff(residual)))) / 0.6745 / np.sqrt(2.0)
+        along = np.linspace(series.along.min(), series.along.max(), POINTS)
+        nearest = max(FEWEST_NEIGHBOURS, -(-series.along.size // NEIGHBOURS))
+        smoother = local_lines(series.along, along, nearest)
+        coarse = local_lines(series.along, along, 2 * nearest) @ series.reward
+        order = np.argsort(series.along, kind="stable")
+        error = np.interp(along, series.along[order], series.error[order])
+        slope = np.gradient(coarse, along) if np.ptp(along) > 0 else np.zeros(POINTS)
+        most = np.inf if series.max_reward is None else series.max_reward
         return cls(
             arm=arm,
-            fit=fit,
+            series=series,
             failed=failed,
-            entropy=entropy,
-            curve=curve,
+            along=along,
+            curve=np.minimum(smoother @ series.reward, most),
+            coarse=np.minimum(coarse, most),
+            moved=np.abs(slope) * error,
             smoother=smoother,
-            noise=noise,
-            rise=averaged.below - float(averaged.over[0]),
+            noise=float(np.median(np.abs(np.diff(series.reward)))) / 0.6745 / np.sqrt(2.0),
         )
 
     @property
     def name(self) -> str:
         """The run's name."""
-        return self.fit.run
+        return self.series.run
 
     @property
     def last_step(self) -> float:
         """The step of its last evaluation."""
-        return float(self.fit.law.step[-1])
+        return float(self.series.step[-1])
 
     @property
     def stopped(self) -> bool:
@@ -95,25 +94,17 @@ class Seed:
 
     def covers(self, low: float, high: float) -> bool:
         """Whether the run has passed all entropies of a range."""
-        return bool(self.entropy[0] <= low and high <= self.entropy[-1])
+        return bool(self.along[0] <= low and high <= self.along[-1])
 
-    def at(self, entropy: FloatArray) -> FloatArray:
-        """Its curve at some entropies; beyond its range the end of the curve."""
-        return np.interp(entropy, self.entropy, self.curve)
+    def at(self, along: FloatArray, values: FloatArray | None = None) -> FloatArray:
+        """Its curve, or other values of its points, at some entropies; beyond its range those of its ends."""
+        return np.interp(along, self.along, self.curve if values is None else values)
 
-    def continued(self, entropy: float) -> float | None:
-        """Its curve at an entropy, a little below its range along the averaged curve; None elsewhere."""
-        end, below = float(self.entropy[0]), lowest(self.entropy)
-        if not below <= entropy <= self.entropy[-1]:
-            return None
-        if entropy >= end:
-            return float(self.at(np.array([entropy]))[0])
-        there = float(self.curve[0]) + self.rise * (end - entropy) / (end - below)
-        return min(there, largest(self.fit.law))
-
-    def variance(self, entropy: FloatArray) -> float:
+    def variance(self, along: FloatArray) -> float:
         """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""
-        position = np.interp(entropy, self.entropy, np.arange(POINTS))
+        if np.ptp(self.along) == 0:
+            return float(self.noise**2 / self.series.reward.size)
+        position = np.interp(along, self.along, np.arange(POINTS))
         below = np.minimum(position.astype(int), POINTS - 2)
         fraction = (position - below)[:, None]
         rows = (1.0 - fraction) * self.smoother[below] + fraction * self.smoother[below + 1]
@@ -121,42 +112,38 @@ class Seed:
 
     def reward_at(self, step: float) -> tuple[float, float]:
         """Smoothed reward at a step, or at its last one before that, with its standard error."""
-        law = self.fit.law
-        until = max(3, int(np.searchsorted(law.step, step, side="right")))
-        if until not in self.rewards:
-            level = level_now(law.step[:until], law.reward[:until])
-            error = float(np.nan_to_num(level.sd(), posinf=0.0))
-            self.rewards[until] = level.mean(), error
-        return self.rewards[until]
+        until = max(FEWEST_EVALUATIONS, int(np.searchsorted(self.series.step, step, side="right")))
+        if until not in self.levels:
+            self.levels[until] = last_level(self.series.step[:until], self.series.reward[:until])
+        return self.levels[until]
 
-    def entropy_at(self, step: float) -> float:
-        """Smoothed entropy at a step."""
-        return float(np.interp(step, self.fit.law.step, self.fit.law.smoothed_entropy))
+    def along_at(self, step: float) -> float:
+        """Its entropy at a step."""
+        return float(np.interp(step, self.series.step, self.series.along))
 
-
-def averaged_curve(fit: Fit) -> RunCurve:
-    """The averaged curve of a run, for which its forms are fitted again."""
-    smooth = np.asarray(fit.law.smoothed_entropy)
-    entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
-    curve = mean_curve(fit, np.concatenate([smooth, entropy, [lowest(entropy)]]))
-    return RunCurve(evaluations=curve[: smooth.size], over=curve[smooth.size : -1], below=float(curve[-1]))
+    def loss(self, last: float) -> float:
+        """Entropy lost per 100 steps until a step, nats."""
+        first = float(self.series.step[0])
+        return 100.0 * (float(self.series.along[0]) - self.along_at(last)) / (last - first)
 
 
-def lowest(entropy: FloatArray) -> float:
-    """The entropy to which a curve over some entropies is continued at most: a tenth of its range below."""
-    end = float(entropy[0] - CONTINUED * np.ptp(entropy))
-    return max(end, 0.0) if entropy[0] >= 0 else end
+def last_level(step: FloatArray, value: FloatArray) -> tuple[float, float]:
+    """The level at the last of some steps, with its standard error, 0 where that is unknown."""
+    if value.size < FEWEST_SMOOTHED or np.ptp(value) == 0:
+        return float(value[-1]), 0.0
+    level = level_now(step, value)
+    return level.mean(), float(np.nan_to_num(level.sd(), posinf=0.0))
 
 
-def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:
-    """Weights (m, n) of n evaluations in local lines through them at m entropies.
+def local_lines(along: FloatArray, at: FloatArray, nearest: int) -> FloatArray:
+    """Weights (m, n) of n evaluations in local lines through the nearest of them at m entropies.
 
-    Lines through the nearest twelfth of the evaluations, with tricube weights (Cleveland 1979,
-    doi:10.1080/01621459.1979.10481038), and their mean where they are all at one entropy.
+    With tricube weights (Cleveland 1979, doi:10.1080/01621459.1979.10481038), and the mean where they are all
+    at one entropy.
     """
-    nearest = min(entropy.size - 1, max(FEWEST_NEIGHBOURS, -(-entropy.size // NEIGHBOURS)))
-    away = entropy - at[:, None]
+    away = along - at[:, None]
     distance = np.abs(away)
+    nearest = min(along.size - 1, nearest)
     reach = np.partition(distance, nearest, axis=1)[:, nearest, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         fraction = np.where(reach > 0, distance / reach, np.where(distance > 0, 1.0, 0.0))
@@ -168,50 +155,68 @@ def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(weight * slope)
 
 
-def seeds_of(
-    arms: Mapping[str, Sequence[Fit]], averaged: Mapping[str, Sequence[RunCurve]] | None = None
-) -> list[Seed]:
-    """Every run with its curve, and whether it failed; ``averaged`` are curves that are known."""
+def series_of(fit: Fit) -> RunSeries:
+    """What is compared of a fitted run: its rewards at its smoothed entropies."""
+    law = fit.law
+    lost = next((finding for finding in fit.findings if finding.code == LOST), None)
+    return RunSeries(
+        run=fit.run,
+        step=np.asarray(law.step),
+        reward=np.asarray(law.reward),
+        along=np.asarray(law.smoothed_entropy),
+        error=np.asarray(law.smoothing_error),
+        max_reward=law.max_reward,
+        lost=lost_words(lost),
+        fit=fit,
+    )
+
+
+def lost_words(lost: Finding | None) -> str | None:
+    """That a run lost its reward; None where it did not."""
+    return None if lost is None else "lost reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
+
+
+def seeds_of(arms: Mapping[str, Sequence[RunSeries]]) -> list[Seed]:
+    """Every run with its curve, and whether it failed."""
     seeds: list[Seed] = []
-    for number, (name, fits) in enumerate(arms.items()):
-        longest = max((float(fit.law.step[-1] - fit.law.step[0]) for fit in fits), default=0.0)
-        curves = [None] * len(fits) if averaged is None else averaged[name]
-        for fit, curve in zip(fits, curves, strict=True):
-            seeds.append(Seed.of(number, fit, why_failed(fit, longest), curve))
+    for number, runs in enumerate(arms.values()):
+        longest = max((float(run.step[-1] - run.step[0]) for run in runs), default=0.0)
+        seeds += [Seed.of(number, run, why_failed(run, longest)) for run in runs]
     return seeds
 
 
-def why_failed(fit: Fit, longest: float) -> str | None:
+def why_failed(run: RunSeries, longest: float) -> str | None:
     """Why a run counts as failed; None where it does not.
 
     It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or lost its reward.
     """
-    step = fit.law.step
-    length = float(step[-1] - step[0])
+    length = float(run.step[-1] - run.step[0])
     if length < STOPPED * longest:
         share = f"{100 * length / longest:.0f} %"
-        return f"stopped at step {step[-1]:g}, after {share} of the longest run of its arm"
-    lost = next((finding.values for finding in fit.findings if finding.code == LOST), None)
-    return None if lost is None else "lost reward: from {best:.3g} to {last:.3g}".format_map(lost)
+        return f"stopped at step {run.step[-1]:g}, after {share} of the longest run of its arm"
+    return run.lost
 
 
 def as_run(seed: Seed) -> ArmRun:
     """A seed as part of a result, with a quarter of the points of its curve."""
-    names = ("ceiling", "a", "b")
+    series = seed.series
+    values: dict[str, float | None] = {
+        "reward_first": last_level(-series.step[::-1], series.reward[::-1])[0],
+        "last_reward": seed.reward_at(seed.last_step)[0],
+        "along_first": float(series.along[0]),
+        "along_last": float(series.along[-1]),
+    }
+    if series.fit is not None:
+        values |= {name: estimate_of(series.fit, name).value for name in ("ceiling", "a", "b")}
     every = slice(None, None, 4)
     return ArmRun(
         run=seed.name,
-        n=seed.fit.n,
+        n=series.step.size,
         last_step=seed.last_step,
         failed=seed.failed,
-        entropy=tuple(seed.entropy[every].tolist()),
+        along=tuple(seed.along[every].tolist()),
         reward=tuple(seed.curve[every].tolist()),
-        values={name: estimate_of(seed.fit, name).value for name in names}
-        | {
-            "last_reward": seed.reward_at(seed.last_step)[0],
-            "entropy_loss": entropy_loss(seed, seed.last_step),
-            "entropy_first": float(seed.fit.law.smoothed_entropy[0]),
-        },
+        values=values,
     )
 
 
@@ -220,15 +225,14 @@ def estimate_of(fit: Fit, name: str) -> Estimate:
     return fit.ceiling if name == "ceiling" else getattr(fit.law, name)
 
 
-def entropy_loss(seed: Seed, last: float) -> float:
-    """Entropy lost per 100 steps until a step, nats."""
-    law = seed.fit.law
-    return (float(law.smoothed_entropy[0]) - seed.entropy_at(last)) / (last - float(law.step[0])) * 100.0
-
-
 def arms_of(seeds: Sequence[Seed]) -> IntArray:
     """The number of each seed's arm (n,)."""
     return np.array([seed.arm for seed in seeds], dtype=int)
+
+
+def living(seeds: Sequence[Seed]) -> list[Seed]:
+    """The runs that did not fail."""
+    return [seed for seed in seeds if seed.failed is None]
 
 
 def last_common_step(seeds: Sequence[Seed]) -> float | None:
@@ -237,29 +241,23 @@ def last_common_step(seeds: Sequence[Seed]) -> float | None:
     return min(last_steps or [seed.last_step for seed in seeds], default=None)
 
 
-def rises(falling: FloatArray, curve: FloatArray) -> bool:
-    """Whether reward rises with entropy by more than a tenth of what it changes."""
-    return bool(np.max(curve - falling) > 0.1 * np.ptp(curve)) or bool(curve[-1] >= curve[0])
-
-
 def common_range(seeds: Sequence[Seed]) -> tuple[float, float] | None:
-    """The entropies that all runs have passed that did not fail, nats; None where there are hardly any."""
-    whole = [seed for seed in seeds if seed.failed is None] or list(seeds)
-    if not whole:
+    """The entropies that all runs have passed that did not fail; None where there are hardly any."""
+    if not (whole := living(seeds)):
         return None
-    low, high = max(seed.entropy[0] for seed in whole), min(seed.entropy[-1] for seed in whole)
-    least, most = min(seed.entropy[0] for seed in whole), max(seed.entropy[-1] for seed in whole)
+    low, high = max(seed.along[0] for seed in whole), min(seed.along[-1] for seed in whole)
+    least, most = min(seed.along[0] for seed in whole), max(seed.along[-1] for seed in whole)
     return (float(low), float(high)) if high - low > LEAST_OVERLAP * (most - least) else None
 
 
-def no_common_range(seeds: Sequence[Seed], names: tuple[str, str]) -> str:
+def no_common_range(seeds: Sequence[Seed], names: tuple[str, str], column: str, unit: str) -> str:
     """Why two arms have no common range: the runs that bound it."""
-    whole = [seed for seed in seeds if seed.failed is None] or list(seeds)
+    whole = living(seeds)
     if len({seed.arm for seed in whole}) < 2:
-        return f"{' or '.join(names)} has no fitted run"
-    above = max(whole, key=lambda seed: seed.entropy[0])
-    below = min(whole, key=lambda seed: seed.entropy[-1])
+        return f"{' or '.join(names)} has no run that did not fail"
+    above = max(whole, key=lambda seed: seed.along[0])
+    below = min(whole, key=lambda seed: seed.along[-1])
     return (
-        f"no common range of entropy: {above.name} stays above {above.entropy[0]:.3g} nats, "
-        f"{below.name} below {below.entropy[-1]:.3g}"
+        f"no common range of {column}: {above.name} stays above {above.along[0]:.3g} {unit}, "
+        f"{below.name} below {below.along[-1]:.3g}".replace("  ", " ")
     )

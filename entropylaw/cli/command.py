@@ -36,7 +36,7 @@ NAMES = {
     "columns": "Show which columns of a log would be used.",
     "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
-    "phases": "Test whether planning or execution turns to rise.",
+    "phases": "Say whether entropies rise, and in which order.",
     "compare": "Compare arms of an experiment over their seeds.",
     "plot": "Draw one figure of one run for a paper.",
     "report": "Write a report: pages, tables and figures.",

@@ -11,7 +11,7 @@ from entropylaw.cli import output
 from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
-from entropylaw.cli.running import result_of
+from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import one_line
@@ -20,6 +20,7 @@ from entropylaw.option import part
 from entropylaw.options import CompareOptions, LawOptions
 from entropylaw.paths import check_targets
 from entropylaw.pipeline import steps
+from entropylaw.pipeline.arm_series import ENTROPY, along_of
 from entropylaw.pipeline.arms import Grouping, grouped
 from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_runs, gather_arms
 from entropylaw.results.result import replace
@@ -46,30 +47,37 @@ def compare(options: CompareCommand) -> None:
     style = output.style_of(options.style, quiet=quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    computed = partial(result_of, jobs=options.jobs, quiet=True)
-    runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
-    if any(run.fit is not None for run in runs):
-        document = compared(grouping, runs, settings, inputs, partial(computed, steps.Averaged()))
+    fit = partial(answered, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
+    runs = fitted_runs(grouping.arms, settings, fit)
+    compared_arms: set[str] = set()
+    if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:
+        document = compared(grouping, runs, settings, inputs)
+        whole = [arm for arm in document.comparison.arms if any(run.n for run in arm.runs)]
+        compared_arms = {arm.arm for arm in whole} if settings.stage is None else set(grouping.arms)
         document = replace(document, config=options.config)
         check_targets([*options.output, *filter(None, [options.figure])])
         for path in draw(document, options.figure, picture, style):
             say(f"wrote {path}", quiet=quiet)
         write_comparison(document, formats, pages, quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
-    fitted = {run.arm for run in runs if run.fit is not None}
-    entries = [run.entry for run in runs if run.arm not in fitted] or [run.entry for run in runs]
-    output.finish_fits([entry for entry in entries if entry is not None])
+    lacking = [run for run in runs if run.arm not in compared_arms]
+    entries = [run.entry for run in lacking or runs if run.entry is not None]
+    if lacking or any(run.fit is not None for run in runs):
+        output.finish_fits(entries)
 
 
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
     """The inputs and their arms, which are printed."""
     arms = by_arm(options.logs, options.arms)
+    fixed = options.flags_given(LawOptions)
+    if "pair" in options.given and options.pair != "seed":
+        fixed.append("--pair")
     with reading_shown():
-        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
+        inputs = gather_arms(arms, settings, fixed)
     output.say_skipped(inputs.warnings, quiet=options.quiet)
-    grouping = grouped(inputs.entries, options.arms)
-    baseline = baseline_of(list(grouping.arms), settings)
-    for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
+    grouping = grouped(inputs.entries, options.arms, fewest=2 if options.stage is None else 1)
+    baseline_of(list(grouping.arms), settings)
+    for line in grouping_lines(grouping):
         say(line, quiet=options.quiet)
     return inputs, grouping
 
@@ -88,8 +96,8 @@ def write_comparison(
         say(f"wrote {path}", quiet=quiet)
 
 
-def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
-    """What was grouped; ``first`` is a baseline that was not named."""
+def grouping_lines(grouping: Grouping) -> Iterator[str]:
+    """What was grouped."""
     by = ", ".join(dict.fromkeys(grouping.by.values()))
     yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
     for arm in grouping.grouped:
@@ -100,8 +108,6 @@ def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
     for reason, names in names_by_reason.items():
         rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{rest} ({reason})")
-    if first is not None:
-        yield one_line(f"baseline: {first}, the first (--baseline ARM names another)")
 
 
 def draw(

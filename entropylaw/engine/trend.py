@@ -1,290 +1,302 @@
-"""A smooth curve with a residual of drift and noise, averaged over cubic splines and over covariances.
+"""One curve as a mean with steps, and a residual of drift and noise whose scale changes along the run.
 
-    y(s) = X(s)·β + d·x(s) + drift(s) + noise(s)
+    y(s) = f(s) + scale(s)·(drift(s) + noise(s))
 
-The columns of X are cubic B-splines in a warped time, because entropy moves most at the start; x is a bent
-cable or a step, which no smooth spline follows, or there is none. The tests of
-:mod:`entropylaw.engine.windows` take the covariances and the residual's scale from here; no hypothesis is
-about the splines.
+The mean f is averaged over bases (splines and sums of exponentials), to which steps and ramps are added one
+by one as long as the evidence grows. The covariances of drift and noise are those of a grid, weighted by
+restricted maximum likelihood. No hypothesis is about f: the tests of :mod:`entropylaw.engine.windows` take
+only the residual from here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
-from scipy.special import chdtri, logsumexp, ndtr
+from scipy.special import logsumexp
 
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.residuals import Covariances, drifts
 
-KNOTS = (1, 2, 3, 4, 6, 8, 11)
-"""Numbers of inner knots that are tried."""
+CORRELATIONS = (0.3, 0.5, 0.65, 0.78, 0.86, 0.91, 0.94, 0.96, 0.975)
+"""Correlations of the drift over a mean spacing, besides 0; all are equally probable."""
 
-PER_COLUMN = 8
-"""Fewest evaluations per column of the splines; five columns are always tried."""
+SHARES = (0.0, 0.3, 0.7)
+"""Shares of the noise in the variance, equally probable."""
 
-WARPS = ((1.0, 1.0), (0.5, 0.02), (0.05, 0.02), (0.05, 0.004))
-"""Layouts of the knots: evenly apart in w·t + (1 − w)·ln(1 + t/t₀)/ln(1 + 1/t₀), with (w, t₀) and the time t
-in runs."""
+WARPS, KNOTS, PER_COLUMN = (0.01, 25.0), (1, 3, 5, 8), 4
+"""Cubic splines: the knots are even in log(1 + w·t), t from 0 to 1; intervals between knots (with one, a
+line); fewest points per column."""
 
-LENGTHS, SHARES = 11, (0.0, 0.15, 0.4, 0.7)
-"""Grid points in the drift's length, from half a spacing to two runs, and the noise's shares of the
-variance."""
+DECAYS = ((0.02,), (0.05,), (0.12,), (0.3,), (0.02, 0.12), (0.05, 0.3), (0.05, np.inf), (0.12, np.inf))
+"""Sums of exponentials, by their times in runs; an infinite one is a line."""
 
-TYPICAL_LENGTH, LENGTH_SPREAD = 6.0, 2.4
-"""The length's log-normal prior: its median in spacings for 61 evaluations, and for n evaluations that times
-(60 / (n − 1))^0.3; standard deviation of the logarithm. It is wide: a narrower one calls long drifts
-short."""
+COLUMN_COST, STEP_COST, MOST_STEPS = 1.0, 4.0, 6
+"""Costs of a column and of a step in units of ln(n)/2, and the largest number of steps."""
 
-NO_DRIFT = 0.12
-"""Prior probability of white noise alone."""
+RAMPS = (1 / 8, 1 / 4)
+"""Lengths, in runs, of the ramps that are tried besides steps."""
 
-CAUTIOUS, EVEN_HANDED = 1.0, 0.5
-"""Cost of a column in units of ln n. With the first a part of the curve that the splines miss counts as
-drift, so that a test grows cautious; the second is that of the Bayesian information criterion."""
-
-PLACES, CABLES, STEPS = 31, (0.0, 0.04, 0.1), (None, 0.06)
-"""Places of the extra columns, evenly over the run; half-widths of bent cables and of steps, in runs (None:
-one and a half spacings)."""
+MODERATE = 12
+"""Number of a covariance of a moderate drift, beside which steps are looked for as well."""
 
 RESOLUTION = 1e-3
 """Share of a curve's range that counts as noise: no curve is known better."""
 
-SPANNED = 1e-12
-"""Share of an extra column's square beyond a spline up to which the spline has it, as a step inside a gap."""
+TIED, TINY = 1e-6, 1e-24
+"""Log evidences that differ by less are equal; least sum of squares, below which are rounding errors."""
 
-TINY = 1e-24
-"""Least sum of squares: below are rounding errors."""
-
-
-def covariances(step: FloatArray) -> Covariances:
-    """Drift and noise for evaluations at ``step`` (n,), with the prior of :data:`TYPICAL_LENGTH`."""
-    n = step.size
-    gap = np.diff(step) * ((n - 1) / (step[-1] - step[0]))
-    lengths = np.repeat(np.geomspace(0.5, 2.0 * (n - 1), LENGTHS), len(SHARES))
-    median = TYPICAL_LENGTH * (60.0 / (n - 1)) ** 0.3
-    log = -0.5 * (np.log(lengths / median) / LENGTH_SPREAD) ** 2
-    prior = (1.0 - NO_DRIFT) * np.exp(log - logsumexp(log))
-    return drifts(
-        gap,
-        length=np.append(lengths, lengths[0]),
-        white=np.append(np.tile(SHARES, LENGTHS), 1.0),
-        prior=np.append(prior, NO_DRIFT),
-    )
+SCALE_REACH, SCALE_PRIOR, SCALE_CAP = 1 / 6, 10.0, 9.0 * 2.2
+"""The local scale: half-width of its window in runs, points that its mean over the run counts as, and the
+largest squared innovation in units of their median."""
 
 
-def spline_columns(time: FloatArray, inner: int, even: float, start: float) -> FloatArray:
-    """Cubic B-splines (n, inner + 4) over time from 0 to 1, which add up to 1, in one of :data:`WARPS`.
+class Design:
+    """Covariances, bases and steps for all curves at the same steps (n,)."""
 
-    By the recursion of de Boor 1972, doi:10.1016/0021-9045(72)90080-9, as ``scipy.interpolate.BSpline`` has
-    it, to the last digit: importing that takes longer than the phases of a run.
-    """
-    place = even * time + (1.0 - even) * np.log1p(time / start) / np.log1p(1.0 / start)
-    place = np.clip(place, 0.0, 1.0)
-    knots = np.concatenate([np.zeros(4), np.arange(1, inner + 1) / (inner + 1), np.ones(4)])
-    # The interval between knots in which each place lies; the last one contains its end.
-    at = np.clip(np.searchsorted(knots, place, side="right") - 1, 3, inner + 3)
-    values = np.zeros((4, place.size))
-    values[0] = 1.0
-    for degree in (1, 2, 3):
-        lower = values[:degree].copy()
-        values[0] = 0.0
-        for i in range(1, degree + 1):
-            above, below = knots[at + i], knots[at + i - degree]
-            part = lower[i - 1] / (above - below)
-            values[i - 1] += part * (above - place)
-            values[i] = part * (place - below)
-    columns = np.zeros((place.size, inner + 4))
-    columns[np.arange(place.size)[:, None], at[:, None] + np.arange(-3, 1)] = values.T
-    return columns
+    def __init__(self, step: FloatArray) -> None:
+        n = step.size
+        self.step, self.time = step, (step - step[0]) / (step[-1] - step[0])
+        gap = np.diff(step) * ((n - 1) / (step[-1] - step[0]))
+        rho = np.repeat(CORRELATIONS, len(SHARES))
+        self.group: Covariances = drifts(
+            np.ones(n - 1) if np.ptp(gap) < 1e-9 * n else gap,
+            length=np.append(1.0, -1.0 / np.log(rho)),
+            white=np.append(1.0, np.tile(SHARES, len(CORRELATIONS))),
+            prior=np.append(1.0, np.full(rho.size, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS)),
+        )
+        bases = [np.ones((n, 1))]
+        for warp in WARPS:
+            u = np.log1p(warp * self.time) / np.log1p(warp)
+            for inner in KNOTS:
+                if inner + 1 <= n / PER_COLUMN:
+                    powers = u[:, None] ** np.arange(2 if inner == 1 else 4)
+                    knots = np.linspace(0.0, 1.0, inner + 1)[1:-1]
+                    bases.append(np.hstack([powers, np.maximum(u[:, None] - knots, 0.0) ** 3]))
+        for times in DECAYS:
+            decays = [np.exp(-self.time / t) if np.isfinite(t) else self.time for t in times]
+            bases.append(np.column_stack([np.ones(n), *decays]))
+        bases = [np.linalg.qr(basis)[0] for basis in bases]
+        self.columns: FloatArray = np.hstack(bases)
+        self.sizes: IntArray = np.array([basis.shape[1] for basis in bases])
+        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+        index = np.arange(n)
+        steps = (index[:, None] >= np.arange(2, n - 2)).astype(float)
+        starts = np.arange(2, n - n // 5, 2)
+        ramps = [np.clip((index[:, None] - starts) / max(3.0, n * share), 0.0, 1.0) for share in RAMPS]
+        self.steps: FloatArray = np.hstack([steps, *ramps])
+
+    @cached_property
+    def correlations(self) -> FloatArray:
+        """The covariance (grid, n, n) of drift and noise of variance 1."""
+        position = self.time * (self.step.size - 1)
+        pairs = (self.group.matrix(position, point) for point in range(self.group.white.size))
+        return np.array([drift + np.diag(noise) for drift, noise in pairs])
+
+    @cached_property
+    def filters(self) -> FloatArray:
+        """Matrices (grid, n, n) that whiten, as the filter of ``group`` does."""
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(self.correlations)))
+
+    @cached_property
+    def even(self) -> Whitened:
+        """The columns under a constant scale."""
+        return Whitened(self, np.ones(self.step.size))
 
 
-def bent_cable(time: FloatArray, place: float, half: float) -> FloatArray:
-    """0 before ``place`` − ``half``, a slope of 1 after ``place`` + ``half``, a parabola between.
-
-    Chiu, Lockhart & Routledge 2006, doi:10.1198/016214505000001177. Shape as ``time``.
-    """
-    if half <= 0:
-        return np.maximum(time - place, 0.0)
-    inside = (time - place + half) ** 2 / (4.0 * half)
-    return np.where(np.abs(time - place) <= half, inside, np.maximum(time - place, 0.0))
+@lru_cache(maxsize=8)
+def design_of(step: bytes) -> Design:
+    """The design at some steps, float64: the same for all curves there."""
+    return Design(np.frombuffer(step))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Components:
-    """Components (m,) of the average over splines, extra columns and covariances, for one series.
+class Models:
+    """A curve's models, of every covariance and basis with the same steps: shapes (…, grid, bases).
 
-    ``weight`` are probabilities; ``spline`` the number of the spline, ``extra`` that of the extra column or
-    −1, ``point`` the grid point; ``scale`` the residual's standard deviation, ``free`` its degrees of
-    freedom.
+    ``weight`` are log weights that are comparable between sets of steps; ``rss`` the whitened residual sums
+    of squares and ``free`` (bases,) their degrees of freedom. Several curves have a dimension before these.
     """
 
     weight: FloatArray
-    spline: IntArray
-    extra: IntArray
-    point: IntArray
-    scale: FloatArray
+    rss: FloatArray
     free: FloatArray
 
-    def likely(self, least: float) -> Components:
-        """Those with at least that probability, or the likeliest alone."""
-        kept = self.weight >= min(least, float(self.weight.max()))
-        each = {name: getattr(self, name)[kept] for name in self.__slots__}
-        return Components(**each | {"weight": each["weight"] / each["weight"].sum()})
+    @property
+    def total(self) -> FloatArray:
+        """The log evidence of all together (…)."""
+        return np.asarray(logsumexp(self.weight, axis=(-2, -1)))
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The likeliest covariance and basis of one curve."""
+        point, basis = np.unravel_index(int(self.weight.argmax()), self.weight.shape)
+        return int(point), int(basis)
+
+    def of(self, curve: int) -> Models:
+        """The models of one of several curves."""
+        return Models(weight=self.weight[curve], rss=self.rss[curve], free=self.free)
 
 
-class TrendDesign:
-    """Whitened splines for all series at the same steps (n,), n ≥ 12; ``time`` (n,) goes from 0 to 1."""
+class Whitened:
+    """The columns of a design whitened under one scale (n,), orthonormal within each basis."""
 
-    def __init__(self, step: FloatArray) -> None:
-        self.step = step
-        self.time = (step - step[0]) / (step[-1] - step[0])
-        self.group = covariances(step)
-        most = max(5, step.size // PER_COLUMN)
-        every = [spline_columns(self.time, k, *warp) for warp in WARPS for k in KNOTS if k + 4 <= most]
-        # Knots may be closer together than the evaluations.
-        self.splines = [each for each in every if np.linalg.svd(each, compute_uv=False)[-1] > 1e-3]
-        white, _ = self.group.whitened(np.concatenate(self.splines, axis=1))
-        ends = np.cumsum([each.shape[1] for each in self.splines])[:-1]
-        factors = [np.linalg.qr(each) for each in np.split(white, ends, axis=-1)]
-        self.basis, self.triangle = [q for q, _ in factors], [r for _, r in factors]
-        plain = [np.linalg.qr(each) for each in self.splines]
-        self._plain_basis = [q for q, _ in plain]
-        each_cost = [
-            np.log(self.group.sd).sum(axis=0) + _log_diagonal(r) - _log_diagonal(own)
-            for r, (_, own) in zip(self.triangle, plain, strict=True)
-        ]
-        self.cost = np.array(each_cost)
+    def __init__(self, design: Design, scale: FloatArray) -> None:
+        self.design, self.scale = design, scale
+        white = self.whiten(design.columns)
+        self.columns, log_size = np.empty_like(white), []
+        for start, end in pairwise([*design.starts, white.shape[2]]):
+            own = white[:, :, start:end]
+            triangle = np.linalg.cholesky(own.swapaxes(-1, -2) @ own)
+            self.columns[:, :, start:end] = own @ np.linalg.inv(triangle).swapaxes(-1, -2)
+            log_size.append(np.log(np.diagonal(triangle, axis1=-2, axis2=-1)).sum(axis=-1))
+        self.log_size = np.array(log_size).T
+        self.log_det = np.log(design.group.sd).sum(axis=0) + np.log(scale).sum()
 
-    def covariance(self, point: int) -> FloatArray:
-        """The covariance (n, n) of one drift and noise."""
-        drift, noise = self.group.matrix(self.time * (self.step.size - 1), point)
-        return drift + np.diag(noise)
+    def whiten(self, columns: FloatArray) -> FloatArray:
+        """Columns (n, q) whitened by every covariance: (grid, n, q)."""
+        return self.design.group.whitened(columns / self.scale[:, None])[0]
 
-    @cached_property
-    def extras(self) -> FloatArray:
-        """Bent cables and steps, shape (e, n)."""
-        narrow, columns = 1.5 / (self.step.size - 1), []
-        for place in np.linspace(0.0, 1.0, PLACES + 2)[1:-1].tolist():
-            columns += [bent_cable(self.time, place, half) for half in CABLES]
-            away = (self.time - place) / 2.0
-            columns += [np.clip(0.5 + away / (half or narrow), 0.0, 1.0) for half in STEPS]
-        return np.array(columns)
+    def models(self, steps: FloatArray, y: FloatArray, slack: float) -> Models:
+        """The models of whitened curves y (…, grid, n, 1), each with its whitened steps (…, grid, n, q)."""
+        design, added = self.design, np.concatenate([steps, y], axis=-1)
+        n, q = steps.shape[-2:]
+        along = self.columns.swapaxes(-1, -2) @ added
+        shared = np.add.reduceat(along[..., :, None] * along[..., None, :], design.starts, axis=-3)
+        beyond = (added.swapaxes(-1, -2) @ added)[..., None, :, :] - shared
+        every = np.arange(q + 1)
+        beyond[..., every, every] += 1e-10 * (added**2).sum(axis=-2)[..., None, :]
+        beyond[..., -1, -1] += slack
+        # The last pivot of the triangle is the residual beside all columns.
+        pivots = np.diagonal(np.linalg.cholesky(beyond), axis1=-2, axis2=-1)
+        rss, free = pivots[..., -1] ** 2, (n - q - design.sizes).astype(float)
+        log = (design.group.log_prior - self.log_det)[:, None]
+        likely = log - self.log_size - np.log(pivots[..., :-1]).sum(axis=-1) - 0.5 * free * np.log(rss)
+        cost = 0.5 * np.log(n) * (COLUMN_COST * design.sizes + STEP_COST * q)
+        between = (log - 0.5 * n * np.log(rss)).max(axis=-2, keepdims=True) - cost
+        within = likely - logsumexp(likely, axis=-2, keepdims=True)
+        return Models(weight=within + between, rss=rss, free=free)
 
-    @cached_property
-    def white_extras(self) -> FloatArray:
-        """Shape (g, e, n)."""
-        return np.ascontiguousarray(self.group.whitened(self.extras.T)[0].swapaxes(-1, -2))
+    def mean_space(self, point: int, basis: int, steps: FloatArray) -> FloatArray:
+        """Orthonormal columns (n, k + q) of the mean of one model; ``steps`` are whitened."""
+        start, size = self.design.starts[basis], self.design.sizes[basis]
+        return np.linalg.qr(np.hstack([self.columns[point][:, start : start + size], steps[point]]))[0]
 
-    @cached_property
-    def beyond(self) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-        """Of each spline what the extras are in it and beyond it.
+    def likely_step(self, y: FloatArray, steps: FloatArray, point: int, basis: int) -> int:
+        """The number of the step that explains most of a curve beside one model's mean."""
+        q = self.mean_space(point, basis, steps)
+        columns = self.design.filters[point] @ (self.design.steps / self.scale[:, None])
+        left = y[point, :, 0] - q @ (q.T @ y[point, :, 0])
+        beyond = (columns**2).sum(axis=0) - ((q.T @ columns) ** 2).sum(axis=0)
+        gain = np.where(beyond > 1e-6, (columns.T @ left) ** 2 / np.maximum(beyond, 1e-6), 0.0)
+        return int(gain.argmax())
 
-        The coordinates (g, e, k) of the whitened extras, their squared length (g, e) beyond the spline, and
-        the log of that length's ratio to the one without whitening: infinite for an extra that is the
-        spline's own, which is not added.
+
+class Trend:
+    """A curve y (n,): its steps (n, q), the scale of its residual, and its models.
+
+    ``models.total`` is comparable between a curve and its logarithm, less the logarithm of the Jacobian.
+    """
+
+    def __init__(self, design: Design, y: FloatArray) -> None:
+        self.design, self.y = design, y
+        self.slack = y.size * (RESOLUTION * float(np.ptp(y))) ** 2 + TINY
+        self.steps, self.whitened = np.empty((y.size, 0)), design.even
+        self._fit()
+        self.whitened = Whitened(design, self._local_scale())
+        self._fit()
+        self._add_steps()
+        self.whitened = Whitened(design, self._local_scale())
+        self._fit()
+
+    def _fit(self) -> None:
+        """Whiten the curve and its steps, and find the models."""
+        self.white = self.whitened.whiten(self.y[:, None])
+        self.white_steps = self.whitened.whiten(self.steps)
+        self.models = self.whitened.models(self.white_steps, self.white, self.slack)
+
+    def _add_steps(self) -> None:
+        """Add the step that raises the evidence most, again and again.
+
+        It is one of the best beside the likeliest mean or a constant one, under the likeliest covariance or a
+        moderate drift.
         """
-        white, plain = (self.white_extras**2).sum(axis=-1), (self.extras**2).sum(axis=-1)
-        found = []
-        for q, own in zip(self.basis, self._plain_basis, strict=True):
-            shared = self.white_extras @ q
-            rest = np.maximum(white - (shared**2).sum(axis=-1), TINY)
-            unwhitened = np.maximum(plain - ((self.extras @ own) ** 2).sum(axis=-1), TINY)
-            longer = np.where(rest > SPANNED * white, np.log(rest / unwhitened), np.inf)
-            found.append((shared, rest, longer))
-        return found
-
-    def components(self, series: FloatArray, *, column_cost: float, extra: bool) -> Components:
-        """Average over splines and covariances for a series (n,).
-
-        ``column_cost`` is one of :data:`CAUTIOUS` and :data:`EVEN_HANDED`. With ``extra`` one of the columns
-        :attr:`extras` may be added, at the cost of ln(n)/2 and of the logarithm of their number.
-
-        Within one spline with k columns the covariances have the weights of restricted maximum likelihood,
-        prior · |V|^−½ · (|XᵀV⁻¹X| / |XᵀX|)^−½ · RSS^−(n − k)/2; the splines those of the sum of the same with
-        RSS^−n/2 · n^−k·column_cost.
-        """
-        n, points = series.size, self.group.white.size
-        white = self.group.whitened(series[:, None])[0][:, :, 0]
-        slack = n * (RESOLUTION * float(np.ptp(series))) ** 2 + TINY
-        names = np.arange(-1, len(self.extras) if extra else 0)
-        found, evidence = [], []
-        for i, q in enumerate(self.basis):
-            k = q.shape[-1]
-            along = np.einsum("gnk,gn->gk", q, white)
-            left = white - np.einsum("gnk,gk->gn", q, along)
-            rss = (left**2).sum(axis=-1)[:, None]
-            log = (self.group.log_prior - self.cost[i])[:, None]
-            if extra:
-                _, rest, longer = self.beyond[i]
-                gain = np.einsum("gen,gn->ge", self.white_extras, left) ** 2 / rest
-                rss = np.concatenate([rss, np.maximum(rss - gain, 0.0)], axis=1)
-                price = 0.5 * (longer + np.log(n)) + np.log(len(self.extras))
-                log = np.concatenate([log, log - price], axis=1)
-            rss, free = rss + slack, n - k - (names >= 0)
-            within = log - 0.5 * free * np.log(rss)
-            evidence.append(float(logsumexp(log - 0.5 * n * np.log(rss))) - column_cost * k * np.log(n))
-            each = (
-                np.exp(within - logsumexp(within)),
-                np.full(rss.shape, i),
-                np.broadcast_to(names, rss.shape),
-                np.broadcast_to(np.arange(points)[:, None], rss.shape),
-                np.sqrt(rss / free),
-                np.broadcast_to(free.astype(float), rss.shape),
+        for _ in range(MOST_STEPS):
+            point, basis = self.models.best
+            beside = {(point, basis), (point, 0), (MODERATE, basis), (MODERATE, 0)}
+            likely = sorted(
+                {self.whitened.likely_step(self.white, self.white_steps, *model) for model in beside}
             )
-            found.append([part.ravel() for part in each])
-        share = np.exp(np.array(evidence) - logsumexp(evidence))
-        parts = [np.concatenate(column) for column in zip(*found, strict=True)]
-        parts[0] *= np.repeat(share, [each[0].size for each in found])
-        return Components(**dict(zip(Components.__slots__, parts, strict=True)))
+            tried = self.whitened.whiten(self.design.steps[:, likely])
+            candidates = np.stack(
+                [np.concatenate([self.white_steps, tried[:, :, [i]]], axis=-1) for i in range(len(likely))]
+            )
+            curves = np.broadcast_to(self.white, (len(likely), *self.white.shape))
+            tried_models = self.whitened.models(candidates, curves, self.slack)
+            best = int(tried_models.total.argmax())
+            if tried_models.total[best] <= self.models.total + TIED:
+                break
+            self.steps = np.column_stack([self.steps, self.design.steps[:, likely[best]]])
+            self.white_steps, self.models = candidates[best], tried_models.of(best)
 
-    def long_drift(self, components: Components, share: float) -> float:
-        """Probability that there is a drift with a length above that share of the run."""
-        length = np.where(self.group.white < 1.0, self.group.length[:, 0], 0.0)[components.point]
-        return float(components.weight[length > share * (self.step.size - 1)].sum())
+    def _local_scale(self) -> FloatArray:
+        """The scale of the innovations of the likeliest model."""
+        point, basis = self.models.best
+        q = self.whitened.mean_space(point, basis, self.white_steps)
+        white = self.white[point, :, 0]
+        return local_scale((white - q @ (q.T @ white)) * self.whitened.scale)
 
-    def curves(self, series: FloatArray, components: Components, normal: FloatArray | None) -> FloatArray:
-        """Curves without drift and noise: draws (d, n), or their means per component (m, n).
+    def draws(self, count: int, *, steps: bool = True) -> FloatArray:
+        """Curves (count, n) without drift and noise, with the steps or without any."""
+        columns, white, models = self.steps, self.white_steps, self.models
+        if not steps:
+            columns, white = columns[:, :0], white[:, :, :0]
+            models = self.whitened.models(white, self.white, self.slack)
+        weight = np.exp(models.weight - models.total).ravel()
+        # Every draw has a model, by its weight; the random numbers are the same for all curves.
+        shares = np.cumsum(weight) / weight.sum()
+        model = np.searchsorted(shares, (np.arange(count) + 0.5) / count).clip(max=weight.size - 1)
+        random = np.random.default_rng(2)
+        curves = np.empty((count, self.y.size))
+        for number in np.unique(model):
+            point, basis = np.unravel_index(number, models.weight.shape)
+            start, size = self.design.starts[basis], self.design.sizes[basis]
+            mean = np.hstack([self.design.columns[:, start : start + size], columns])
+            at = np.flatnonzero(model == number)
+            q, r = np.linalg.qr(self.design.filters[point] @ (mean / self.whitened.scale[:, None]))
+            scale = np.sqrt(models.rss[point, basis] / random.chisquare(models.free[basis], at.size))
+            normal = random.standard_normal((q.shape[1], at.size))
+            coefficients = np.linalg.solve(r, (q.T @ self.white[point]) + scale * normal)
+            curves[at] = (mean @ coefficients).T
+        return curves[random.permutation(count)]
 
-        ``normal`` (d, n + 1) are independent standard normals per draw: n of the whitened residual, in the
-        order of the steps, and one that picks the residual's scale. Draws are spread over the components by
-        their weight. Two series with correlated normals have correlated residuals.
+    def changed(self, curves: FloatArray, changes: FloatArray) -> list[Models]:
+        """The models of changed curves (j, n), each with its change (j, n) as a step where that is likelier.
+
+        The curve's own steps and scale are kept.
         """
-        which = np.arange(components.weight.size)
-        if normal is not None:
-            ends = np.floor(np.cumsum(components.weight) * len(normal) + 0.5).astype(int)
-            # Every draw has a component, spread evenly so that neighbouring draws are not alike.
-            which = np.searchsorted(ends, np.arange(len(normal)), side="right").clip(max=which[-1])
-            which = which[np.random.default_rng(0).permutation(which.size)]
-        found = np.empty((which.size, series.size))
-        white = self.group.whitened(series[:, None])[0][:, :, 0]
-        for i in np.unique(which):
-            at = which == i
-            noise = np.zeros((1, series.size))
-            if normal is not None:
-                free = components.free[i]
-                wider = np.sqrt(free / chdtri(free, ndtr(normal[at, -1])))
-                noise = components.scale[i] * wider[:, None] * normal[at, :-1]
-            found[at] = self._component(white[components.point[i]] + noise, components, int(i))
-        return found
 
-    def _component(self, white: FloatArray, components: Components, i: int) -> FloatArray:
-        """Curves (d, n) of one component for whitened series (d, n)."""
-        names = components.spline, components.extra, components.point
-        spline, extra, point = (int(each[i]) for each in names)
-        q, r = self.basis[spline][point], self.triangle[spline][point]
-        along, curve = white @ q, 0.0
-        if extra >= 0:
-            column = self.white_extras[point, extra]
-            shared, rest, _ = (each[point, extra] for each in self.beyond[spline])
-            size = (white @ column - along @ shared) / rest
-            along = along - size[:, None] * shared
-            curve = size[:, None] * self.extras[extra]
-        return np.asarray(np.linalg.solve(r, along.T).T @ self.splines[spline].T + curve)
+        def whitened(rows: FloatArray) -> FloatArray:
+            return self.whitened.whiten(rows.T).transpose(2, 0, 1)[..., None]
+
+        y, own = whitened(curves), np.broadcast_to(self.white_steps, (len(curves), *self.white_steps.shape))
+        without = self.whitened.models(own, y, self.slack)
+        with_change = self.whitened.models(np.concatenate([own, whitened(changes)], axis=-1), y, self.slack)
+        likelier = with_change.total > without.total
+        return [(with_change if likelier[i] else without).of(i) for i in range(len(curves))]
 
 
-def _log_diagonal(triangle: FloatArray) -> FloatArray:
-    """Sum of log |diagonal| of each triangular matrix (…, k, k): half the log determinant of its square."""
-    return np.asarray(np.log(np.abs(np.diagonal(triangle, axis1=-2, axis2=-1))).sum(axis=-1))
+def local_scale(innovation: FloatArray) -> FloatArray:
+    """The local standard deviation of innovations (n,), of mean square 1, shrunk to a constant."""
+    n = innovation.size
+    reach = max(6, int(n * SCALE_REACH))
+    square = innovation**2
+    square = np.minimum(square, SCALE_CAP * float(np.median(square)) + 1e-18)
+    mean = float(square.mean()) + 1e-18
+    total = np.concatenate([[0.0], np.cumsum(square)])
+    low = np.maximum(np.arange(n) - reach, 0)
+    high = np.minimum(np.arange(n) + reach + 1, n)
+    variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
+    return np.asarray(np.sqrt(variance / variance.mean()))

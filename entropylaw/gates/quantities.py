@@ -135,24 +135,40 @@ def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[
 
     def accessor(run: Entry[PhaseFit] | None) -> Value:
         if run is None:
-            return Unknown(reason="the log has no curves of planning or execution")
+            return Unknown(reason="the log has no curves of planning, execution or plans")
         if run.result is None:
             return Unknown(reason=f"no phases: {run.refusal.message if run.refusal else missing}")
-        return read(run.result) or Unknown(reason="; ".join(run.result.notes) or missing)
+        value = read(run.result)
+        return Unknown(reason="; ".join(run.result.notes) or missing) if value is None else value
 
     return accessor
 
 
-def _turn(name: str, field: str) -> Callable[[Any], Value]:
-    """The turning point or the rise of a curve that turns to rise."""
+def _curve(name: str, field: str) -> Callable[[Any], Value]:
+    """A value of a curve, which it has if it rises, or has settled."""
 
     def read(phases: PhaseFit) -> Value | None:
         curve: CurvePhases | None = getattr(phases, name)
-        if curve is None or curve.rises:
-            return getattr(curve, field) if curve else None
-        return Unknown(reason=f"{name} does not turn to rise (p = {curve.p_rise:.2g})")
+        value: Value | None = getattr(curve, field, None)
+        if curve is None or value is not None:
+            return value
+        return Unknown(reason=f"{name}: {curve.verdict} (p = {curve.p_rise:.2g})")
 
     return _phases(read, f"there is no curve of {name}")
+
+
+def _exploded(phases: PhaseFit) -> Value:
+    curve = phases.levels
+    if curve.exploded is None:
+        return Unknown(reason=f"whether the entropy rises is not known (p = {curve.p_rise:.2g})")
+    return float(curve.exploded)
+
+
+def _eruptions(phases: PhaseFit) -> Value:
+    curve = phases.levels
+    if curve.eruptions is None:
+        return Unknown(reason=f"eruptions are not looked for in {curve.n} values")
+    return float(len(curve.eruptions))
 
 
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
@@ -231,14 +247,22 @@ _ALL = (
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
-    _ordered("phases", "order of the turning points", NONE, _order, Kind.word, words=VERDICTS),
-    _ordered("turn_planning", "step of planning's turning point", STEPS, _turn("planning", "turning_point")),
     _ordered(
-        "turn_execution", "step of execution's turning point", STEPS, _turn("execution", "turning_point")
+        "phases", "order of execution's fall and planning's rise", NONE, _order, Kind.word, words=VERDICTS
     ),
-    _ordered("rise_planning", "planning's rise after its turning point", NATS, _turn("planning", "rise")),
-    _ordered("rise_execution", "execution's rise after its turning point", NATS, _turn("execution", "rise")),
-    _ordered("delta", "planning's turning point minus execution's", STEPS, _delta),
+    _ordered("onset_planning", "step from which planning rises", STEPS, _curve("planning", "onset")),
+    _ordered("settled_execution", "step at which execution settles", STEPS, _curve("execution", "settled")),
+    _ordered("rise_planning", "planning's end above its lowest level", NATS, _curve("planning", "rise")),
+    _ordered("rise_execution", "execution's end above its lowest level", NATS, _curve("execution", "rise")),
+    _ordered("delta", "onset_planning − settled_execution", STEPS, _delta),
+    _ordered("eruptions", "sharp rises of the entropy", COUNT, _phases(_eruptions, "no curve"), Kind.number),
+    _ordered(
+        "entropy_exploded",
+        "the entropy ends at twice its lowest level or above",
+        NONE,
+        _phases(_exploded, "no curve"),
+        Kind.flag,
+    ),
     Quantity("fails", "the law fails", kind=Kind.flag),
     Quantity("undecided", "the data do not decide whether the law holds", kind=Kind.flag),
     Quantity("lost", "the run lost more than half of its reward", kind=Kind.flag),

@@ -57,8 +57,8 @@ class Grouping(NamedTuple):
         return tuple(ArmRuns(arm=arm, by=self.by[arm], runs=runs) for arm, runs in assigned)
 
 
-def grouped(members: Sequence[Input], how: str | None = None) -> Grouping:
-    """Group runs into arms; ``how`` is a regular expression, a column, or ``config:KEY``.
+def grouped(members: Sequence[Input], how: str | None = None, fewest: int = 2) -> Grouping:
+    """Group runs into ``fewest`` arms or more; ``how`` is a regular expression, a column, or ``config:KEY``.
 
     Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
     ``bad-option``); InputError (``arm-varies``).
@@ -76,7 +76,7 @@ def grouped(members: Sequence[Input], how: str | None = None) -> Grouping:
         names = listing([run.name for run in members], 8)
         message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
         raise UsageError("no-arm-recognised", message, HOW)
-    if len(whole.arms) < 2:
+    if len(whole.arms) < fewest:
         sentences = [run.sentence for run in whole.grouped]
         if whole.left_out:
             sentences.append(f"in no arm: {listing([run.run for run in whole.left_out], 8)}")
@@ -88,7 +88,7 @@ def why_unread(member: Input) -> str:
     """Why its log, or its columns, could not be read; empty where they were."""
     if member.error is not None:
         return refusal_of(member.error, member.path).message
-    entry = member.entry
+    entry = next(iter(member.entries), None)
     return entry.refusal.message if isinstance(entry, Entry) and entry.refusal and not entry.read else ""
 
 

@@ -7,15 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from entropylaw.analysis.arms import compare_arms
-from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import Entry, RunReport, refusal_of
+from entropylaw.documents.document import Entry, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
@@ -23,21 +19,17 @@ from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
+from entropylaw.pipeline.arm_series import ArmRun, result_of
 from entropylaw.pipeline.arms import Grouping
 from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
-from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
-from entropylaw.roles.stages import stage_rows
+from entropylaw.roles.rewards import require_one_reward
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
-    from entropylaw.results.stages import StageRows
-
-Curves = Callable[[Sequence[Fit]], Sequence[RunCurve]]
-"""Makes the averaged curves of fits."""
 
 EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
 
@@ -91,6 +83,8 @@ def gather_arms(
     Raises InputError (``file-not-found``, ``arm-without-logs``, ``not-a-document``, a damaged document);
     UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
     """
+    if options.pair == "seed":
+        options = replace(options, pair=None)
     parts: list[Inputs] = []
     entries: list[Input] = []
     warnings: list[tuple[str, str]] = []
@@ -133,7 +127,7 @@ def _empty(arm: str, paths: Sequence[Any]) -> InputError:
 
 
 def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
-    """The baseline; None where all pairs are compared.
+    """The baseline that is named, ``all`` where all pairs are compared, and None where it is to be chosen.
 
     Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
     """
@@ -143,39 +137,37 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     if options.all_pairs and options.baseline is not None:
         message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
         raise UsageError("baseline-of-all-pairs", message, "leave out one of them")
-    return None if options.all_pairs else options.baseline or next(iter(names), None)
-
-
-class ArmRun(NamedTuple):
-    """A run of an arm: as it was gathered, its entry, and its fit, if it has one.
-
-    A fit that a program gave has no entry.
-    """
-
-    arm: str
-    input: Input
-    entry: Entry[Fit] | None
-    fit: Fit | None
-
-    @property
-    def name(self) -> str:
-        """The name of the run."""
-        return self.input.name
+    return "all" if options.all_pairs else options.baseline
 
 
 def fitted_runs(
-    arms: Mapping[str, Sequence[Input]], fit: Callable[[Sequence[Input]], Sequence[Any]]
+    arms: Mapping[str, Sequence[Input]],
+    options: CompareOptions,
+    fit: Callable[[Sequence[Input]], Sequence[Sequence[Any]]],
 ) -> list[ArmRun]:
-    """The runs of all arms; ``fit`` makes their entries, of all arms at once."""
+    """The runs of all arms; ``fit`` makes their entries, of all arms at once.
+
+    A comparison at equal values of a column other than entropy needs no fit.
+    """
     members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
+    if options.at_equal is not None and options.at_equal != "entropy":
+        return [ArmRun(arm, member, None, None) for arm, member in members]
     runs: list[ArmRun] = []
-    for (arm, member), result in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
-        entry = result.fit if isinstance(result, RunReport) else result
+    for (arm, member), results in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
+        entry = compared_entry([getattr(result, "fit", result) for result in results])
         if isinstance(entry, Fit):
             runs.append(ArmRun(arm, member, None, entry))
         else:
             runs.append(ArmRun(arm, member, entry, entry.result))
     return runs
+
+
+def compared_entry(entries: Sequence[Any]) -> Any:
+    """The entry of a run that is compared, of several the first; raises as :func:`require_one_reward`."""
+    first, *others = entries
+    kept = [entry.reward for entry in others if entry.columns["reward"].meaning.kind != "training"]
+    require_one_reward(first.run, [first.reward, *kept] if kept else [])
+    return first
 
 
 def without_texts(member: Input) -> Input:
@@ -184,86 +176,30 @@ def without_texts(member: Input) -> Input:
 
 
 def compared(
-    grouping: Grouping, runs: Sequence[ArmRun], options: CompareOptions, inputs: Inputs, curves: Curves
+    grouping: Grouping, runs: Sequence[ArmRun], options: CompareOptions, inputs: Inputs
 ) -> ComparisonDocument:
-    """The document of a comparison; raises as :func:`result_of`."""
+    """The document of a comparison; raises as :func:`entropylaw.pipeline.arm_series.result_of`."""
+    refuse_other_columns(runs)
+    names = list(grouping.arms)
+    comparison = result_of(names, runs, options, baseline_of(names, options))
     left_out = list(grouping.left_out)
+    present = {run.run for arm in comparison.arms for run in arm.runs if run.n}
     for run in runs:
-        if run.entry is not None and run.entry.refusal is not None:
+        if run.entry is not None and run.entry.refusal is not None and run.name not in present:
             reason = run.entry.refusal.message
             left_out.append(LeftOut(run=run.name, why=reason, arm=run.arm, read=run.entry.read))
     fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
+    fit_settings["pair"] = options.pair if options.pair == "seed" else fit_settings["pair"]
     return as_stored(
         ComparisonDocument(
             inputs=inputs.files,
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
             left_out=tuple(left_out),
-            comparison=result_of(list(grouping.arms), runs, options, curves),
+            comparison=comparison,
             warnings=inputs.warnings,
         )
     )
-
-
-def result_of(
-    arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions, curves: Curves
-) -> ArmComparison:
-    """The comparison of arms; runs without a fit count as failed. ``curves`` makes the curves of fits.
-
-    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, and
-    as :func:`entropylaw.analysis.arms.compare_arms`).
-    """
-    refuse_other_columns(runs)
-    refuse_same_run(runs)
-    fits: dict[str, list[Fit]] = {arm: [] for arm in arms}
-    failed: dict[str, list[tuple[str, str]]] = {arm: [] for arm in arms}
-    for run in runs:
-        if run.fit is not None:
-            fits[run.arm].append(run.fit)
-        else:
-            failed[run.arm].append((run.name, failure_of(run.entry)))
-    averaged = iter(curves(list(chain.from_iterable(fits.values()))))
-    result = compare_arms(
-        fits,
-        baseline=baseline_of(arms, options) or "all",
-        refused=failed,
-        level=options.level,
-        margin=options.margin,
-        between_sd=options.between_sd,
-        averaged={arm: list(islice(averaged, len(curved))) for arm, curved in fits.items()},
-    )
-    if options.stage is None:
-        return result
-    rows = stages_of(arms, runs, options)
-    changes = stage_changes(rows, level=options.level)
-    findings, moved = (*result.findings, *breadth(changes)), transfers(rows, level=options.level)
-    return replace(result, stages=changes, transfers=moved, findings=findings)
-
-
-def stages_of(
-    arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions
-) -> dict[str, list[StageRows]]:
-    """The stages of all runs that have a fit, by arm.
-
-    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stage_rows`.
-    """
-    assert options.stage is not None
-    columns = {"entropy": options.entropy, "reward": options.reward}
-    rows: dict[str, list[StageRows]] = {arm: [] for arm in arms}
-    for run in runs:
-        if run.fit is None:
-            continue
-        if run.input.run is None:
-            message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
-            raise UsageError("stages-need-logs", message, "give the logs themselves")
-        rows[run.arm].append(stage_rows(run.input.run, options.stage, options.domain, **columns))
-    return rows
-
-
-def failure_of(entry: Entry[Fit] | None) -> str:
-    """Why a run has no fit."""
-    refusal = None if entry is None else entry.refusal
-    return f"refused: {refusal.message}" if refusal is not None else "it has no fit"
 
 
 def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
@@ -301,29 +237,6 @@ def reward_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
     return choice.column, choice.meaning.kind
 
 
-def refuse_same_run(runs: Sequence[ArmRun]) -> None:
-    """Refuse evaluations that are in two arms, or twice in one.
-
-    Raises InputError ``run-in-two-arms``.
-    """
-    seen: dict[bytes, ArmRun] = {}
-    for run in runs:
-        if run.fit is None:
-            continue
-        law = run.fit.law
-        arrays = (np.asarray(values, dtype=float) for values in (law.step, law.entropy, law.reward))
-        first = seen.setdefault(b"".join(array.tobytes() for array in arrays), run)
-        if first is run:
-            continue
-        where = f"arms {shown(first.arm)} and {shown(run.arm)}"
-        if first.arm == run.arm:
-            where = f"arm {shown(run.arm)} twice"
-        called = "" if first.name == run.name else f" (there called {shown(first.name)})"
-        message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
-        hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
-        raise InputError("run-in-two-arms", message, hint)
-
-
 def compare(
     arms: Mapping[str, Any],
     *,
@@ -342,7 +255,8 @@ def compare(
     arms
         Name of an arm → its runs: fits, or paths of logs, of folders, of stored fits; one or a list.
     baseline
-        The arm that the others are compared with, by default the first; ``all_pairs`` compares all.
+        The arm that the others are compared with, by default one named vanilla, base, baseline, grpo or
+        control, else the one with most seeds; ``all_pairs`` compares all.
     margin
         The smallest difference of reward that counts, in reward units, as of the option ``--margin``.
     between_sd
@@ -353,7 +267,7 @@ def compare(
         Processes that fit logs. With more than one, a script needs ``if __name__ == "__main__":``.
     options
         How logs are read and fitted, as in :class:`~entropylaw.options.CompareOptions`: ``entropy``,
-        ``reward``, ``pair`` and others.
+        ``reward``, ``pair`` (also ``"seed"``), ``at_equal``, ``stage`` and others.
 
     A run that cannot be read or fitted counts as failed in its arm.
 
@@ -395,16 +309,17 @@ def compare(
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
         members[entry.arm].append(entry)
-    results = partial(steps.answers, jobs=jobs, cache=user_cache())
-    runs = fitted_runs(members, partial(results, steps.Fit(inputs.settings)))
-    return as_stored(result_of(list(members), runs, checked, partial(results, steps.Averaged())))
+    fit = partial(steps.answers, steps.Fit(inputs.settings), jobs=jobs, cache=user_cache())
+    runs = fitted_runs(members, checked, fit)
+    refuse_other_columns(runs)
+    return as_stored(result_of(list(members), runs, checked, baseline_of(list(members), checked)))
 
 
 def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
     """The runs of an arm that were given as fits; those without a name get a number."""
     fits = [run for run in runs if isinstance(run, Fit)]
     named = [replace(fit, run=fit.run or f"{arm} {number}") for number, fit in enumerate(fits, 1)]
-    return [Input(name=fit.run, path="", entry=fit, arm=arm) for fit in named]
+    return [Input(name=fit.run, path="", entries=(fit,), arm=arm) for fit in named]
 
 
 def listed_runs(runs: Any) -> Iterator[Any]:

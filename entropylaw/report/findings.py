@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from entropylaw.escaping import counted, in_shell, shown
+from entropylaw.escaping import counted, shown
 from entropylaw.results.result import Finding
 
 Values = Mapping[str, Any]
@@ -40,11 +40,6 @@ def weightiest(findings: Iterable[Finding]) -> list[str]:
     return [finding.sentence for finding in cautions[:1]]
 
 
-def _longer_reward(values: Values) -> str:
-    evaluations, column = counted(values["evaluations"], "evaluation"), in_shell(values["column"])
-    return f"the training reward has {evaluations}, this one {values['used']}: --reward {column}"
-
-
 _CONTROL = {
     "setting": "its settings have {name} = {shown}",
     "switch": "the log says so ({name})",
@@ -65,13 +60,6 @@ def _rests_on_first(values: Values) -> str:
         f"were on it: {ceiling} (--from-step {{step:g}} leaves them out)"
     )
     return text.format_map(values)
-
-
-_BREADTH = {
-    "narrows": "narrows the policy",
-    "widens": "widens the policy",
-    "undecided": "is not shown to narrow or widen the policy",
-}
 
 
 _CURVES = {
@@ -101,13 +89,6 @@ def _odds_words(odds: float) -> str:
 def _another_curve(values: Values) -> str:
     odds = values["probability"] / values["own"] if values["own"] else float("inf")
     return f"{{label}} fits {_odds_words(odds)}".format_map(values)
-
-
-def _left_out(values: Values) -> str:
-    runs = ", ".join(values["runs"][:12])
-    if len(values["runs"]) > 12:
-        runs += f" and {len(values['runs']) - 12} more"
-    return f"left out at equal entropy: {runs}, which did not pass all of these entropies"
 
 
 def _curve_differs(values: Values) -> str:
@@ -140,10 +121,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "curve-as-good": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "weak-relation": "the law explains {r_squared:.0%} of the reward's variance; to hold it needs "
     "{needed:.0%}",
-    "too-few-evaluations": lambda values: (
-        "{n} evaluations; {needed} are needed to estimate the drift of the residuals".format_map(values)
-        + (f"; {_longer_reward(values)}" if "column" in values else "")
-    ),
+    "too-few-evaluations": "{n} evaluations; {needed} are needed to estimate the drift of the residuals",
     "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
     "estimate both a and b takes at least {needed}",
     "slope-unclear": f"reward may rise or fall with entropy: {_A}",
@@ -185,16 +163,30 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",
     # Columns and settings of a run.
-    "training-reward-longer": _longer_reward,
+    "reward-ends": "the evaluations end at step {last:g}, those of another reward of the run at {until:g}",
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",
     "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "
     "stated without",
     # Phases.
+    "entropy-exploded": lambda values: (
+        "{curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at step "
+        "{at:g}".format_map(values)
+        + ("" if values["ratio"] is None else f" ({values['ratio']:.2g} times it)")
+        + f", since step {values['since']:g}"
+        + ("" if values["stays"] else ", and was far higher before")
+    ),
+    "entropy-erupts": lambda values: (
+        f"{values['curve']} erupts {counted(len(values['steps']), 'time')}: by "
+        + ", ".join(
+            f"{rise:.2g}{'' if i else ' nats'} at step {step:g}"
+            for i, (rise, step) in enumerate(zip(values["rises"], values["steps"], strict=True))
+        )
+    ),
     "entropy-term-bends-curves": "the loss has an entropy term of weight {weight:g} ({name}), which changes "
     "the entropy directly",
-    "run-resumed": "the run was resumed; a turn may come from what changed with it",
+    "run-resumed": "the run was resumed; a rise may come from what changed with it",
     "prompts-filtered": "prompts were filtered at a changing rate: {name} goes from {low:g} to {high:g}; the "
     "mix of prompts also changes the entropy",
     "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
@@ -206,7 +198,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + ", ".join(map("{:.4g} at step {:g}".format, values["values"], values["steps"]))
         + (f" and {values['others']} more" if values["others"] else "")
         + ("; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else "")
-        + "; it may make or hide a turn"
+        + "; it may make or hide a rise"
     ),
     "no-values-between": lambda values: (
         f"{values['curve']} has no value between steps "
@@ -214,36 +206,25 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
         + ": what it does there is unknown"
     ),
-    "drift-long": "the residuals of {curve} around a smooth curve drift over much of the run (probability "
-    "{probability:.2g}), which can look like a turn: the p-values are multiplied by {factor:g}, and a second "
-    "fall is not claimed",
     "series-jumps": lambda values: (
         "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
-        + (": a turn near it may come from that" if values["turn"] else "")
+        + (": a rise near it may come from that" if values["turn"] else "")
     ),
-    "one-curve": "no order: there is only the curve of {curve}",
+    "no-order": "no order: it takes the entropy of execution, and that of planning or of plans",
+    "curve-left-out": "{why}: that curve is left out",
     "classes-not-separable": "one curve of all tokens cannot be separated into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
     "the tokens with `entropylaw tokens`",
-    "no-turning-point": lambda values: f"no order: no turn to rise in {' and in '.join(values['curves'])}",
     "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
-    "runs-with-one-curve": "{left} of {runs} runs have one curve only, and are left out",
-    "too-few-turning-points": lambda values: (
-        ("no mean difference" if values["quantity"] == "delta" else "no mean turning point of {quantity}")
-        + ": known in {found} of {runs} runs, {needed} are needed"
-    ).format_map(values),
+    "too-few-orders": "no mean difference between planning's rise and the end of execution's fall: "
+    "{needed} runs in which it is known are needed",
     # Arms.
-    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b are no summary of their curves; "
-    "reward at equal entropy and the ceiling are averaged over functional forms",
+    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
+    "curves; final reward and reward at equal entropy do not rest on the law",
+    "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
+    "says which arm is faster",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
-    "left-out-of-curves": _left_out,
-    "stage-breadth": lambda values: (
-        f"{values['stage']} of {values['arm']} {_BREADTH[values['says']]}: its {values['quantity']} entropy "
-        f"changes by {values['change']:.2g}"
-        + ("" if None in (values["low"], values["high"]) else " [{low:.2g}, {high:.2g}]".format_map(values))
-        + " nats"
-    ),
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations",
     "extrapolated": lambda values: (

@@ -234,5 +234,5 @@ def step_words(step: Estimate) -> str:
 
 def quantity_label(quantity: str, unit: str) -> str:
     """What is compared between arms in words, with a unit other than that of the reward."""
-    words = {"entropy_first": "first entropy"}.get(quantity) or QUANTITIES.get(quantity, (quantity,))[0]
+    words = QUANTITIES.get(quantity, (quantity,))[0]
     return words if unit in ("reward", "") or quantity == unit else f"{words}, {unit}"

@@ -14,8 +14,12 @@ from msgspec import Struct
 
 from entropylaw.arrays import lengths_flaw
 
-VERDICTS = ("execution first", "planning first", "overlapping", "one turns to rise", "none turns to rise")
-"""What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two turning points."""
+WORDS = ("rises", "does not rise", "cannot tell")
+"""What a :class:`~entropylaw.results.phases.CurvePhases` can say of a curve of entropy."""
+
+VERDICTS = ("settles, then rises", "rises, then settles", "overlapping", *WORDS[1:])
+"""What a :class:`~entropylaw.results.phases.PhaseFit` can say: that execution settles before planning rises,
+or the other way round, that the intervals overlap, or that planning does not rise, or may not."""
 
 # Ends and values are rounded separately.
 _ROUNDING = 1e-9

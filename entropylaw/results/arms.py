@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from entropylaw.arrays import FloatArray
 from entropylaw.results import Estimate
+from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, Result, sentences
 
 
@@ -19,16 +20,56 @@ class Decision(StrEnum):
     undecided = "not decided"
 
 
-class RunCurve(Struct, frozen=True, kw_only=True, eq=False):
-    """The averaged curve of a run.
+class Along(Struct, frozen=True, kw_only=True):
+    """The column at equal values of which rewards are compared: its name, and its unit in words."""
 
-    ``evaluations`` (n,) is at its smoothed entropies, ``over`` (m,) over their range, and ``below`` at the
-    entropy to which it is continued at most; reward units.
+    column: str = "entropy"
+    unit: str = "nats"
+
+    @property
+    def quantity(self) -> str:
+        """The quantity of :data:`QUANTITIES` that is compared at equal values of it."""
+        return "reward_at_entropy" if self.column == "entropy" else "reward_at_equal"
+
+
+class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
+    """What is compared of a run.
+
+    Attributes
+    ----------
+    run, step, reward
+        Its name; its evaluations, shape (n,), by rising step.
+    along, error
+        The column of :class:`Along` at the evaluations without the noise of measuring it, and its standard
+        error, shape (n,).
+    max_reward
+        The largest reward that is possible; None where it is not known.
+    lost
+        That it lost its reward, in words; None for a run that did not.
+    unit
+        The seed, or the run that it is a part of: what is paired.
+    fit
+        Its fit; None for a column other than entropy.
     """
 
-    evaluations: FloatArray
-    over: FloatArray
-    below: float
+    run: str
+    step: FloatArray
+    reward: FloatArray
+    along: FloatArray
+    error: FloatArray
+    max_reward: float | None = None
+    lost: str | None = None
+    unit: str = ""
+    fit: Fit | None = None
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """A stage of a run: its name, the domains that it trains on, and its first and last step."""
+
+    name: str
+    trained: tuple[str, ...]
+    first: float
+    last: float
 
 
 class ArmRun(Struct, frozen=True, kw_only=True):
@@ -37,21 +78,20 @@ class ArmRun(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     run, n, last_step
-        Its name, its number of evaluations, and its last step; 0 and None for a run without a fit.
+        Its name, its number of evaluations, and its last step; 0 and None for a run that has none.
     failed
         Why it counts as failed; None for a run that does not.
-    entropy, reward
-        The averaged curve over the run's own range of entropies, nats and reward units; empty without a fit.
+    along, reward
+        Its curve over its own range of entropies, nats (or of another column) and reward units.
     values
-        Its own numbers by name, those of :data:`QUANTITIES` that do not depend on another arm; None where
-        unknown.
+        Its own numbers by name; None where unknown.
     """
 
     run: str
     n: int
     last_step: float | None
     failed: str | None
-    entropy: tuple[float, ...]
+    along: tuple[float, ...]
     reward: tuple[float, ...]
     values: Mapping[str, float | None]
 
@@ -65,18 +105,25 @@ class Arm(Struct, frozen=True, kw_only=True):
         Its name and its runs.
     failure_rate
         Share of the runs that failed (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404).
-    entropy, mean, low, high
-        The mean curve over the entropies that its runs have in common, with a pointwise band; empty where
-        there are none, and without ends where the spread between seeds is unknown.
+    along, mean
+        The mean curve over the entropies that its runs have in common; empty where there are none.
     """
 
     arm: str
     runs: tuple[ArmRun, ...]
     failure_rate: Estimate
-    entropy: tuple[float, ...] = ()
+    along: tuple[float, ...] = ()
     mean: tuple[float, ...] = ()
-    low: tuple[float | None, ...] = ()
-    high: tuple[float | None, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """The number of runs that failed."""
+        return sum(run.failed is not None for run in self.runs)
+
+    def mean_of(self, name: str) -> float | None:
+        """The mean of a number over the runs that have it."""
+        numbers = [number for run in self.runs if (number := run.values.get(name)) is not None]
+        return sum(numbers) / len(numbers) if numbers else None
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -87,68 +134,58 @@ class Difference(Struct, frozen=True, kw_only=True):
     quantity, unit
         What is compared, a key of :data:`QUANTITIES`, and its unit.
     estimate
-        The difference with its interval, not adjusted for the number of arms.
+        The difference with its interval, not adjusted for the number of comparisons.
     seeds
         Number of seeds of either arm that have it.
-    p_value, p_adjusted
-        Of no difference; and adjusted for all pairs by Holm's method (1979, jstor:4615733).
-    df
-        Degrees of freedom of the variance between seeds; None where that variance was given.
+    headline
+        Whether it is of the family in which differences are decided; all others are exploratory.
+    p_value, p_adjusted, p_welch
+        Of no difference; and within the family adjusted by Holm's method (1979, jstor:4615733): its own, and
+        that of Welch's test, which takes nothing of the other arms' spread.
     between, within
         Standard deviation between seeds, and the typical standard error of one run's own number.
-    margin
-        Differences up to this count as none; None where the quantity has no margin.
+    margin, inner
+        Differences up to the margin count as none; and the interval that has to lie within it, of level
+        1 − 2·(1 − level)/comparisons. None where the quantity has no margin.
     decision
-        ``higher`` or ``lower`` where the adjusted p-value is below 1 − level; ``same`` where two one-sided
-        tests exclude a difference of the margin; otherwise ``not decided``.
+        ``higher`` or ``lower`` where the adjusted p-value is below 1 − level; ``same`` where the inner
+        interval lies within the margin; otherwise ``not decided``.
+    smallest
+        The difference that these seeds show in 80 % of experiments.
     seeds_needed
-        Seeds per arm for 80 % power to find a difference of the margin; None where unknown.
+        Seeds per arm for 80 % power to find a difference of the margin; None above 50, or where unknown.
     """
 
     quantity: str
     unit: str
     estimate: Estimate
     seeds: tuple[int, int] = (0, 0)
+    headline: bool = False
     p_value: float | None = None
     p_adjusted: float | None = None
-    df: float | None = None
+    p_welch: float | None = None
     between: float | None = None
     within: float | None = None
     margin: float | None = None
+    inner: Estimate | None = None
     decision: Decision = Decision.undecided
+    smallest: float | None = None
     seeds_needed: int | None = None
 
-
-class Split(Struct, frozen=True, kw_only=True):
-    """The difference in reward at the last common step in two parts that add up to it.
-
-    They are known where all seeds of both arms are in them.
-
-    Attributes
-    ----------
-    at_entropy
-        The higher of the two arms' mean final entropies, nats, which all these seeds have passed.
-    shift
-        Difference of the two curves at ``at_entropy``.
-    movement
-        The rest: what the arm that goes on to a lower entropy gains along its own curve.
-    share
-        Movement's share of the difference (Fieller 1954); None where the difference may be 0.
-    """
-
-    at_entropy: float
-    shift: Estimate
-    movement: Estimate
-    share: Estimate
+    @property
+    def rests_on_like_spreads(self) -> bool:
+        """Whether it is decided, and would not be by Welch's test."""
+        decided = self.decision in (Decision.above, Decision.below)
+        return decided and (self.p_welch is None or self.p_welch >= 1.0 - self.estimate.level)
 
 
 class Band(Struct, frozen=True, kw_only=True):
     """The difference of two curves over the entropies that they have in common.
 
-    The interval from ``low`` to ``high`` covers the whole curve at once with the level of the comparison.
+    The interval from ``low`` to ``high`` covers the whole curve, of all comparisons, at once with the level.
     """
 
-    entropy: tuple[float, ...]
+    along: tuple[float, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -158,16 +195,16 @@ class Band(Struct, frozen=True, kw_only=True):
         """Where it excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
         ranges: list[tuple[str, float, float]] = []
         last = ""
-        for entropy, low, high in zip(self.entropy, self.low, self.high, strict=True):
+        for at, low, high in zip(self.along, self.low, self.high, strict=True):
             side = ""
             if low > 0:
                 side = "above"
             elif high < 0:
                 side = "below"
             if side and side == last:
-                ranges[-1] = (side, ranges[-1][1], entropy)
+                ranges[-1] = (side, ranges[-1][1], at)
             elif side:
-                ranges.append((side, entropy, entropy))
+                ranges.append((side, at, at))
             last = side
         return ranges
 
@@ -179,29 +216,22 @@ class Pair(Struct, frozen=True, kw_only=True):
     ----------
     arm, baseline
         Their names.
-    seeds
-        Number of seeds of either that count in the comparison of curves.
-    entropy_range
-        The entropies that all these runs have passed, nats; None where there are none.
+    common
+        The entropies that all their runs have passed that did not fail, nats; None where there are none.
     last_step
         The last step that all runs of both arms have reached that did not stop early.
     differences
         In the order of :data:`QUANTITIES`.
-    band, split
-        Difference of the curves; and movement along a curve against shift of the curve. None where unknown.
-    findings
-        What limits the comparison.
+    band
+        Difference of the curves; None where unknown.
     """
 
     arm: str
     baseline: str
-    seeds: tuple[int, int]
-    entropy_range: tuple[float, float] | None
+    common: tuple[float, float] | None
     last_step: float | None
     differences: tuple[Difference, ...]
     band: Band | None
-    split: Split | None
-    findings: tuple[Finding, ...] = ()
 
     def __getitem__(self, quantity: str) -> Difference:
         """The difference in a quantity; KeyError for one that is not compared."""
@@ -213,50 +243,6 @@ class Pair(Struct, frozen=True, kw_only=True):
         """The difference in a quantity, where the comparison has it."""
         return next((difference for difference in self.differences if difference.quantity == quantity), None)
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """The limitations in sentences."""
-        return sentences(self.findings, "caution")
-
-
-class StageChange(Struct, frozen=True, kw_only=True):
-    """Change of a number over one stage of training, the mean over an arm's ``seeds``.
-
-    ``quantity`` is ``reward`` (of a ``domain``, where there are several), ``entropy``, ``planning``,
-    ``execution`` or ``semantic``; ``place`` is the stage's place in the run, from 1.
-    """
-
-    arm: str
-    place: int
-    stage: str
-    quantity: str
-    domain: str
-    unit: str
-    change: Estimate
-    seeds: int
-
-
-class Transfer(Struct, frozen=True, kw_only=True):
-    """Reward on every domain after every stage, and what later stages did to earlier domains.
-
-    Attributes
-    ----------
-    arm, stages, domains
-        The arm; its stages in order, each with the domain that it trains on; and the domains.
-    reward
-        One row per stage, one column per domain: mean over seeds.
-    backward
-        Backward transfer (1/(T − 1))·Σ (R_T,i − R_i,i) over the stages before the last (Lopez-Paz & Ranzato
-        2017, arXiv:1706.08840), R_s,i the reward on the domain of stage i after stage s.
-    """
-
-    arm: str
-    stages: tuple[str, ...]
-    domains: tuple[str, ...]
-    reward: tuple[tuple[Estimate, ...], ...]
-    backward: Estimate
-    seeds: int
-
 
 class ArmComparison(Result, frozen=True, kw_only=True):
     """Arms of an experiment, compared with the seed as the unit.
@@ -265,28 +251,31 @@ class ArmComparison(Result, frozen=True, kw_only=True):
     ----------
     arms
         In the order given.
-    baseline
-        Name of the arm that the others are compared with; None where all pairs are.
+    baseline, chosen
+        Name of the arm that the others are compared with, None where all pairs are; and how it was chosen.
     pairs
         The comparisons.
     level, margin
         Level of all intervals, and the smallest difference of reward that counts.
+    along
+        The column at equal values of which rewards are compared.
     between_sd
         Standard deviation of rewards between seeds that was given; None where it is estimated.
-    stages, transfers
-        Changes per stage, and domains after stages. Empty where not requested.
+    paired
+        What the runs of two arms are paired by: ``seed``, ``run``; empty where they are not.
     findings
         Cautions and notes about all arms.
     """
 
     arms: tuple[Arm, ...]
     baseline: str | None
+    chosen: str = ""
     pairs: tuple[Pair, ...]
     level: float
     margin: float
+    along: Along = Along()
     between_sd: float | None = None
-    stages: tuple[StageChange, ...] = ()
-    transfers: tuple[Transfer, ...] = ()
+    paired: str = ""
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -316,13 +305,18 @@ class ArmComparison(Result, frozen=True, kw_only=True):
 
 
 QUANTITIES: dict[str, tuple[str, str]] = {
+    "last_reward": ("final reward", "reward"),
+    "living_reward": ("final reward, living", "reward"),
     "reward_at_entropy": ("reward at equal entropy", "reward"),
+    "reward_at_equal": ("reward at equal values of the column of --at-equal", "reward"),
+    "failure_rate": ("failure rate", "share"),
+    "last_entropy": ("final entropy", "nats"),
+    "entropy_loss": ("entropy lost per 100 steps", "nats"),
     "entropy_at_reward": ("entropy at equal reward", "nats"),
-    "last_reward": ("reward at the last common step", "reward"),
+    "shift": ("shift of the curve", "reward"),
+    "movement": ("movement along the curve", "reward"),
     "ceiling": ("ceiling", "reward"),
     "a": ("a", "reward"),
     "b": ("b", "reward"),
-    "entropy_loss": ("entropy lost per 100 steps", "nats"),
-    "failure_rate": ("failure rate", "share"),
 }
 """What is compared → in words, and its unit."""

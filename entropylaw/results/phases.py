@@ -1,4 +1,4 @@
-"""The two phases of a run, and of several: frozen results."""
+"""What the entropy curves of a run do, and of several runs: frozen results."""
 
 from collections.abc import Mapping
 
@@ -6,31 +6,17 @@ import msgspec
 from msgspec import Struct
 
 from entropylaw.arrays import BoolArray, FloatArray, lengths_flaw
-from entropylaw.results import VERDICTS, Estimate
+from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.result import Finding, Result, replace, sentences
 
-RISES, FALLS_AGAIN = "turns to rise", "falls a second time"
-"""What a curve can be found to do; nothing is claimed of a decay that merely flattens."""
+CURVES = {"planning": "planning", "execution": "execution", "semantic": "plans", "aggregate": "all tokens"}
+"""Name of each curve → what it is the entropy of, in words."""
 
-CURVES = {"planning": "planning", "execution": "execution", "aggregate": "all tokens"}
-"""Name of each curve → the tokens that it is of, in words."""
+MATERIAL, EXPLODED = 1.25, 2.0
+"""Multiples of the level before it from which on a rise counts, and from which on it is an explosion."""
 
-LONG_DRIFT = 0.6
-"""Probability of a long drift from which on a turn has to be far clearer."""
-
-DRAWS = 999
-"""Simulations of drift and noise per covariance."""
-
-STRICTER = ((0.2, 5 / 3), (LONG_DRIFT, 5.0), (1.0, 45.0))
-"""Factors of the p-values from the simulations, up to a probability of a long drift.
-
-The residual's covariance is estimated, and the less well the longer the drift is. For a second fall they are
-twice as large. They were chosen so that few decays with a drift of correlation 0.9 to 1 are said to turn
-(docs/benchmarks/phases.md)."""
-
-LEAST_P = STRICTER[0][1] / (DRAWS + 1)
-"""The smallest p-value that the simulations give."""
-
+POWER = 0.8
+"""Share of injected rises of :attr:`CurvePhases.detectable` that are found."""
 
 GAP, AROUND = 8.0, 5
 """A gap is so many times the median of the spacings on either side of it, of which so many are looked at."""
@@ -48,136 +34,144 @@ def gaps(step: FloatArray) -> BoolArray:
     return np.asarray(spacing > GAP * np.maximum(usual[: spacing.size], usual[AROUND + 1 :]))
 
 
-def stricter(long_drift: float) -> float:
-    """The factor of :data:`STRICTER` at a probability of a long drift."""
-    return next(factor for most, factor in STRICTER if long_drift <= most or most == 1.0)
+class Eruption(Struct, frozen=True):
+    """A sharp rise: its step, and how far it goes within the window that shows it best, nats."""
+
+    step: float
+    rise: float
 
 
-POWER = 0.8
-"""Power of the test at a rise of :attr:`CurvePhases.detectable`."""
-
-
-class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
-    """One entropy curve, and whether it turns to rise after its fall, or falls a second time.
+class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
+    """One entropy curve: its level, its eruptions, and when it begins to rise or settles.
 
     Attributes
     ----------
     name, n
-        ``"planning"``, ``"execution"``, or the name of a column; points that were fitted, or blocks of them.
-    long_drift
-        Probability that the drift's length is a good part of the run, so that drift can look like a turn.
-    p_rise, p_second_fall
-        P-values of "never rises after a fall", and of "concave, then convex, or not falling in both", which
-        every decay without a second fall is, with the factor of :data:`STRICTER`.
-    rises, falls_again
-        Whether the p-value is at most 1 − level.
-    turning_point, rise
-        The step of the lowest point, and the rise from there to the highest point after it, nats; None where
-        the curve does not turn to rise. The interval of the step is that of the basin: all steps within 3 %
-        of the rise above the lowest point.
-    second_fall
-        Steps between which the curve begins to fall again, None where it does not.
+        One of :data:`CURVES`; points that were fitted, or blocks of them.
+    verdict
+        One of :data:`entropylaw.results.WORDS`: the end is above the lowest level; it is not, though a rise
+        of ``detectable`` would have been found; or the curve does not show which.
+    p_rise
+        P-value of "no later level is above an earlier one".
     detectable
-        The smallest rise over the second half of the run that the test detects in 80 of 100 such runs, nats;
-        None where it detects none, because the curve does not fall first or because of a long drift.
-    settled, last
-        Step by which 95 % of the fall to the lowest point are over, None where the curve does not fall;
-        entropy at the last step, nats: the local level there, without the noise.
+        The smallest rise in the second half of the run that is found in :data:`POWER` of places where it is
+        added to the curve, nats; None where none is, or the curve rises.
+    lowest, lowest_step
+        Mean of the lowest window before the end, nats, and its middle.
+    rise, ratio
+        How far the end is above that level, nats, and the end as a multiple of it.
+    since, stays
+        Of a curve that rises, the step since which it is above half of the rise, and whether the end has at
+        least half of the largest rise.
+    eruptions
+        Sharp rises; None where there are too few points to look for them.
+    onset
+        The step from which on the slope is above 0; None where the curve does not rise.
+    settled
+        The step from which on the curve stays within 5 % of its range of its final level; None where it
+        rises, or does not fall.
+    last
+        Entropy at the last step, nats: the local level there, without the noise.
+    noise
+        Standard deviation of the residuals, nats.
     first_step, last_step
         The curve's own first and last step, also where blocks are averaged.
-    lag1, noise
-        Lag-1 autocorrelation and standard deviation of the residuals of the fitted curve.
     step, entropy, fitted, low, high
-        Shape (n,): the points, and the curve without drift and noise (mean), with its pointwise interval;
-        not beyond the points by more than their noise.
+        Shape (n,): the points, and the curve without drift and noise with a band that holds all of it at the
+        level; all inside the range of the points.
     """
 
     name: str
     n: int
+    verdict: str
     p_rise: float
-    p_second_fall: float
-    long_drift: float
-    rises: bool
-    falls_again: bool
     detectable: float | None
+    lowest: float
+    lowest_step: float
+    rise: Estimate
+    ratio: float | None
+    since: float | None
+    stays: bool | None
+    eruptions: tuple[Eruption, ...] | None
+    onset: Estimate | None
+    settled: Estimate | None
     last: Estimate
-    lag1: float | None
     noise: float
+    first_step: float
+    last_step: float
     step: FloatArray
     entropy: FloatArray
     fitted: FloatArray
     low: FloatArray
     high: FloatArray
-    first_step: float
-    last_step: float
-    turning_point: Estimate | None = None
-    rise: Estimate | None = None
-    second_fall: tuple[float, float] | None = None
-    settled: Estimate | None = None
-
-    @property
-    def least_p(self) -> float:
-        """The smallest :attr:`p_rise` that there can be; that of :attr:`p_second_fall` is twice as large."""
-        return stricter(self.long_drift) / (DRAWS + 1)
 
     def flaw(self) -> str:
-        """Curves of several lengths."""
+        """Curves of several lengths, or an unknown word."""
+        if self.verdict not in WORDS:
+            return f"one of {', '.join(WORDS)} as verdict"
         return lengths_flaw(self.step, self.entropy, self.fitted, self.low, self.high)
 
+    @property
+    def rises(self) -> bool | None:
+        """Whether the curve rises; None where that is not known."""
+        return {WORDS[0]: True, WORDS[1]: False}.get(self.verdict)
 
-class RunTurns(Result, frozen=True, kw_only=True):
-    """The turns of a run with both curves, comparable with those of runs of other lengths.
+    @property
+    def exploded(self) -> bool | None:
+        """Whether the curve rises to at least :data:`EXPLODED` times its lowest level; None: not known."""
+        return self.rises and (self.ratio is None or self.ratio >= EXPLODED)
 
-    Attributes
-    ----------
-    run, verdict, rises_after
-        As in its :class:`PhaseFit`.
-    planning, execution, delta
-        The turning points and their difference as shares of the run, from the first to the last step of
-        either curve; None where there is none.
-    planning_rise, execution_rise
-        Of the curves that turn to rise, nats.
+
+class CurveSummary(Struct, frozen=True, kw_only=True, eq=False):
+    """What a curve adds to results over runs: as in :class:`CurvePhases`, steps as shares of the run.
+
+    ``mean`` and ``error`` (m,) are the curve and its standard error at those of :data:`POOLED` even shares
+    ``at`` of the run that are between its own first and last step.
     """
+
+    name: str
+    verdict: str
+    rise: Estimate
+    onset: Estimate | None
+    settled: Estimate | None
+    at: FloatArray
+    mean: FloatArray
+    error: FloatArray
+
+
+class PhaseSummary(Result, frozen=True, kw_only=True):
+    """What a run adds to results over several runs; ``delta`` is a share of the run."""
 
     run: str
     verdict: str | None
-    planning: Estimate | None
-    planning_rise: Estimate | None
-    execution: Estimate | None
-    execution_rise: Estimate | None
     delta: Estimate | None
-    rises_after: bool
+    curves: tuple[CurveSummary, ...]
 
 
 class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
-    """The two phases of one run.
+    """The phases of one run.
 
     Attributes
     ----------
-    planning, execution, aggregate
-        The two curves, None with the reason in ``findings`` where there is none; and the curve of all
-        tokens, where it was fitted.
-    delta
-        Planning's turning point minus execution's, in steps; positive where execution's is first. None where
-        either curve does not turn to rise, with the reason in ``findings``.
-    later
-        Probability that planning's turning point is after execution's, given both.
-    after_fall
-        Planning's turning point minus the step by which execution has made 95 % of its fall. None where
-        planning does not turn to rise.
-    verdict, share_planning
-        One of :data:`entropylaw.results.VERDICTS`, None where there is one curve only; planning tokens' share
-        of all entropy at the last step, None with the reason in ``findings``.
+    planning, execution, semantic, aggregate
+        The curves; None where there is none.
+    delta, later
+        The onset of planning's rise (of the plans', where planning does not rise) minus the step at which
+        execution has settled, and the probability that it is later. None where either is not known.
+    verdict
+        One of :data:`entropylaw.results.VERDICTS`, None without a curve of execution and another one.
+    share_planning
+        Planning tokens' share of all entropy at the last step, None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
     findings, dropped
-        Cautions: what may look like a turn, such as level shifts of the curve or of the response
-        length. Notes: why a value is missing. Reason → steps left out.
+        Cautions: what may look like a rise. Notes: why a value is missing. Reason → steps left out.
     """
 
     run: str
     planning: CurvePhases | None
     execution: CurvePhases | None
+    semantic: CurvePhases | None
     aggregate: CurvePhases | None
     delta: Estimate | None
     later: float | None
@@ -186,7 +180,6 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     level: float
     findings: tuple[Finding, ...] = ()
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
-    after_fall: Estimate | None = None
 
     def flaw(self) -> str:
         """An unknown verdict."""
@@ -204,21 +197,24 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
         return sentences(self.findings, "note")
 
     @property
-    def rises_after(self) -> bool:
-        """Whether planning turns to rise, and that is after 95 % of execution's fall at the level."""
-        low = None if self.after_fall is None else self.after_fall.low
-        return self.planning is not None and self.planning.rises and low is not None and low > 0
+    def curves(self) -> tuple[CurvePhases, ...]:
+        """The curves that were fitted, planning first."""
+        return tuple(curve for name in CURVES if (curve := getattr(self, name)) is not None)
 
     @property
-    def turns(self) -> RunTurns | None:
-        """What the run adds to results over several runs; None where it lacks one of the two curves."""
-        plan, act = self.planning, self.execution
-        if plan is None or act is None:
-            return None
-        first = min(plan.first_step, act.first_step)
-        span = max(plan.last_step, act.last_step) - first
+    def levels(self) -> CurvePhases:
+        """The curve whose level stands for the run: that of all tokens, or else the first."""
+        return self.aggregate or self.curves[0]
 
-        def share(steps: Estimate | None, start: float) -> Estimate | None:
+    @property
+    def summary(self) -> PhaseSummary:
+        """What the run adds to results over several runs."""
+        import numpy as np
+
+        first = min(curve.first_step for curve in self.curves)
+        span = max(curve.last_step for curve in self.curves) - first
+
+        def share(steps: Estimate | None, start: float = 0.0) -> Estimate | None:
             if steps is None:
                 return None
             ends = {name: getattr(steps, name) for name in ("value", "low", "high")}
@@ -226,16 +222,61 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
             error = None if steps.std_error is None else steps.std_error / span
             return replace(steps, **moved, std_error=error)
 
-        return RunTurns(
-            run=self.run,
-            verdict=self.verdict,
-            planning=share(plan.turning_point, first),
-            planning_rise=plan.rise,
-            execution=share(act.turning_point, first),
-            execution_rise=act.rise,
-            delta=share(self.delta, 0.0),
-            rises_after=self.rises_after,
+        at, summaries = np.linspace(0.0, 1.0, POOLED), []
+        for curve in self.curves:
+            step = first + span * at
+            inside = (step >= curve.first_step) & (step <= curve.last_step)
+            error = (curve.high - curve.low) / BAND
+            mean, sd = (np.interp(step[inside], curve.step, values) for values in (curve.fitted, error))
+            summaries.append(
+                CurveSummary(
+                    name=curve.name,
+                    verdict=curve.verdict,
+                    rise=curve.rise,
+                    onset=share(curve.onset, first),
+                    settled=share(curve.settled, first),
+                    at=at[inside],
+                    mean=mean,
+                    error=sd,
+                )
+            )
+        return PhaseSummary(
+            run=self.run, verdict=self.verdict, delta=share(self.delta), curves=tuple(summaries)
         )
+
+
+POOLED, BAND = 41, 7.5
+"""Points of curves over runs, and the width of a band that holds a whole curve, in standard errors."""
+
+
+class PooledCurve(Result, frozen=True, kw_only=True, eq=False):
+    """One curve over several runs.
+
+    ``runs`` have it; in ``rising`` and ``not_rising`` of them it does and does not rise, in the others that
+    is not known. ``share`` is that of the rising among those that are known, with Clopper & Pearson's
+    interval. ``rise``, ``onset`` and ``settled`` are means by a random-effects model, the last two as shares
+    of the run, over the runs in which they are known; None below three. ``at``, ``mean``, ``low``, ``high``
+    (m,) are the mean curve and its pointwise interval at the shares of the run at which three runs or more
+    have it.
+    """
+
+    name: str
+    runs: int
+    rising: int
+    not_rising: int
+    share: Estimate | None
+    rise: Estimate | None
+    onset: Estimate | None
+    settled: Estimate | None
+    at: FloatArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def unknown(self) -> int:
+        """Runs in which it is not known whether the curve rises."""
+        return self.runs - self.rising - self.not_rising
 
 
 class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
@@ -243,31 +284,21 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
 
     Attributes
     ----------
-    runs, planning_rises, both, rises_after
-        Runs with both curves, those of them in which planning turns to rise, those in which execution does,
-        too, and those in which planning rises after execution's fall (:attr:`PhaseFit.rises_after`).
-    share_planning_rises, share_both, share_rises_after
-        The same as shares of the runs, with Wilson's interval.
-    planning, execution, delta
-        Mean of the turning points, and of their difference, as shares of the runs, by a random-effects model;
-        None with the reason in ``findings`` where fewer than three were found.
-    each
-        The runs with both curves.
-    findings
-        Runs and means that were left out, and why.
+    runs, curves
+        Number of runs, and what each curve does over them.
+    orders
+        Word of :data:`entropylaw.results.VERDICTS` → number of runs.
+    delta
+        Mean of :attr:`PhaseFit.delta` as a share of the run, None where fewer than three are known.
+    each, findings
+        The runs; means that are missing, and why.
     """
 
     runs: int
-    planning_rises: int
-    both: int
-    rises_after: int
-    share_planning_rises: Estimate
-    share_both: Estimate
-    share_rises_after: Estimate
-    planning: Estimate | None
-    execution: Estimate | None
+    curves: tuple[PooledCurve, ...]
+    orders: Mapping[str, int]
     delta: Estimate | None
-    each: tuple[RunTurns, ...] = ()
+    each: tuple[PhaseSummary, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     @property

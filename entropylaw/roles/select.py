@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from entropylaw.arguments import of_kind, text_or_none
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, quoted_path, shown
+from entropylaw.escaping import quoted_path, shown
 from entropylaw.logs.catalog import TOKEN_COUNTS, class_names, names
 from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
@@ -20,41 +19,32 @@ from entropylaw.results.result import Finding, caution, replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import (
     Chosen,
-    ChosenReward,
     as_entropy,
     choose_entropy,
-    choose_reward,
     named_column,
 )
-from entropylaw.roles.pairing import (
-    ENTROPY_NOT_FINITE,
-    ENTROPY_TOO_HIGH,
-    logged_entropies,
-    noise_of,
-)
+from entropylaw.roles.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH
+from entropylaw.roles.rewards import named_columns, select_all
 from entropylaw.roles.series import PhaseSeries, Series
-from entropylaw.units import MOST_NATS, largest_reward
-
-#: Why planning's share is not known where one of the curves is a semantic entropy.
-NO_SHARE = "planning's share is not estimated: a semantic entropy is not a part of the token entropy"
+from entropylaw.units import MOST_NATS
 
 
 def select(
     run: Run,
     *,
-    entropy: str | None = None,
-    reward: str | None = None,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
     pair: str | None = None,
     entropy_sd: str | None = None,
 ) -> Series:
-    """Choose entropy and reward by the catalog, and pair them.
+    """Choose entropy and reward by the catalog, and pair them; of several rewards the first.
 
     Parameters
     ----------
     run
         As read.
     entropy, reward
-        Columns that the user names; None leaves the choice to the catalog.
+        Columns that the user names, or shell patterns of them; None leaves the choice to the catalog.
     pair
         ``"same"`` or ``"next"``; None leaves it to the catalog.
     entropy_sd
@@ -72,50 +62,7 @@ def select(
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
     """
-    run = of_kind(run, Run, "run")
-    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
-    entropy, reward = text_or_none(entropy, "entropy"), text_or_none(reward, "reward")
-    chosen = choose_entropy(run, entropy, reward)
-    rewarded = choose_reward(run, chosen, reward, pair)
-    pairs = rewarded.best.pairs
-    if not len(pairs):
-        there = (run.step[np.isfinite(side.values)] for side in (chosen, rewarded))
-        first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
-        reasons = "; ".join(f"{reason}: {number}" for reason, number in pairs.dropped.items())
-        message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-        message += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
-        hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
-        raise InputError("no-pairs", message, rewarded.offer.sentence if rewarded.offer else hint)
-    series = _paired_series(run, chosen, rewarded, entropy_sd)
-    if rewarded.longer is None:
-        return series
-    column = rewarded.longer.match.column
-    try:
-        longer = _paired_series(run, chosen, choose_reward(run, chosen, column, pair), entropy_sd)
-    except InputError:
-        return series  # some of its entropies have no known noise, as naming the column says
-    beside = f"the training reward with {counted(len(longer.step), 'pair')}, fitted beside the validation"
-    return replace(series, training=replace(longer, reward_choice=replace(longer.reward_choice, why=beside)))
-
-
-def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd: str | None) -> Series:
-    pairs, settings = rewarded.best.pairs, run_settings.entropy_settings(run)
-    return Series(
-        run=run.name,
-        source=run.source,
-        step=pairs.step,
-        entropy=pairs.entropy,
-        reward=pairs.reward,
-        entropy_choice=chosen.choice,
-        reward_choice=rewarded.choice,
-        dropped=pairs.dropped,
-        notes=(*chosen.notes, *run_settings.notes(settings), *rewarded.notes),
-        findings=run_settings.findings(settings, run, chosen.values),
-        offer=rewarded.offer,
-        max_reward=largest_reward(rewarded.choice.column, rewarded.values[np.isfinite(rewarded.values)]),
-        entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
-        logged=logged_entropies(run.step, chosen.values, pairs),
-    )
+    return select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)[0]
 
 
 def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
@@ -131,9 +78,9 @@ def phase_series(
     """Find the curves of a run: by name, or as the user names them.
 
     ``planning``, ``execution`` and ``entropy`` are columns that the user names: the entropy of planning
-    tokens (or a semantic entropy), of execution tokens, of all tokens. None leaves the choice to the names,
-    for ``entropy`` to the catalog. The series has at least one curve, each with its own gaps; values that are
-    no entropy are dropped.
+    tokens (or a semantic entropy, which is that of plans), of execution tokens, of all tokens. None leaves
+    the choice to the names, for ``entropy`` to the catalog. The series has at least one curve, each with its
+    own gaps; values that are no entropy are dropped.
 
     Raises
     ------
@@ -144,9 +91,15 @@ def phase_series(
     UsageError
         ``same-column``.
     """
-    classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
-    require_two_curves(run, *classes)
+    plans, act = of_class(run, "planning", planning), of_class(run, "execution", execution)
+    require_two_curves(run, plans, act)
+    semantic = of_class(run, "semantic", None)
+    if plans is not None and _phase_column(plans).meaning.kind == SEMANTIC:
+        plans, semantic = None, plans
+    classes = plans, act, semantic
     whole, notes = whole_curve(run, entropy, alone=not any(classes))
+    if whole is not None and whole.choice.column in (curve.choice.column for curve in classes if curve):
+        whole = None
     chosen = dict(zip(CURVES, (*classes, whole), strict=True))
     dropped: dict[str, int] = {}
     values: dict[str, FloatArray] = {}
@@ -162,17 +115,9 @@ def phase_series(
             for cause, at in run.spoiled.get(curve.choice.column, {}).items():
                 losses[f"{tokens}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(high.sum())})
-    fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values["aggregate"]]
-    there = np.isfinite(fitted).any(axis=0)
+    there = np.isfinite(list(values.values())).any(axis=0)
     share, share_column = _share(run)
     length = _first_usable(run, names("length"))
-    if SEMANTIC in (column.meaning.kind for column in columns.values()):
-        # A semantic entropy is not a part of the token entropy: the two have no shares and no sum.
-        share, share_column = None, None
-        notes.append(NO_SHARE)
-        if len(values) > 1:
-            values.pop("aggregate", None)
-            columns.pop("aggregate", None)
     arrays = {**values, "planning_share": share, "length": run.columns.get(length or "")}
     of_rows = {kind: array[there] for kind, array in arrays.items() if array is not None}
     for kind, column in (("planning_share", share_column), ("length", length)):
@@ -183,6 +128,7 @@ def phase_series(
         step=run.step[there],
         planning=of_rows.get("planning"),
         execution=of_rows.get("execution"),
+        semantic=of_rows.get("semantic"),
         aggregate=of_rows.get("aggregate"),
         planning_share=of_rows.get("planning_share"),
         length=of_rows.get("length"),
@@ -191,6 +137,17 @@ def phase_series(
         notes=tuple(notes),
         findings=tuple(phase_findings(run)),
     )
+
+
+def phase_series_all(
+    run: Run, *, planning: str | None = None, execution: str | None = None, entropy: Sequence[str] = ()
+) -> tuple[PhaseSeries, ...]:
+    """The curves of a run with every entropy of all tokens that the user names; one alone has no label."""
+    columns = named_columns(run, entropy)
+    if len(columns) < 2:
+        return (phase_series(run, planning=planning, execution=execution, entropy=next(iter(columns), None)),)
+    series = (phase_series(run, planning=planning, execution=execution, entropy=name) for name in columns)
+    return tuple(replace(curves, label=name) for curves, name in zip(series, columns, strict=True))
 
 
 def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:

@@ -10,10 +10,9 @@ from entropylaw.report import words
 from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
-from entropylaw.results import Verdict, Why
-from entropylaw.results.arms import Band, Decision
+from entropylaw.results import VERDICTS, WORDS, Verdict, Why
+from entropylaw.results.arms import Along, Band, Decision
 from entropylaw.results.fit import Fit
-from entropylaw.results.phases import LEAST_P
 from entropylaw.results.result import caution, note, reason, replace
 from tests import arms
 from tests.findings import stated
@@ -86,7 +85,7 @@ def answers() -> str:
     ]
     parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
     steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
-    parts += [f"earliest{words.earliest(step)}; {words.step_words(step)}" for step in steps]
+    parts += [words.step_words(step) for step in steps]
     rows = _rows()
     for some in ([], rows, rows[-2:], [rows[0], rows[0]], rows[:1], rows[-1:]):
         parts += ["", f"# {len(some)} runs", *overall(some)]
@@ -115,12 +114,7 @@ def _rows() -> list[IndexRow]:
 def curves() -> str:
     """The texts of phases of every kind, their tables, and those of several runs."""
     none, late = {"rises": False}, {"at": 126.0}
-    again = none | {"falls_again": True, "p_second_fall": 0.01, "second_fall": (60.0, 90.0)}
-    blind = none | {"detectable": None}
-    drifting = {"long_drift": 0.9}
-    after = {
-        end: phases.estimate(*end) for end in ((38.0, 29.0, 46.0), (-38.0, -46.0, -29.0), (-3.0, -54.0, 89.0))
-    }
+    blind = none | {"verdict": WORDS[2], "detectable": 0.9}
     short = phases.curve("execution")
     short = replace(
         short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in phases.SERIES}
@@ -133,35 +127,31 @@ def curves() -> str:
     runs = {
         **dict(zip(phases.NAMES, phases.RUNS, strict=True)),
         "refused": phases.refused(),
-        "planning first": both({}, late, delta=gap, verdict="planning first"),
-        "overlapping": both({"at": 50.0}, delta=order, later=0.74, verdict="overlapping"),
-        "one turns": both(none, verdict="one turns to rise"),
-        "at the least p": both({"p_rise": LEAST_P}, {"p_rise": 2 * LEAST_P}),
-        "a second fall": both(again),
-        "a long drift": both(none | drifting),
-        "no power": both(none, blind),
-        "no power for a drift": both(none, blind | drifting),
-        "power for a large rise": both(none | {"detectable": 0.6}, none),
-        **{f"after the fall {end}": both(late, none, after_fall=found) for end, found in after.items()},
+        "planning first": both({}, none, delta=gap, later=0.001, verdict=VERDICTS[1]),
+        "overlapping": both({"at": 50.0}, none, delta=order, later=0.74, verdict=VERDICTS[2]),
+        "cannot tell": both(blind, none, verdict=WORDS[2]),
+        "nothing detectable": both(blind | {"detectable": None}, none, verdict=WORDS[2]),
+        "execution does not settle": both(late, none | {"settled": None}, verdict=WORDS[2]),
+        "a rise that has gone": both(late | {"stays": False}, none),
+        "from zero": both(late | {"ratio": None, "lowest": 0.0}, none),
+        "no eruption": both(none | {"eruptions": ()}, none),
         "a curve that ends early": phases.run_of(phases.fit(phases.curve("planning"), short)),
         "block averages": phases.run_of(phases.fit(averaged, phases.curve("execution"))),
         "cautions, notes and no share": phases.run_of(share, notes=("in another order; sorted", "a note")),
     }
     parts = [f"# {name}\n{rendered(phases.document(run), 'text')}" for name, run in runs.items()]
-    tabled = (
-        phases.ordered(),
-        phases.refused(),
-        phases.semantic(),
-        runs["after the fall (38.0, 29.0, 46.0)"],
-    )
+    tabled = (phases.ordered(), phases.refused(), phases.semantic(), phases.whole_only())
     several = phases.document(phases.ordered(), phases.neither(), across=phases.across())
     parts += [rendered(phases.document(*tabled), "csv"), f"# several\n{rendered(several, 'text')}"]
     return "\n".join(parts)
 
 
 def one_pair(decision: Decision = Decision.undecided, change: Mapping[str, Any] | None = None, **other: Any):
-    first, *others = arms.pair("clip_cov", decision=decision).differences
-    pair = arms.pair("clip_cov", differences=(replace(first, **(change or {})), *others), **other)
+    rows = [
+        replace(row, **(change or {})) if row.quantity == "reward_at_entropy" else row
+        for row in arms.pair("clip_cov", decision=decision).differences
+    ]
+    pair = arms.pair("clip_cov", differences=tuple(rows), **other)
     return arms.comparison("clip_cov", pairs=(pair,))
 
 
@@ -171,17 +161,13 @@ def comparisons() -> str:
     alone = tuple(arms.arm(name, seeds=1) for name in ("grpo", "clip_cov"))
     untested = {"estimate": arms.estimate(0.012, None, note=why), "p_value": None, "p_adjusted": None}
     nothing = {"estimate": arms.unknown("no common range of entropy"), "p_value": None}
-    parts = dict.fromkeys(("shift", "movement", "share"), arms.unknown("no arm has two seeds"))
     grid = (0.1, 0.2, 0.3, 0.4, 0.5)
     low, high = (0.01, 0.01, -0.01, -0.03, -0.02), (0.03, 0.03, 0.02, -0.01, 0.01)
-    band = Band(entropy=grid, mean=(0.0,) * 5, low=low, high=high)
-    changes = [arms.stage(change=change) for change in (0.02, -0.02, 0.005)]
-    transfer = arms.transfer()
-    missing = replace(
-        transfer,
-        reward=((transfer.reward[0][0], arms.unknown("not evaluated")), transfer.reward[1]),
-        backward=arms.unknown("one stage"),
-    )
+    band = Band(along=grid, mean=(0.0,) * 5, low=low, high=high)
+    whole = tuple(replace(row, headline=True, p_adjusted=0.03) for row in arms.pair("a").differences[:1])
+    living = tuple(row for row in arms.pair("a").differences if row.quantity == "reward_at_entropy")
+    tokens = Along(column="tokens", unit="tokens")
+    equal = (*whole, replace(living[0], quantity="reward_at_equal"))
     results = {
         "two arms": arms.comparison(),
         **{decision.value: one_pair(decision) for decision in Decision},
@@ -192,14 +178,16 @@ def comparisons() -> str:
         "one seed each": arms.comparison("clip_cov", arms=alone),
         "one seed each and a spread": arms.comparison("clip_cov", arms=alone, between_sd=0.1),
         "all pairs": arms.comparison(baseline=None),
-        "no run failed": arms.comparison("a", arms=(arms.arm("grpo"), arms.arm("a"))),
-        "a share that is unknown": one_pair(split=arms.split(share=arms.unknown("the difference may be 0"))),
-        "parts that are unknown": one_pair(split=arms.split(**parts)),
+        "no run failed": arms.comparison(
+            "a",
+            arms=(arms.arm("grpo"), arms.arm("a")),
+            pairs=(arms.pair("a", differences=(*whole, *living)),),
+        ),
+        "at equal tokens": arms.comparison("a", along=tokens, pairs=(arms.pair("a", differences=equal),)),
+        "paired": arms.comparison("clip_cov", paired="run"),
         "a band on both sides of 0": one_pair(band=band),
         "a band around 0": one_pair(band=replace(band, low=(-0.1,) * 5, high=(0.1,) * 5)),
         "many arms": arms.comparison(*arms.MANY),
-        "changes": arms.comparison(stages=tuple(changes)),
-        "transfers that are unknown": arms.comparison(transfers=(missing,)),
     }
     texts = [f"# {name}\n{rendered(result, 'text')}" for name, result in results.items()]
     for medium in ("details", "markdown", "csv"):
@@ -207,7 +195,7 @@ def comparisons() -> str:
     found = (
         caution("law-fails-in-arms", failing=3, runs=7),
         caution("between-sd-given", sd=0.02),
-        caution("left-out-of-curves", runs=tuple(f"s{i}" for i in range(15))),
+        note("no-entropy-in-arms"),
     )
     return "\n".join([*texts, *map(sentence, found)])
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import fisher_exact
 
 from entropylaw import fit_law
-from entropylaw.analysis.arms import compare_arms
-from entropylaw.analysis.seeds import local_lines, why_failed
+from entropylaw.analysis.arms import baseline_of, compare_arms
+from entropylaw.analysis.seeds import local_lines, series_of, why_failed
+from entropylaw.errors import UsageError
 from entropylaw.report.render import rendered
-from entropylaw.results.arms import ArmComparison, Decision
+from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
 from entropylaw.results.fit import Fit
 
 STEP = np.linspace(0.0, 400.0, 40)
@@ -40,95 +42,153 @@ def comparison(plain: list[Fit]) -> ArmComparison:
     return compare_arms(arms, margin=0.02)
 
 
-def test_a_shift_is_found_at_equal_entropy(comparison: ArmComparison) -> None:
+def test_a_shift_is_found_in_the_family_alone(comparison: ArmComparison) -> None:
+    assert (comparison.baseline, comparison.chosen) == ("plain", "the first of those with most seeds")
     pair = comparison.pair("better", "plain")
     assert pair is not None
-    one = pair["reward_at_entropy"]
-    assert one.decision is Decision.above
-    assert one.estimate.low is not None
-    assert one.estimate.high is not None
-    assert one.estimate.low < 0.05 < one.estimate.high
-    # The slower runs have not passed all of these entropies, and do not count in the spread there.
-    assert (one.df, pair["last_reward"].df) == (4, 6)
+    for name in ("last_reward", "reward_at_entropy"):
+        one = pair[name]
+        assert (one.decision, one.headline) == (Decision.above, True)
+        assert one.estimate.low is not None
+        assert one.estimate.high is not None
+        assert one.estimate.low < 0.05 < one.estimate.high
     assert pair.band is not None
     assert min(pair.band.low) > 0
-    assert pair["entropy_at_reward"].decision is Decision.above
+    # Whatever their intervals are, other quantities are exploratory.
+    others = [one for one in pair.differences if not one.headline]
+    assert {one.decision for one in others} == {Decision.undecided}
+    assert {one.p_adjusted for one in others if one.quantity != "failure_rate"} == {None}
 
 
 def test_an_arm_that_only_stops_earlier_on_the_curve_is_the_same_there(comparison: ArmComparison) -> None:
     pair = comparison.pair("slower", "plain")
     assert pair is not None
-    assert pair["reward_at_entropy"].decision is Decision.same
+    equal = pair["reward_at_entropy"]
+    assert equal.decision is Decision.same
+    # 90 % over two comparisons.
+    assert equal.inner is not None
+    assert equal.inner.level == pytest.approx(0.95)
+    assert -0.02 < equal.inner.low < equal.inner.high < 0.02  # type: ignore[operator]
     assert pair["last_reward"].decision is Decision.below
-    split = pair.split
-    assert split is not None
-    shift, movement = (getattr(split, name).value for name in ("shift", "movement"))
-    assert pair["last_reward"].estimate.value == pytest.approx(shift + movement)
+    shift, movement = pair["shift"].estimate.value, pair["movement"].estimate.value
+    assert pair["last_reward"].estimate.value == pytest.approx(shift + movement)  # type: ignore[operator]
     # 0.2·(exp(H) − 1) at the last entropies of both: all of the difference is movement.
     ends = [last + (1.0 - last) * np.exp(-4.0) for last in (0.4, 0.1)]
     assert movement == pytest.approx(-0.2 * (np.expm1(ends[0]) - np.expm1(ends[1])), abs=0.01)
-    assert split.share.value == pytest.approx(1.0, abs=0.15)
+    assert pair["last_entropy"].estimate.value == pytest.approx(ends[0] - ends[1], abs=0.01)
 
 
-def test_p_values_are_adjusted_over_arms(comparison: ArmComparison) -> None:
-    first, second = (pair["reward_at_entropy"] for pair in comparison.pairs)
-    assert first.p_value is not None
-    assert first.p_adjusted == pytest.approx(2 * first.p_value)
-    assert second.p_adjusted == second.p_value
+def test_p_values_are_adjusted_over_arms_and_both_quantities(comparison: ArmComparison) -> None:
+    family = [one for pair in comparison.pairs for one in pair.differences if one.headline]
+    assert len(family) == 4
+    smallest = min(family, key=lambda one: one.p_value or 1.0)
+    assert smallest.p_adjusted == pytest.approx(4 * (smallest.p_value or 1.0))
+    assert family[0].smallest is not None
 
 
 def test_no_common_entropies_are_said_with_the_runs_that_bound_them(plain: list[Fit]) -> None:
     far = [run(f"far_s{seed}", first=3.0, last=2.0, seed=seed) for seed in range(2)]
     pair = compare_arms({"plain": plain, "far": far}).pairs[0]
-    assert pair.entropy_range is None
+    assert pair.common is None
     note = pair["reward_at_entropy"].estimate.note or ""
     assert "far_s" in note
     assert "plain_s" in note
     assert pair["last_reward"].estimate.value is not None
 
 
-def test_a_run_that_stops_early_counts_as_failed_with_its_last_reward(plain: list[Fit]) -> None:
-    arms = {"plain": plain, "other": [run("other_s0"), run("other_s1", until=15)]}
-    found = compare_arms(arms, refused={"other": [("other_s2", "no evaluations")]})
+def test_failed_runs_are_counted_apart_and_the_others_compared(plain: list[Fit]) -> None:
+    others = [run("other_s0"), run("other_s1", seed=4), run("other_s2", until=15)]
+    found = compare_arms(
+        {"plain": plain, "other": others}, refused={"other": [("other_s3", "no evaluations")]}
+    )
     other = found.arms[1]
-    assert [bool(one.failed) for one in other.runs] == [False, True, True]
-    assert other.failure_rate.value == pytest.approx(2 / 3)
+    assert [bool(one.failed) for one in other.runs] == [False, False, True, True]
+    assert other.failure_rate.value == 0.5
     pair = found.pairs[0]
     assert pair.last_step == 400.0
-    assert pair["last_reward"].estimate.value is not None
-    assert [one.code for one in pair.findings] == ["left-out-of-curves"]
+    rate = pair["failure_rate"]
+    # Two of four against none of three, both tails: 5 of 35 and 1 of 35 ways are as rare.
+    assert rate.p_value == pytest.approx(fisher_exact([[2, 2], [0, 3]])[1])
+    whole, living = pair["last_reward"], pair["living_reward"]
+    ends = [np.mean([run.values["last_reward"] for run in arm.runs if run.n]) for arm in found.arms]
+    assert whole.estimate.value == pytest.approx(ends[1] - ends[0])
+    assert (whole.estimate.low, whole.headline) == (None, False)
+    assert (living.headline, living.seeds) == (True, (2, 3))
+    assert pair["reward_at_entropy"].seeds == (2, 3)
 
 
-def ending_at(name: str, reward: float, entropy: float) -> Fit:
-    """A run whose last rewards and entropies are these; the reward dies where it is 0."""
-    path = entropy + (1.0 - entropy) * np.exp(-STEP / 40.0)
-    rewards = reward + (0.5 - reward) * np.exp(-STEP / 40.0)
-    noise = 0.001 * np.random.default_rng(len(name)).standard_normal(STEP.size)
-    return fit_law(path, rewards + noise, STEP, run=name)
+@pytest.mark.parametrize(
+    ("seeds", "expected"),
+    [
+        ({"a": 2, "GRPO": 1, "b": 3}, ("GRPO", "by its name")),
+        ({"grpo": 4, "a": 2, "base": 1}, ("base", "by its name")),
+        ({"a": 2, "b": 3}, ("b", "which has most seeds")),
+        ({"a": 3, "b": 3}, ("a", "the first of those with most seeds")),
+    ],
+)
+def test_the_baseline_is_known_by_its_name_or_has_most_seeds(
+    seeds: dict[str, int], expected: tuple[str, str]
+) -> None:
+    assert baseline_of(seeds) == expected
 
 
-def test_the_final_reward_is_the_last_one_of_all_seeds() -> None:
+def series(name: str, reward: float, own: float = 0.0, unit: str = "") -> RunSeries:
+    """A run of 40 evaluations along tokens."""
+    noise = 0.002 * np.random.default_rng(len(name)).standard_normal(STEP.size)
+    tokens = 1e6 * (1.0 + STEP)
+    rewards = reward + own + 0.1 * np.sqrt(STEP / 400.0) + noise
+    return RunSeries(run=name, step=STEP, reward=rewards, along=tokens, error=0.0 * STEP, unit=unit)
+
+
+def test_seeds_that_share_their_data_are_paired() -> None:
+    """Seeds .2 apart gain alike: paired the gain is decided, and unpaired it is not."""
+    own = {"0": 0.0, "1": 0.2, "2": 0.4, "3": 0.3}
     arms = {
-        "old": [ending_at("old", 0.6, 0.1), ending_at("old_", 0.62, 0.12)],
-        # Two of these do not reach the entropy at which the arms end on average: one of them is dead.
-        "new": [ending_at("new", 0.8, 0.1), ending_at("new_", 0.0, 0.9), ending_at("new__", 0.7, 0.6)],
+        "a": [series(f"a{unit}", 0.1, by, unit) for unit, by in own.items()],
+        "b": [series(f"b{unit}", 0.12 + 0.001 * int(unit), by, unit) for unit, by in own.items()],
     }
-    result = compare_arms(arms)
-    pair = result.pairs[0]
-    expected = (0.8 + 0.0 + 0.7) / 3 - (0.6 + 0.62) / 2
-    assert pair["last_reward"].estimate.value == pytest.approx(expected, abs=0.003)
-    assert pair["last_reward"].seeds == (3, 2)
-    own = [np.mean([run.values["last_reward"] for run in arm.runs]) for arm in result.arms]
-    assert pair["last_reward"].estimate.value == pytest.approx(own[1] - own[0], abs=1e-12)
-    assert pair.split is not None
-    assert (pair.split.movement.value, pair.split.shift.value, pair.split.share.value) == (None,) * 3
-    assert "2 of 5 runs did not" in (pair.split.movement.note or "")
-    for format, number in (
-        ("text", "-0.1 [-1.2, 1.0]"),
-        ("markdown", "-0.1 [-1.2, 1.0]"),
-        ("csv", "-0.1100"),
-    ):
-        assert number in rendered(result, format)
+    tokens = Along(column="tokens", unit="tokens")
+    apart, paired = (compare_arms(arms, along=tokens, paired=paired).pairs[0] for paired in ("", "seed"))
+    assert apart["reward_at_equal"].decision is Decision.undecided
+    assert paired["reward_at_equal"].decision is Decision.above
+    assert paired["reward_at_equal"].seeds == (4, 4)
+    assert paired["reward_at_equal"].estimate.value == pytest.approx(
+        apart["reward_at_equal"].estimate.value  # type: ignore[arg-type]
+    )
+    assert "ceiling" not in {one.quantity for one in paired.differences}
+    with pytest.raises(UsageError, match="no seed is in two arms"):
+        compare_arms({"a": [series("a", 0.1)], "b": [series("b", 0.1)]}, paired="seed")
+
+
+def test_a_decision_that_rests_on_the_spread_of_other_arms_says_so() -> None:
+    chance = np.random.default_rng(3)
+    arms = {
+        name: [series(f"{name}{seed}", mean, 0.004 * chance.standard_normal()) for seed in range(n)]
+        for name, mean, n in (("control", 0.1, 5), ("x", 0.1, 5), ("y", 0.1, 5), ("z", 0.3, 1))
+    }
+    result = compare_arms(arms, along=Along(column="tokens", unit="tokens"))
+    pair = result.pairs[-1]
+    assert pair["last_reward"].decision is Decision.above
+    assert pair["last_reward"].rests_on_like_spreads
+    assert "rests on like spreads" in rendered(result, "markdown")
+
+
+def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> None:
+    """One curve that is no law, walked on two paths: its a and b differ, and nothing is said of them."""
+
+    def bent(name: str, last: float, seed: int) -> Fit:
+        entropy = last + (1.0 - last) * np.exp(-STEP / 100.0)
+        noise = 0.002 * np.random.default_rng(seed).standard_normal(STEP.size)
+        return fit_law(entropy, 0.6 / (1.0 + np.exp((entropy - 0.5) / 0.12)) + noise, STEP, run=name)
+
+    arms = {
+        "far": [bent(f"far_s{seed}", 0.05, seed) for seed in range(2)],
+        "near": [bent(f"near_s{seed}", 0.45, 9 + seed) for seed in range(2)],
+    }
+    pair = compare_arms(arms).pairs[0]
+    for name in ("ceiling", "a", "b"):
+        assert pair[name].estimate.low is None
+        assert "the law fails in" in (pair[name].estimate.note or "")
 
 
 def test_a_run_that_loses_its_reward_has_failed() -> None:
@@ -137,13 +197,14 @@ def test_a_run_that_loses_its_reward_has_failed() -> None:
     lost = reward.copy()
     lost[25:] = 0.2
     entropy = np.asarray(fit.law.entropy)
-    assert why_failed(fit, 400.0) is None
-    assert "lost reward" in (why_failed(fit_law(entropy, lost, STEP), 400.0) or "")
+    assert why_failed(series_of(fit), 400.0) is None
+    found = series_of(fit_law(entropy, lost, STEP))
+    assert "lost reward" in (why_failed(found, 400.0) or "")
 
 
 def test_local_lines_reproduce_lines() -> None:
     entropy = np.array([0.1, 0.1, 0.12, 0.2, 0.25, 0.5, 0.9, 1.0, 1.0])
     at = np.linspace(0.1, 1.0, 11)
-    weights = local_lines(entropy, at)
+    weights = local_lines(entropy, at, 5)
     assert weights @ (2.0 - 3.0 * entropy) == pytest.approx(2.0 - 3.0 * at)
-    assert local_lines(np.full(9, 0.5), np.array([0.5])).sum() == pytest.approx(1.0)
+    assert local_lines(np.full(9, 0.5), np.array([0.5]), 5).sum() == pytest.approx(1.0)

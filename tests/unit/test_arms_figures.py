@@ -23,8 +23,11 @@ def unlike(*names):
     """Comparisons of which one difference is far from the others."""
     result = arms.comparison(*names)
     first = result.pairs[0]
-    changed = replace(first.differences[0], estimate=arms.estimate(-0.8, 0.02))
-    pair = replace(first, differences=(changed, *first.differences[1:]))
+    rows = [
+        replace(row, estimate=arms.estimate(-0.8, 0.02)) if row.quantity == "reward_at_entropy" else row
+        for row in first.differences
+    ]
+    pair = replace(first, differences=tuple(rows))
     return replace(result, pairs=(pair, *result.pairs[1:]))
 
 
@@ -104,19 +107,17 @@ def test_every_comparison_is_a_row_with_its_numbers():
     result = arms.comparison()
     panels = differences_figure(result).axes
     assert [label.get_text() for label in panels[0].get_yticklabels()] == ["clip_cov", "rloo"]
-    values = [list(line.get_xdata()) for line in panels[0].lines]
+    values = [list(line.get_xdata()) for line in panels[1].lines]
     assert values.count([0.012]) == 2
-    lines = [np.round(line.get_xdata(), 9).tolist() for line in panels[1].lines]
-    for value in (-0.05, -0.109, 0.059):
-        assert [value] in lines
-    assert [-0.064, -0.036] in lines
-    assert [-0.119, -0.099] in lines
+    lines = [np.round(line.get_xdata(), 9).tolist() for line in panels[0].lines]
+    assert lines.count([-0.03]) == 2
+    assert [-0.044, -0.016] in lines
 
 
 def test_decided_differences_are_filled():
     def faces(decision):
         result = arms.comparison("a", pairs=(arms.pair("a", decision=decision),))
-        marks = [line for line in differences_figure(result).axes[0].lines if line.get_marker() == "s"]
+        marks = [line for line in differences_figure(result).axes[1].lines if line.get_marker() == "s"]
         return [mark.get_markerfacecolor() == mark.get_markeredgecolor() for mark in marks]
 
     assert faces(arms.Decision.above) == [True]
@@ -125,17 +126,17 @@ def test_decided_differences_are_filled():
 
 def test_what_is_far_off_is_an_arrow_with_its_number():
     figure = differences_figure(unlike(*arms.MANY))
-    low, high = figure.axes[0].get_xlim()
+    low, high = figure.axes[1].get_xlim()
     assert low > -0.8
     assert high > 0.026
     assert "−0.80" in [word.get_text() for word in drawn_words(figure)]
-    assert any(line.get_marker() == "<" for line in figure.axes[0].lines)
-    assert not any(line.get_marker() in "<>" for line in differences_figure(arms.comparison()).axes[0].lines)
+    assert any(line.get_marker() == "<" for line in figure.axes[1].lines)
+    assert not any(line.get_marker() in "<>" for line in differences_figure(arms.comparison()).axes[1].lines)
 
 
 def test_nothing_to_draw_is_said():
     nothing = arms.arm("grpo", seeds=1)
-    empty = replace(nothing, runs=(arms.lost("grpo_s0"),), entropy=(), mean=(), low=(), high=())
+    empty = replace(nothing, runs=(arms.lost("grpo_s0"),), along=(), mean=())
     with pytest.raises(ValueError, match="no run of these arms"):
         arms_figure(arms.comparison("a", arms=(empty, replace(empty, arm="a"))))
     with pytest.raises(ValueError, match="nothing is comparable"):
@@ -157,3 +158,13 @@ def test_captions_are_of_what_is_drawn(names):
     assert ("a panel per arm" in caption) == (len(names) > 3)
     assert "95 %" in caption
     assert "±0.01" in NAMED["differences"].caption(result)
+
+
+def test_one_exploded_run_does_not_scale_the_axes_and_is_marked():
+    result = arms.complete("clip_cov")
+    far = replace(arms.run("far"), along=(0.1, 0.5, 1e4), reward=(0.8, 0.7, -300.0))
+    first, *others = result.arms
+    figure = arms_figure(replace(result, arms=(replace(first, runs=(*first.runs, far)), *others)))
+    assert figure.axes[0].get_xlim()[1] < 2.0
+    assert figure.axes[0].get_ylim()[0] > -1.0
+    assert {line.get_marker() for line in figure.axes[0].lines} >= {">", "v"}

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH
-from entropylaw.report.blocks import Table, Verdict
+from entropylaw.report.blocks import Notes, Table
 from entropylaw.report.describe import describe
 from entropylaw.report.pages import single_page
 from entropylaw.report.render import rendered
@@ -17,15 +17,29 @@ from tests import arms
 from tests.pages import Page
 
 
-def verdicts(result):
-    return [block for block in describe(result) if isinstance(block, Verdict)]
+def sentences(result):
+    return next(block for block in describe(result) if isinstance(block, Notes)).notes
 
 
-@pytest.mark.parametrize("decision", Decision)
-def test_only_a_decided_difference_has_a_colour(decision):
-    pair = arms.pair("clip_cov", decision=decision)
-    (found,) = verdicts(arms.comparison("clip_cov", pairs=(pair,)))
-    assert found.ok == {Decision.above: True, Decision.below: False}.get(decision)
+def test_every_comparison_has_a_sentence_and_only_the_family_decision_words():
+    result = arms.comparison(*arms.MANY)
+    found = sentences(result)
+    assert [note.text.partition(": ")[0] for note in found] == list(arms.MANY)
+    for note, pair in zip(found, result.pairs, strict=True):
+        decision = pair["reward_at_entropy"].decision
+        words = {
+            Decision.above: "0.012 higher",
+            Decision.below: "0.012 lower",
+            Decision.same: "the same within",
+        }
+        assert words.get(decision, "+0.012 [-0.002, 0.026] (not decided") in note.text
+    exploratory = next(block for block in describe(result) if isinstance(block, Table) and block.detail)
+    assert not {"higher", "lower", "same"} & {str(cell) for row in exploratory.rows for cell in row}
+
+
+def test_the_interval_that_shows_the_same_is_beside_it():
+    pair = arms.pair("a", decision=Decision.same)
+    assert "90 % interval [0.001, 0.023]" in rendered(arms.comparison("a", pairs=(pair,)), "markdown")
 
 
 @pytest.mark.parametrize(
@@ -46,20 +60,13 @@ def test_lines_fit_a_terminal(names, width):
 
 def test_a_given_spread_is_repeated_on_every_line():
     said = "between-seed sd 0.02 as given"
-    for verdict in verdicts(arms.comparison(between_sd=0.02)):
-        assert said in verdict.text
-    assert not any(said in verdict.text for verdict in verdicts(arms.comparison()))
-    text = " ".join(rendered(arms.comparison(between_sd=0.02), "text").split())
-    # Two verdicts, two lines of final reward, two of curves.
-    assert text.count(said) == 6
-    many = arms.comparison(*arms.MANY, between_sd=0.02)
-    tables = [block for block in describe(many) if isinstance(block, Table)]
+    assert all(said in note.text for note in sentences(arms.comparison(between_sd=0.02)))
+    assert not any(said in note.text for note in sentences(arms.comparison()))
+    tables = [block for block in describe(arms.comparison(between_sd=0.02)) if isinstance(block, Table)]
     repeated = [table for table in tables if table.columns[-1].key == "between_sd"]
-    assert [len(table.rows) for table in repeated] == [6, 6, 30]
-    few = [block for block in describe(arms.comparison(between_sd=0.02)) if isinstance(block, Table)]
-    assert sum(table.columns[-1].key == "between_sd" for table in few) == 2
+    assert [len(table.rows) for table in repeated] == [6]
     assert all(row[-1] == "0.02 as given" for table in repeated for row in table.rows)
-    rows = csv.DictReader(io.StringIO(rendered(many, "csv")))
+    rows = csv.DictReader(io.StringIO(rendered(arms.comparison(between_sd=0.02), "csv")))
     assert {row["between_sd"] for row in rows} == {"0.02"}
 
 
@@ -68,7 +75,7 @@ def test_the_page_has_the_answer_the_figures_and_every_run():
     assert page.tags.count("figure") == 2
     places = [
         page.text.index(word)
-        for word in ("2 arms against grpo", "higher", "Curves and differences", "Arms and runs")
+        for word in ("2 arms against grpo", "higher", "H at the start", "Exploratory: not")
     ]
     assert places == sorted(places)
     for arm in arms.complete().arms:
@@ -77,5 +84,5 @@ def test_the_page_has_the_answer_the_figures_and_every_run():
 
 def test_a_frame_is_the_table():
     frame = arms.comparison().to_frame()
-    assert frame.shape[0] == 16
-    assert list(frame.columns[9:12]) == ["difference", "difference_low", "difference_high"]
+    assert frame.shape[0] == 14
+    assert list(frame.columns[11:14]) == ["difference", "difference_low", "difference_high"]

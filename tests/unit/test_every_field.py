@@ -36,6 +36,7 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
+from entropylaw.results.phases import Eruption
 from entropylaw.results.result import field_names, replace
 from entropylaw.roles.explain import explain
 from tests import arms
@@ -124,14 +125,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "the code says which values there are",
     ),
     (
-        FITS,
-        r"runs\.training\.(?!result\.((ceiling|headroom)\.|verdict|why"
-        r"|law\.(entropy_now|n$|residuals\.effective_n)"
-        r"|forecast\.(best_so_far|gain|now|p_gains|rests_on\.(came_true|high|low)|rewards\.(high|low|value)"
-        r"|step$))|columns\.column).*",
-        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
-    ),
-    (
         (*FITS, "columns"),
         r"(runs\.columns|entropy|reward)\.meaning\.(role|trainer|sign)",
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",
@@ -145,8 +138,19 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
+    (CURVES, r"runs\.result\.CURVE\.eruptions\.rise", "a caution has it"),
+    (CURVES, r"runs\.result\.CURVE\.name", "one of four names, without which nothing can be said"),
+    (("phases",), r"across\.curves\.(at|mean|low|high|name)", "curves, which the figure draws"),
+    (
+        ("phases",),
+        r"across\.each\.(delta|curves\.(at|mean|error|rise|onset|settled))(\..*)?",
+        "the figure draws the curves, the run's own list has the rest",
+    ),
+    (("phases",), r"ESTIMATES\.(level|method|std_error)", "the level is above the table"),
+    (("phases",), r"runs\.columns\.meaning\.kind", "the name of the curve says which entropy it is"),
     (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
-    (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "of its meaning the kind is shown"),
+    ((*FITS, "phases"), r"runs\.columns\.label", "the reward's own label is shown where there are several"),
+    (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),
     (("prediction", "backtest"), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
@@ -155,12 +159,11 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"runs\.(path|notes|refusal\.(slug|hint)|result\.run)",
         "as in the fit, which shows them",
     ),
-    (("report",), r"runs\.result\.CURVE\.(lag1|noise)", "the test's p-values say how well the curve fits"),
-    (("report",), r"runs\.result\.later", "the interval of the difference, and the order, say it"),
+    (("report",), r"runs\.result\.CURVE\.noise", "the figure draws the points"),
     (
         ("report",),
-        r"runs\.result\.CURVE\.(n|step|first_step|detectable)",
-        "the run has the same, the figure draws it, or it is for curves without a turn",
+        r"runs\.result\.CURVE\.(n|step|first_step)",
+        "the run has the same, or the figure draws it",
     ),
     (
         ("check",),
@@ -169,9 +172,10 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("arms",),
-        r"arms\.(mean|low|high|runs\.(entropy|reward))|pairs\.band\.mean",
+        r"arms\.(along|mean|runs\.(along|reward))|pairs\.band\.(along|mean|low|high)",
         "curves, which the figure draws",
     ),
+    (("arms",), r"pairs\.differences\.inner\.value", "its middle is that of the difference"),
 )
 """Results that leave out fields, a regular expression of the fields, and why."""
 
@@ -190,7 +194,11 @@ NO_EXAMPLE = {
 """Class and field that no result here has a value in → why."""
 
 
-ACROSS = replace(phase_samples.across(), delta=phase_samples.estimate(0.4, 0.3, 0.5))
+ACROSS = replace(
+    phase_samples.across(),
+    delta=phase_samples.estimate(0.4, 0.3, 0.5),
+    findings=stated("note", "a note"),
+)
 
 PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
@@ -240,17 +248,14 @@ def _write_logs(folder: Path) -> None:
 
 
 def _phases() -> Entry:
-    """A run with two turning points, and with the fields that few runs have."""
+    """A run with an order, and with the fields that few runs have."""
     run = phase_samples.ordered()
     assert run.result is not None
     assert run.result.planning is not None
-    planning = run.result.planning
-    planning = replace(planning, falls_again=True, second_fall=(60.0, 90.0))
-    after = phase_samples.estimate(38.0, 29.0, 46.0)
+    planning = replace(run.result.planning, eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5)))
     found = replace(
         run.result,
         planning=planning,
-        after_fall=after,
         findings=stated("caution", "a caution"),
         dropped={"no entropy": 2},
     )
@@ -330,7 +335,7 @@ def _other(value: Any, name: str) -> Any:
 def folded(where: str) -> str:
     """A place by the name that a report shares with the fits in it, and the curves of a run share."""
     place = where.removeprefix(".").replace("runs.fit.", "runs.").replace("runs.phases.", "runs.")
-    return re.sub(r"(?<=^runs\.result\.)(planning|execution|aggregate)(?=\.)", "CURVE", place)
+    return re.sub(r"(?<=^runs\.result\.)(planning|execution|semantic|aggregate)(?=\.)", "CURVE", place)
 
 
 @cache

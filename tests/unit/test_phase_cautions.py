@@ -1,4 +1,4 @@
-"""Cautions about phases: long drifts, level shifts, response lengths and single outliers."""
+"""Cautions about phases: explosions, eruptions, response lengths and single outliers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.phases import far_off, phase_cautions
-from entropylaw.results import Estimate
-from entropylaw.results.phases import LONG_DRIFT, CurvePhases
-from entropylaw.results.result import Finding, replace
+from entropylaw.results import WORDS, Estimate
+from entropylaw.results.phases import CurvePhases, Eruption
+from entropylaw.results.result import Finding
 
 STEP = np.arange(200.0)
 
@@ -25,18 +25,23 @@ def noise(seed: int = 0) -> np.ndarray:
     return 0.01 * np.random.default_rng(seed).standard_normal(STEP.size)
 
 
-def curve(entropy: np.ndarray, name: str = "planning", *, rises: bool = True, **other) -> CurvePhases:
+def curve(entropy: np.ndarray, name: str = "planning", *, rises: bool = False, **other) -> CurvePhases:
     values = {
         "name": name,
         "n": STEP.size,
+        "verdict": WORDS[0] if rises else WORDS[1],
         "p_rise": 0.01 if rises else 0.4,
-        "p_second_fall": 1.0,
-        "long_drift": 0.1,
-        "rises": rises,
-        "falls_again": False,
         "detectable": 0.05,
+        "lowest": 0.1,
+        "lowest_step": 100.0,
+        "rise": estimate(0.2, 0.1, 0.3),
+        "ratio": 3.0,
+        "since": 150.0 if rises else None,
+        "stays": True if rises else None,
+        "eruptions": (),
+        "onset": None,
+        "settled": None,
         "last": estimate(0.0, -1.0, 1.0),
-        "lag1": 0.0,
         "noise": 0.01,
         "step": STEP,
         "entropy": entropy,
@@ -59,33 +64,13 @@ def test_a_plain_curve_has_no_caution():
     assert cautions(curve(smooth() + noise()), length=300.0 + 5.0 * noise() / 0.01) == []
 
 
-def test_a_long_drift():
-    known = curve(smooth() + noise())
-    assert cautions(replace(known, long_drift=LONG_DRIFT)) == []
-    (found,) = cautions(replace(known, long_drift=0.9))
-    assert (found.code, found.values) == (
-        "drift-long",
-        {"curve": "planning", "probability": 0.9, "factor": 45.0},
-    )
-
-
-@pytest.mark.parametrize("rises", [True, False])
-def test_a_level_shift_of_a_decay(rises):
-    (shift,) = cautions(curve(smooth() + noise() + 0.1 * (STEP >= 120), rises=rises))
-    assert shift.code == "series-jumps"
-    assert (shift.values["after"], shift.values["step"], shift.values["turn"]) == (119.0, 120.0, rises)
-    assert shift.values["jump"] == pytest.approx(0.1, abs=0.02)
-
-
-def test_a_steep_start_is_no_level_shift():
-    assert cautions(curve(smooth(5.0, 3.0) + noise())) == []
-
-
-def test_a_sharp_turn_is_no_level_shift():
-    bent = np.where(STEP < 60, 0.6 - 0.5 * STEP / 60, 0.1)
-    assert cautions(curve(bent + noise())) == []
-    (found,) = cautions(curve(bent + 0.1 * (STEP >= 120) + noise()))
-    assert (found.code, found.values["step"]) == ("series-jumps", 120.0)
+def test_an_explosion_and_eruptions():
+    (found,) = cautions(curve(smooth() + noise(), rises=True))
+    assert (found.code, found.values["since"]) == ("entropy-exploded", 150.0)
+    assert "0.2 nats above its lowest level of 0.1 at step 100 (3 times it), since step 150" in found.sentence
+    assert cautions(curve(smooth() + noise(), rises=True, ratio=1.5)) == []
+    (erupts,) = cautions(curve(smooth() + noise(), eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5))))
+    assert "planning erupts 2 times: by 0.8 nats at step 60, 0.5 at step 90" in erupts.sentence
 
 
 @pytest.mark.parametrize(("last", "cautious"), [(1.4, False), (1.6, True), (0.6, False), (0.45, True)])
@@ -105,7 +90,7 @@ def test_a_padded_first_point_is_named_in_a_sentence():
     assert (found.code, found.values["vocabulary"]) == ("points-far-off", True)
     assert "planning is far from its neighbours: 11.93 at step 0" in found.sentence
     assert "logarithm of a vocabulary" in found.sentence
-    assert "may make or hide a turn" in found.sentence
+    assert "may make or hide a rise" in found.sentence
 
 
 def test_points_far_off_are_counted_and_the_noise_is_not():

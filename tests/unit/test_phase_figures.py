@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
+from entropylaw import combine_phases
 from entropylaw.report.figures import plotting
-from entropylaw.report.figures.phases import phase_figure, token_figure, turns_figure
+from entropylaw.report.figures.phases import across_figure, phase_figure, token_figure
 from entropylaw.results.result import replace
 from entropylaw.results.tokens import TokenHistogram
 from entropylaw.tokens.query import EDGES
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import stated
-from tests.unit.test_phase_report import NAMES, RUNS, across, neither, ordered, refused
+from tests.unit.test_phase_report import NAMES, RUNS, across, neither, ordered, refused, whole_only
 
 
 def histogram(steps: int = 120) -> TokenHistogram:
@@ -28,7 +29,7 @@ def histogram(steps: int = 120) -> TokenHistogram:
 
 FIGURES = {
     **{name: lambda run=run: phase_figure(run) for name, run in zip(NAMES, RUNS, strict=True)},
-    "turns": lambda: turns_figure(across()),
+    "across": lambda: across_figure(across()),
     "tokens": lambda: token_figure(histogram()),
     "tokens of one step": lambda: token_figure(histogram(1)),
 }
@@ -43,21 +44,20 @@ def test_words_are_on_the_paper_large_enough_and_apart(name):
 
 def test_the_title_is_the_verdict():
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
-    assert "execution first: execution turns to rise" in words
-    assert words.count("no turn to rise") == 0
+    assert "settles, then rises: planning rises by" in " ".join(words.split())
     none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
-    assert none.count("no turn to rise (detectable: ") == 2
+    assert none.count("does not rise (+") == 2
 
 
-def test_a_strip_has_the_turning_point_with_its_interval_where_there_is_one():
+def test_a_strip_has_the_onset_or_the_step_of_settling_with_its_interval():
     found = phase_figure(ordered())
     # The curves, and a strip per curve.
     assert len(found.axes) == 3
     ends = [axes.lines[0].get_xdata().tolist() for axes in found.axes[1:]]
-    assert ends == [[114.0, 140.0], [28.0, 54.0]]
+    assert ends == [[114.0, 140.0], [35.0, 46.0]]
     assert [float(axes.lines[1].get_xdata()[0]) for axes in found.axes[1:]] == [126.0, 40.0]
-    for axes in phase_figure(neither()).axes[1:]:
-        assert not axes.lines
+    (strip,) = phase_figure(whole_only()).axes[1:]
+    assert [float(line.get_xdata()[0]) for line in strip.lines[:2]] == [60.0, 120.0]
 
 
 def test_a_run_without_phases_has_no_figure():
@@ -65,12 +65,11 @@ def test_a_run_without_phases_has_no_figure():
         phase_figure(refused())
 
 
-def test_runs_without_a_turn_have_no_figure_of_turning_points():
-    (axes,) = turns_figure(across()).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["made"]
-    flat = neither().result.turns
-    with pytest.raises(ValueError, match="no curve turns to rise"):
-        turns_figure(replace(across(), each=(flat,)))
+def test_several_runs_are_thin_lines_below_their_means():
+    for runs, points in ((across(), 41), (combine_phases([ordered().result] * 2), 0)):
+        lines = across_figure(runs).axes[0].lines
+        assert len(lines) == 2 * runs.runs + 2
+        assert [len(line.get_xdata()) for line in lines[-2:]] == [points, points]
 
 
 def test_the_fitted_curves_have_their_bands():
@@ -85,7 +84,12 @@ def test_the_fitted_curves_have_their_bands():
 
 
 def test_the_title_counts_cautions():
-    run = ordered()
-    run = replace(run, result=replace(run.result, findings=stated("caution", "one", "two")))
-    words = " ".join(word.get_text().replace("\n", " ") for word in drawn_words(phase_figure(run)))
+    words = " ".join(
+        word.get_text().replace("\n", " ")
+        for word in drawn_words(
+            phase_figure(
+                replace(ordered(), result=replace(ordered().result, findings=stated("caution", "one", "two")))
+            )
+        )
+    )
     assert "(2 cautions)" in words

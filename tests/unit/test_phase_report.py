@@ -7,14 +7,15 @@ import re
 import numpy as np
 import pytest
 
+from entropylaw import combine_phases
 from entropylaw.documents.document import Entry, InputFile, PhaseOptions, PhasesDocument
 from entropylaw.escaping import wrapped
 from entropylaw.logs.source import Meaning
 from entropylaw.report.figures.phases import phase_figure
 from entropylaw.report.render import rendered
-from entropylaw.results import Estimate
+from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
-from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import CurvePhases, Eruption, PhaseFit, PhasesAcross
 from entropylaw.results.result import replace
 from tests.findings import stated
 
@@ -32,14 +33,19 @@ def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurveP
     values = {
         "name": name,
         "n": step.size,
+        "verdict": WORDS[0] if rises else WORDS[1],
         "p_rise": 0.005 if rises else 0.41,
-        "p_second_fall": 0.8,
-        "long_drift": 0.1,
-        "rises": rises,
-        "falls_again": False,
-        "detectable": 0.0812,
+        "detectable": None if rises else 0.0812,
+        "lowest": 0.08,
+        "lowest_step": at,
+        "rise": estimate(0.12, 0.09, 0.15) if rises else estimate(-0.01, -0.02, 0.0),
+        "ratio": 2.5 if rises else 0.9,
+        "since": at + 40.0 if rises else None,
+        "stays": True if rises else None,
+        "eruptions": None,
+        "onset": estimate(at, at - 12, at + 14) if rises else None,
+        "settled": None if rises else estimate(88.0, 80.0, 97.0),
         "last": estimate(0.162, 0.15, 0.174),
-        "lag1": 0.41,
         "noise": 0.01,
         "step": step,
         "entropy": fitted + 0.01 * np.sin(7.0 * step),
@@ -48,9 +54,6 @@ def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurveP
         "high": fitted + 0.01,
         "first_step": 0.0,
         "last_step": 200.0,
-        "turning_point": estimate(at, at - 12, at + 14) if rises else None,
-        "rise": estimate(0.16, 0.13, 0.19) if rises else None,
-        "settled": estimate(88.0, 80.0, 97.0),
     }
     return CurvePhases(**(values | other))
 
@@ -60,10 +63,11 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
         "run": "made",
         "planning": planning,
         "execution": execution,
+        "semantic": None,
         "aggregate": None,
         "delta": None,
         "later": None,
-        "verdict": "none turns to rise" if planning and execution else None,
+        "verdict": WORDS[1] if planning and execution else None,
         "share_planning": estimate(0.42, 0.4, 0.44) if planning and execution else None,
         "level": 0.95,
     }
@@ -100,10 +104,10 @@ def run_of(phases: PhaseFit | None, **other) -> Entry:
 def ordered() -> Entry:
     two = fit(
         curve("planning", at=126.0),
-        curve("execution", at=40.0),
+        curve("execution", rises=False, settled=estimate(40.0, 35.0, 46.0)),
         delta=estimate(86.0, 60.0, 112.0),
         later=0.9999,
-        verdict="execution first",
+        verdict=VERDICTS[0],
     )
     return run_of(two)
 
@@ -115,14 +119,16 @@ def neither() -> Entry:
 
 def whole_only() -> Entry:
     note = "one curve of all tokens cannot be separated"
-    phases = fit(None, None, aggregate=curve("aggregate"), findings=stated("note", note))
+    erupts = (Eruption(60.0, 0.8), Eruption(120.0, 0.5))
+    phases = fit(None, None, aggregate=curve("aggregate", eruptions=erupts), findings=stated("note", note))
     return run_of(phases, columns={name: COLUMNS[name] for name in ("aggregate", "length")})
 
 
 def semantic() -> Entry:
-    run, columns = ordered(), COLUMNS | {"planning": column("entropy_semantic", SEMANTIC)}
-    del columns["planning_share"]
-    return replace(run, columns=columns, result=replace(run.result, share_planning=None))
+    run = ordered()
+    plans = curve("semantic", at=100.0, stays=False)
+    found = replace(run.result, planning=curve("planning", rises=False), semantic=plans, share_planning=None)
+    return replace(run, columns=COLUMNS | {"semantic": column("entropy_semantic", SEMANTIC)}, result=found)
 
 
 def refused() -> Entry:
@@ -138,20 +144,8 @@ def document(*runs: Entry, **other) -> PhasesDocument:
 
 
 def across() -> PhasesAcross:
-    return PhasesAcross(
-        runs=3,
-        planning_rises=2,
-        share_planning_rises=estimate(2 / 3, 0.208, 0.939),
-        both=2,
-        share_both=estimate(2 / 3, 0.208, 0.939),
-        rises_after=1,
-        share_rises_after=estimate(1 / 3, 0.0615, 0.792),
-        planning=estimate(0.63, 0.5, 0.76),
-        execution=estimate(0.2, 0.1, 0.3),
-        delta=None,
-        each=tuple(turns for run in (ordered(), neither()) if (turns := run.result.turns) is not None),
-        findings=stated("note", "two runs have no order"),
-    )
+    runs = [replace(entry.result, run=f"run {i}") for i, entry in enumerate([ordered()] * 3 + [neither()])]
+    return combine_phases(runs)
 
 
 RUNS = [ordered(), neither(), whole_only(), semantic()]
@@ -168,23 +162,30 @@ def both(planning=None, execution=None, **other) -> Entry:
     )
 
 
-NONE = {"rises": False}
-
-
-def test_a_second_fall_is_drawn():
-    again = NONE | {"falls_again": True, "p_second_fall": 0.01, "second_fall": (60.0, 90.0)}
-    assert "second fall" in drawn(both(again))
-    assert "second fall" not in drawn(both(NONE))
-
-
 def drawn(run: Entry) -> str:
     """The words in the strips of a figure."""
     return " ".join(text.get_text() for axes in phase_figure(run).axes[1:] for text in axes.texts)
 
 
-def test_a_figure_with_semantic_entropy_does_not_call_it_token_entropy():
-    assert phase_figure(semantic()).axes[0].get_ylabel() == "entropy (nats)"
-    assert phase_figure(ordered()).axes[0].get_ylabel() == "token entropy (nats)"
+def test_a_semantic_entropy_is_never_called_a_token_entropy():
+    text = " ".join(lines_of(semantic()))
+    assert "plans (semantic)" in text
+    assert "semantic entropy begins to rise 86 steps" in " ".join(text.split())
+    assert "token entropy of plans" not in text
+
+
+def test_what_cannot_be_told_is_neither_a_rise_nor_none():
+    blind = fit(curve("planning", rises=False, verdict=WORDS[2], detectable=None), None)
+    assert blind.levels.rises is None
+    text = " ".join(" ".join(lines_of(run_of(blind))).split())
+    assert "cannot tell planning may rise or not (a rise would not have been found)" in text
+
+
+def test_bands_are_in_tables_of_points():
+    frame = ordered().result.planning.to_frame()
+    assert list(frame.columns) == ["step", "entropy", "fitted", "low", "high"]
+    assert len(frame) == 101
+    assert list(across().curves[0].to_frame().columns) == ["at", "mean", "low", "high"]
 
 
 @pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])
@@ -209,7 +210,7 @@ def test_few_lines_of_a_hundred_columns(run):
 
 
 def test_lines_do_not_break_inside_an_interval():
-    text = "planning turns to rise at step 81.1 [77.8, 84.3 or after] and p = 0.05 after 95 % (12 cautions)"
+    text = "planning rises from step 81.1 [77.8, 84.3 or after] and p = 0.05 after 95 % (12 cautions)"
     for width in range(35, 60):
         for line in wrapped(text, width):
             assert line.count("[") == line.count("]")

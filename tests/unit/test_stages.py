@@ -1,22 +1,20 @@
-"""Stages: read from logs, changes over each, whether they narrow the policy, and backward transfer."""
+"""Stages: read from logs, compared as arms that are paired by run, and backward transfer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
-from entropylaw.analysis.stages import breadth, stage_changes, transfers
+from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.stages import StagedRun, stages_as_arms
 from entropylaw.errors import UsageError
 from entropylaw.logs.load import read_runs
-from entropylaw.report.findings import sentence
-from entropylaw.results.arms import StageChange
-from entropylaw.results.result import replace
-from entropylaw.results.stages import StageCurve, StageRows
-from entropylaw.roles.stages import stage_rows
+from entropylaw.results.arms import RunSeries, Stage
+from entropylaw.roles.stages import stages_of
+from tests.typed import assert_error, typed, write_csv
 
 STEPS = np.arange(0.0, 401.0)
 EVERY = STEPS[::8]
@@ -36,29 +34,17 @@ def read(columns: Mapping[str, Any], *names: str) -> Any:
     return run
 
 
+def ends(stages: Any) -> list[tuple[str, float, float]]:
+    return [(stage.name, stage.first, stage.last) for stage in stages.stages]
+
+
 def test_stages_of_text_and_of_numbers_and_with_gaps() -> None:
-    rows = stage_rows(read(table(), "stage"), "stage")
-    assert (rows.stages, rows.first, rows.last) == (("rl", "sft"), (0.0, 200.0), (199.0, 400.0))
-    assert rows.before_update
-    numbers = stage_rows(read(table(stage=[1.0] * 200 + [2.0] * 201), "stage"), "stage")
-    assert (numbers.stages, numbers.first) == (("1", "2"), (0.0, 200.0))
+    found = stages_of(read(table(), "stage"), "stage", None, "val_acc")
+    assert ends(found) == [("rl", 0.0, 199.0), ("sft", 200.0, 400.0)]
+    numbers = table(stage=[1.0] * 200 + [2.0] * 201)
+    assert [one[0] for one in ends(stages_of(read(numbers, "stage"), "stage", None, "val_acc"))] == ["1", "2"]
     gaps = table(stage=[None] * 3 + ["rl"] + [None] * 196 + ["sft"] + [None] * 200)
-    assert stage_rows(read(gaps, "stage"), "stage").first == (0.0, 200.0)
-
-
-def test_curves_are_found_by_name_and_sign() -> None:
-    semantic = np.where(STEPS < 5, np.nan, 1.2)
-    columns = table(
-        entropy=-np.exp(-STEPS / 150), entropy_planning=np.full(401, 0.9), entropy_semantic=semantic
-    )
-    rows = stage_rows(read(columns, "stage"), "stage")
-    assert [one.quantity for one in rows.curves] == ["reward", "entropy", "planning", "semantic"]
-    reward, entropy, planning, other = rows.curves
-    assert (reward.unit, reward.evaluated, reward.step.size) == ("reward", True, 51)
-    assert (entropy.unit, entropy.evaluated) == ("nats", False)
-    assert entropy.value.min() > 0
-    assert planning.column == "entropy_planning"
-    assert other.step[0] == 5
+    assert [one[1] for one in ends(stages_of(read(gaps, "stage"), "stage", None, "val_acc"))] == [0.0, 200.0]
 
 
 def test_domains_have_the_rewards_named_like_the_reward() -> None:
@@ -68,10 +54,12 @@ def test_domains_have_the_rewards_named_like_the_reward() -> None:
         val_acc_code=np.where(STEPS % 8 == 0, 0.4, np.nan),
         val_greedy_acc_code=np.full(401, 0.1),
     )
-    rows = stage_rows(read(columns, "stage"), "stage")
-    assert rows.trained == (("math",), ("code",))
-    assert rows.domains == ("math", "code")
-    assert rows.curve("reward", "code").column == "val_acc_code"  # type: ignore[union-attr]
+    found = stages_of(read(columns, "stage"), "stage", None, "val_acc")
+    assert [stage.trained for stage in found.stages] == [("math",), ("code",)]
+    assert {domain: np.nanmean(values) for domain, values in found.rewards.items()} == {
+        "math": pytest.approx(0.5),
+        "code": pytest.approx(0.4),
+    }
 
 
 def test_a_column_of_domains_divides_stages() -> None:
@@ -81,20 +69,19 @@ def test_a_column_of_domains_divides_stages() -> None:
         val_acc_math=np.where(STEPS % 8 == 0, 0.5, np.nan),
         val_acc_code=np.where(STEPS % 8 == 0, 0.4, np.nan),
     )
-    rows = stage_rows(read(columns, "stage", "domain"), "stage", "domain")
-    assert rows.stages == ("rl+math", "rl+math+code")
-    assert rows.trained == (("math",), ("math", "code"))
+    found = stages_of(read(columns, "stage", "domain"), "stage", "domain", "val_acc")
+    assert [stage.name for stage in found.stages] == ["rl+math", "rl+math+code"]
+    assert [stage.trained for stage in found.stages] == [("math",), ("math", "code")]
 
 
 def test_domains_that_alternate_are_those_of_evaluations() -> None:
     domain = np.where((STEPS // 8) % 2 == 0, "math", "code").tolist()
     columns = table(stage=["rl+math"] * 200 + ["rl+code"] * 201, domain=domain)
-    rows = stage_rows(read(columns, "stage", "domain"), "stage", "domain")
-    assert rows.stages == ("rl+math", "rl+code")
-    assert rows.trained == (("math",), ("code",))
-    whole, math, code = (rows.curve("reward", name) for name in ("", "math", "code"))
-    assert whole.step.size == math.step.size + code.step.size == 51  # type: ignore[union-attr]
-    assert set((math.step // 8 % 2).tolist()) == {0.0}  # type: ignore[union-attr]
+    found = stages_of(read(columns, "stage", "domain"), "stage", "domain", "val_acc")
+    assert [stage.name for stage in found.stages] == ["rl+math", "rl+code"]
+    there = {domain: found.step[np.isfinite(values)] for domain, values in found.rewards.items()}
+    assert there["math"].size + there["code"].size == 51
+    assert set((there["math"] // 8 % 2).tolist()) == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -109,147 +96,67 @@ def test_domains_that_alternate_are_those_of_evaluations() -> None:
 def test_columns_that_are_not_there(stage: str, domain: str | None, slug: str, hint: str) -> None:
     run = read(table(other=["x"] * 401), "stage")
     with pytest.raises(UsageError) as error:
-        stage_rows(run, stage, domain)
+        stages_of(run, stage, domain, "val_acc")
     assert error.value.slug == slug
     assert hint in error.value.hint
 
 
-def curve(quantity: str, value: Any, domain: str = "", **other: Any) -> StageCurve:
-    value = np.asarray(value, dtype=float)
-    step = EVERY if value.size == EVERY.size else STEPS
-    unit = "reward" if quantity == "reward" else "nats"
-    return StageCurve(
-        quantity=quantity, column=quantity, unit=unit, step=step, value=value, domain=domain, **other
-    )
+STAGES = (
+    Stage(name="rl", trained=("math",), first=0.0, last=199.0),
+    Stage(name="sft", trained=("code",), first=200.0, last=400.0),
+)
 
 
-def rows_of(*curves: StageCurve, **other: Any) -> StageRows:
-    about = {
-        "run": "run",
-        "stages": ("rl", "sft"),
-        "trained": ((), ()),
-        "first": (0.0, 200.0),
-        "last": (199.0, 400.0),
-        "before_update": True,
-    }
-    return StageRows(curves=curves, **(about | other))  # type: ignore[arg-type]
+def staged(name: str, reward: Any, *, before: bool = True, stages: Any = STAGES, **rewards: Any) -> StagedRun:
+    """A run with a reward at every eighth step, and the rewards of some domains there."""
+    along = np.exp(-EVERY / 150)
+    series = RunSeries(run=name, step=EVERY, reward=np.asarray(reward, float), along=along, error=0.0 * EVERY)
+    of_domains = {domain: (EVERY, np.asarray(values, float)) for domain, values in rewards.items()}
+    return StagedRun(series=series, stages=stages, rewards=of_domains, before_update=before)
 
 
-def one_stage(*curves: StageCurve, last: float = 400.0) -> StageRows:
-    return rows_of(*curves, stages=("rl",), trained=((),), first=(0.0,), last=(last,))
+def change(*runs: StagedRun) -> Any:
+    arms, pairs = stages_as_arms({"arm": runs})
+    return compare_arms(arms, pairs=pairs, paired="run")
 
 
-def by(changes: Sequence[StageChange]) -> dict[tuple[str, int, str], StageChange]:
-    return {(one.arm, one.place, one.quantity): one for one in changes}
+def test_an_evaluation_before_the_first_update_of_a_stage_is_of_the_one_before() -> None:
+    reward = np.where(EVERY <= 200, 0.5, 0.3)
+    before, after = (staged("run", reward, before=before).within(0).step[-1] for before in (True, False))
+    assert (before, after) == (200.0, 192.0)
 
 
-def test_a_change_of_fixed_problems_starts_where_the_stage_before_ended() -> None:
-    """The evaluation at the first step of a stage, before its first update, is of the policy before it."""
+def test_stages_are_arms_that_are_paired_by_run() -> None:
+    """Runs .2 apart change alike: the interval is that of the change."""
     rng = np.random.default_rng(0)
-    reward = np.where(EVERY <= 200, 0.5 + 0.2 * EVERY / 200, 0.3) + 0.002 * rng.standard_normal(51)
-    entropy = np.where(STEPS < 200, 0.4, 0.9) + 0.002 * rng.standard_normal(401)
-    rows = rows_of(curve("reward", reward, evaluated=True), curve("entropy", entropy))
-    known = by(stage_changes({"arm": [rows]}))
-    assert known["arm", 1, "reward"].change.value == pytest.approx(0.2, abs=0.01)
-    assert known["arm", 2, "reward"].change.value == pytest.approx(-0.4, abs=0.01)
-    # The problems of a stage may differ from those before: an entropy does not jump inside a stage.
-    assert known["arm", 1, "entropy"].change.value == pytest.approx(0.0, abs=0.005)
-    assert known["arm", 2, "entropy"].change.value == pytest.approx(0.0, abs=0.005)
-
-
-def test_an_evaluation_after_the_update_belongs_to_its_own_stage() -> None:
-    reward = np.where(EVERY < 200, 0.5, 0.3)
-    rows = rows_of(curve("reward", reward, evaluated=True), before_update=False)
-    known = by(stage_changes({"arm": [rows]}))
-    assert known["arm", 1, "reward"].change.value == 0.0
-    assert known["arm", 2, "reward"].change.value == pytest.approx(-0.2)
-
-
-def test_changes_are_smoothed() -> None:
-    """An end is known better than one value of it."""
-    rng = np.random.default_rng(1)
-    errors = []
-    for _ in range(40):
-        rows = rows_of(curve("entropy", 0.5 + 0.1 * rng.standard_normal(401)))
-        errors.append(stage_changes({"arm": [rows]})[0].change.value)
-    assert np.std(errors) < 0.5 * 0.1 * np.sqrt(2)
-
-
-def test_seeds_give_the_interval_and_one_seed_has_none() -> None:
-    def arm(*ends: float) -> list[StageRows]:
-        return [one_stage(curve("entropy", np.linspace(1.0, end, 401))) for end in ends]
-
-    known = by(stage_changes({"two": arm(0.1, 0.3), "three": arm(0.5, 0.6, 0.7), "one": arm(0.4)}))
-    two, three, one = (known[name, 1, "entropy"].change for name in ("two", "three", "one"))
-    squared = (2 * 0.1**2 + 2 * 0.1**2) / 3
-    assert two.value == pytest.approx(-0.8, abs=1e-3)
-    assert two.std_error == pytest.approx(np.sqrt(squared / 2), rel=1e-2)
-    assert three.width == pytest.approx(2 * t.ppf(0.975, 3) * np.sqrt(squared / 3), rel=1e-2)
-    assert (one.low, one.high) == (None, None)
-    assert "one seed" in (one.note or "")
-    assert known["three", 1, "entropy"].seeds == 3
-
-
-def test_arms_of_unlike_spread_have_their_own() -> None:
-    rng = np.random.default_rng(5)
-    made = {
-        name: [
-            rows_of(curve("entropy", 1.0 - (0.5 + sd * rng.standard_normal()) * STEPS / 400))
-            for _ in range(6)
-        ]
-        for name, sd in (("tight", 0.001), ("wide", 0.2))
-    }
-    known = by(stage_changes(made))
-    assert "arm alone (df 5)" in known["tight", 1, "entropy"].change.method
-    assert known["tight", 1, "entropy"].change.width < 0.05 * known["wide", 1, "entropy"].change.width  # type: ignore[operator]
+    runs = [
+        staged(f"s{i}", own + np.where(EVERY <= 200, 0.5, 0.3) + 0.002 * rng.standard_normal(51))
+        for i, own in enumerate((0.0, 0.1, 0.2))
+    ]
+    result = change(*runs)
+    (pair,) = result.pairs
+    assert (pair.arm, pair.baseline, result.paired, result.baseline) == ("sft", "rl", "run", None)
+    found = pair["last_reward"]
+    assert found.estimate.value == pytest.approx(-0.2, abs=0.01)
+    assert found.seeds == (3, 3)
+    assert found.decision.value == "lower"
+    assert found.estimate.width < 0.05  # type: ignore[operator]
 
 
 def test_a_run_that_did_not_reach_a_stage_does_not_count_in_it() -> None:
-    whole = rows_of(curve("entropy", np.linspace(1.0, 0.2, 401)))
-    short = one_stage(curve("entropy", np.linspace(1.0, 0.2, 401)), last=199.0)
-    known = by(stage_changes({"arm": [whole, short]}))
-    assert (known["arm", 1, "entropy"].seeds, known["arm", 2, "entropy"].seeds) == (2, 1)
+    reward = np.full(51, 0.5) + 0.002 * np.random.default_rng(1).standard_normal(51)
+    (pair,) = change(
+        staged("a", reward), staged("b", reward + 0.1), staged("c", reward - 0.1, stages=STAGES[:1])
+    ).pairs
+    assert pair["last_reward"].seeds == (2, 2)
 
 
 def test_runs_of_one_arm_with_other_stages_are_refused() -> None:
-    one, other = rows_of(run="one"), rows_of(run="other", stages=("sft", "rl"))
-    for function in (stage_changes, transfers):
-        with pytest.raises(UsageError) as error:
-            function({"arm": [one, other]})
-        assert error.value.slug == "stages-differ"
-        assert "'other'" in error.value.message
-
-
-def test_breadth_is_by_the_semantic_entropy_first() -> None:
-    rng = np.random.default_rng(2)
-
-    def seed(semantic: float, planning: float) -> StageRows:
-        noise = 0.01 * rng.standard_normal(2)
-        return one_stage(
-            curve("planning", 1 + (planning + noise[0]) * STEPS / 400),
-            curve("semantic", 1 + (semantic + noise[1]) * STEPS / 400),
-        )
-
-    made = {
-        "narrow": [seed(-0.5, 0.4) for _ in range(3)],
-        "wide": [seed(0.5, -0.4) for _ in range(3)],
-        "same": [seed(0.0, -0.4) for _ in range(3)],
-        "alone": [seed(-0.5, -0.4)],
-    }
-    changes = stage_changes(made)
-    found = {one.values["arm"]: one for one in breadth(changes)}
-    assert {arm: one.values["says"] for arm, one in found.items()} == {
-        "narrow": "narrows",
-        "wide": "widens",
-        "same": "undecided",
-        "alone": "undecided",
-    }
-    assert "rl of narrow narrows the policy: its semantic entropy changes by -0.5" in sentence(
-        found["narrow"]
-    )
-    assert "[" not in sentence(found["alone"])
-    planning = breadth([one for one in changes if one.quantity == "planning"])
-    assert [one.values["says"] for one in planning][:2] == ["widens", "narrows"]
+    one, other = staged("one", 0.0 * EVERY), staged("other", 0.0 * EVERY, stages=STAGES[::-1])
+    with pytest.raises(UsageError) as error:
+        stages_as_arms({"arm": [one, other]})
+    assert error.value.slug == "stages-differ"
+    assert "'other'" in error.value.message
 
 
 def level(first: float, second: float, third: float) -> Any:
@@ -257,75 +164,61 @@ def level(first: float, second: float, third: float) -> Any:
     return np.interp(EVERY, [0.0, 150.0, 200.0, 350.0, 400.0], [first, second, second, third, third])
 
 
-def two_domains(
-    math: tuple[float, float, float], code: tuple[float, float, float], **other: Any
-) -> StageRows:
-    curves = (
-        curve("reward", (level(*math) + level(*code)) / 2, evaluated=True),
-        curve("reward", level(*math), "math", evaluated=True),
-        curve("reward", level(*code), "code", evaluated=True),
-    )
-    about = {"stages": ("rl+math", "rl+code"), "trained": (("math",), ("code",))}
-    return rows_of(*curves, **(about | other))
-
-
-def test_backward_transfer_is_paired_over_seeds() -> None:
-    """Seeds 0.2 apart forget alike: the interval is that of what they forget."""
+def test_backward_transfer_is_one_contrast_paired_over_runs() -> None:
     runs = [
-        two_domains((0.2 + own, 0.6 + own, 0.5 + own + 0.001 * place), (0.1, 0.2, 0.7))
+        staged(
+            f"s{place}",
+            level(0.1, 0.4, 0.6) + own,
+            math=level(0.2 + own, 0.6 + own, 0.5 + own + 0.001 * place),
+            code=level(0.1, 0.2, 0.7),
+        )
         for place, own in enumerate((0.0, 0.1, 0.2))
     ]
-    (found,) = transfers({"arm": runs})
-    assert (found.stages, found.domains, found.seeds) == (("rl+math", "rl+code"), ("math", "code"), 3)
-    means = [[each.value for each in row] for row in found.reward]
-    np.testing.assert_allclose(means, [[0.7, 0.2], [0.601, 0.7]], atol=0.005)
-    assert found.backward.value == pytest.approx(-0.099, abs=0.005)
-    assert found.backward.high < 0  # type: ignore[operator]
-    assert found.backward.width < 0.1 * found.reward[0][0].width  # type: ignore[operator]
-
-
-def rows_of_share(rows: StageRows, most: float) -> StageRows:
-    return replace(rows, curves=tuple(replace(one, max_reward=most) for one in rows.curves))
-
-
-def test_no_reward_of_a_domain_is_above_the_largest() -> None:
-    runs = [two_domains((0.2, 0.9, high), (0.1, 0.2, 0.7)) for high in (0.85, 0.99)]
-    free, known = (transfers({"arm": [rows_of_share(run, most) for run in runs]}) for most in (np.inf, 1.0))
-    assert free[0].reward[1][0].high > 1  # type: ignore[operator]
-    assert known[0].reward[1][0].high == 1
+    result = change(*runs)
+    *of_domains, transfer = result.pairs
+    assert [pair.arm for pair in of_domains] == ["math after sft", "code after sft"]
+    assert of_domains[0]["last_reward"].estimate.value == pytest.approx(-0.099, abs=0.005)
+    assert transfer.arm == "earlier domains after the last stage"
+    found = transfer["last_reward"]
+    assert found.estimate.value == pytest.approx(-0.099, abs=0.005)
+    assert found.estimate.high < 0  # type: ignore[operator]
 
 
 def test_backward_transfer_is_the_mean_over_stages_before_the_last() -> None:
-    rows = two_domains((0.2, 0.6, 0.5), (0.1, 0.2, 0.7), trained=(("math", "code"), ("code",)))
-    (found,) = transfers({"arm": [rows]})
-    assert found.backward.value == pytest.approx((-0.1 + 0.5) / 2, abs=0.005)
-    assert found.backward.low is None
-    three = two_domains(
-        (0.2, 0.6, 0.5),
-        (0.1, 0.2, 0.7),
-        stages=("rl+math", "rl+code", "rl+math"),
-        trained=(("math",), ("code",), ("math",)),
-        first=(0.0, 200.0, 360.0),
-        last=(199.0, 359.0, 400.0),
+    stages = (
+        Stage(name="one", trained=("math",), first=0.0, last=199.0),
+        Stage(name="two", trained=("code",), first=200.0, last=359.0),
+        Stage(name="three", trained=("math",), first=360.0, last=400.0),
     )
-    (found,) = transfers({"arm": [three]})
+    rewards = {"math": level(0.2, 0.6, 0.5), "code": level(0.1, 0.2, 0.7)}
+    run = staged("run", level(0.1, 0.4, 0.6), stages=stages, **rewards)
+    later, own = run.transfer(later=True), run.transfer(later=False)
+    assert later is not None
+    assert own is not None
     expected = ((0.5 - 0.6) + (0.7 - 0.7)) / 2
-    assert found.backward.value == pytest.approx(expected, abs=0.005)
+    assert float(later.reward[0] - own.reward[0]) == pytest.approx(expected, abs=0.005)
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        ({"trained": ((), ("code",))}, "--domain"),
-        ({"trained": (("law",), ("code",))}, "law is not evaluated"),
-        ({"stages": ("rl",), "trained": (("math",),), "first": (0.0,), "last": (400.0,)}, "one stage"),
-    ],
-)
-def test_backward_transfer_that_is_unknown(other: dict[str, Any], why: str) -> None:
-    (found,) = transfers({"arm": [two_domains((0.2, 0.6, 0.5), (0.1, 0.2, 0.7), **other)]})
-    assert found.backward.value is None
-    assert why in (found.backward.note or "")
+@pytest.mark.parametrize("trained", [(), ("law",)])
+def test_backward_transfer_of_unknown_domains_is_not_compared(trained: tuple[str, ...]) -> None:
+    stages = (Stage(name="rl", trained=trained, first=0.0, last=199.0), STAGES[1])
+    rewards = {"math": level(0.2, 0.6, 0.5), "code": level(0.1, 0.2, 0.7)}
+    arms, _ = stages_as_arms({"arm": [staged("run", level(0.1, 0.4, 0.6), stages=stages, **rewards)]})
+    assert not any("domains" in name for name in arms)
 
 
-def test_arms_without_several_domains_have_no_matrix() -> None:
-    assert transfers({"arm": [rows_of(curve("reward", np.full(51, 0.5), evaluated=True))]}) == ()
+def test_stages_of_logs_are_compared_also_of_one_arm(tmp_path: Any) -> None:
+    rng = np.random.default_rng(2)
+    for seed in range(3):
+        entropy = 0.1 + np.exp(-np.arange(40) / 12.0)
+        reward = 0.6 - 0.2 * entropy + 0.1 * (np.arange(40) >= 20) + 0.004 * rng.standard_normal(40)
+        lines = ["step,actor/entropy,val_acc,stage"]
+        lines += [f"{i},{entropy[i]},{reward[i]},{'rl' if i < 20 else 'sft'}" for i in range(40)]
+        (tmp_path / f"run_s{seed}.csv").write_text("\n".join(lines))
+    done = typed("compare", *(f"run_s{i}.csv" for i in range(3)), "--stage", "stage", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "sft against rl, pairs of one run" in done.stdout
+    assert " higher [" in done.stdout
+    write_csv(tmp_path / "x_s0.csv", n=30)
+    done = typed("compare", "run_s0.csv", "x_s0.csv", "--domain", "d", cwd=tmp_path)
+    assert_error(done, "domain-without-stage", 2)

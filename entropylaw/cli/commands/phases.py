@@ -17,14 +17,13 @@ from entropylaw.options import (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
-    """Test whether planning or execution turns to rise.
+    """Say whether entropies rise, and in which order.
 
-    For each curve that rises after its fall, its turning point and its rise are estimated, and which of the
-    two comes first; and whether a curve falls a second time. The null hypothesis is any curve that never
-    rises after a fall; drift and noise are integrated out. No turn is a result, and the smallest rise that
-    would have been detected is reported with it. LOGS are step-level logs or what
-    `entropylaw tokens` wrote. With the entropy of all tokens only, that curve is fitted alone. Exit code
-    4 means that no run could be fitted.
+    The entropies of planning and execution tokens, of plans and of all tokens, each where there are values:
+    whether the end is above the lowest level, by how much and since when; from which step on it rises, or has
+    settled; and eruptions, steps at which it jumps. Where it does not rise, the smallest rise that would have
+    been found is reported; where that is large, the answer is that the curve cannot tell. LOGS are step-level
+    logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
     """
 
     example: ClassVar[str] = "entropylaw phases data/lab/grpo_s0/metrics.parquet --figure phases.svg"

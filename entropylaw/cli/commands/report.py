@@ -73,7 +73,7 @@ class ReportCommand(Parallel, FitOptions, Logs, Styled):
     )
     phases: bool = switch(
         "--phases/--no-phases",
-        "Test for a turn to rise where the log has the entropy of planning or execution tokens.",
+        "Add the phases where the log has the entropy of planning or execution tokens.",
         ADVANCED,
         default=True,
     )

@@ -1,63 +1,36 @@
-"""The tables of arms compared: answers, quantities, parts, spreads and runs, and the rows of CSV."""
+"""The tables of arms compared: the arms, the family, what is exploratory, spreads and runs, and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from entropylaw.report import blocks as b
-from entropylaw.report.describe.stages import bare
 from entropylaw.report.numbers import MISSING, format_number
-from entropylaw.report.words import listed, quantity_label
+from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, ArmComparison, Band, Decision, Difference, Pair
+from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
-
-Named = Sequence[tuple[str, Pair]]
-"""Comparisons, each with its name."""
 
 NOT_COMPARABLE = "not comparable"
 
-SPLIT = {"movement": "movement along the curve", "shift": "shift of the curve"}
-"""The parts of the difference in last reward → in words."""
-
 TABLE = (
-    *b.columns("arm", "baseline", "seeds", "seeds_baseline", "entropy_low", "entropy_high"),
-    *b.columns("last_step", "quantity", "unit"),
+    *b.columns("arm", "baseline", "seeds", "seeds_baseline", "equal", "common_low", "common_high"),
+    *b.columns("last_step", "quantity", "unit", "headline"),
     b.Column("difference", estimate=True),
-    *b.columns("p_value", "p_adjusted", "df", "between", "within", "between_sd", "margin"),
-    *b.columns("decision", "seeds_needed", "level", "method", "note"),
+    *b.columns("p_value", "p_adjusted", "p_welch", "between", "within", "between_sd", "margin"),
+    *b.columns("inner_low", "inner_high", "decision", "smallest", "seeds_needed", "level", "method", "note"),
 )
-"""A row per comparison and quantity, and per part of the difference in last reward; ``between_sd`` is the
-spread between seeds that was given."""
-
-ARMS = (
-    *b.columns("arm"),
-    b.Column("seeds", "seeds", lambda arm: len(arm.runs)),
-    b.Column("failure_rate", "failure rate", unit="%"),
-    b.Column("method", "interval by", lambda arm: arm.failure_rate.method),
-    b.Column(
-        "entropy",
-        "mean curve over, nats",
-        lambda arm: over(arm.entropy[0], arm.entropy[-1]) if arm.entropy else MISSING,
-    ),
-)
-"""A row per arm: its runs, those that failed, and the entropies of its mean curve."""
-
-_OF_RUNS = {
-    "last_reward": "last reward",
-    "entropy_first": "first entropy",
-    "entropy_loss": "nats lost per 100 steps",
-}
-"""Own numbers of a run → heads of their columns, where :data:`QUANTITIES` has no other."""
+"""A row per comparison and quantity. ``equal`` is the column at equal values of which rewards are compared,
+``between_sd`` the spread between seeds that was given; decisions are those of the family and of failures."""
 
 
-def decided(difference: Difference) -> str:
+def decided(row: Difference) -> str:
     """``higher``, ``lower``, ``same within ±0.01``, ``not decided``, ``not comparable``."""
-    if difference.p_value is None:
+    if row.p_adjusted is None:
         return NOT_COMPARABLE
-    if difference.decision is Decision.same and difference.margin is not None:
-        return f"same within {within(difference.margin)}"
-    return difference.decision.value
+    if row.decision is Decision.same:
+        return f"same {within(row.margin)}"
+    return row.decision.value
 
 
 def over(low: float, high: float) -> str:
@@ -65,9 +38,9 @@ def over(low: float, high: float) -> str:
     return "–".join(dict.fromkeys(format_number(end, 2) for end in (low, high)))
 
 
-def within(margin: float) -> str:
-    """``±0.01``."""
-    return f"±{float(f'{margin:.2g}'):g}"
+def within(margin: float | None) -> str:
+    """``within ±0.01``."""
+    return MISSING if margin is None else f"within ±{float(f'{margin:.2g}'):g}"
 
 
 def p_text(p: float | None) -> str:
@@ -75,29 +48,52 @@ def p_text(p: float | None) -> str:
     return MISSING if p is None else f"{p:.2g}"
 
 
-def answers(named: Named, result: ArmComparison) -> b.Table:
-    """A row per comparison with the verdict on reward at equal entropy."""
-    heads = [
-        b.Column("arm", "arm"),
-        b.Column("decision", "at equal entropy"),
-        b.Column("difference", "reward at equal entropy"),
-        b.Column("over", "over, nats"),
-        b.Column("differs", "curves differ over"),
-        b.Column("seeds_needed", f"seeds for {within(result.margin)}"),
-    ]
-    rows = []
-    for name, pair in named:
-        decision, estimate, seeds = MISSING, None, None
-        difference = pair.find("reward_at_entropy")
-        if difference is not None:
-            decision, estimate = decided(difference), bare(difference.estimate)
-            seeds = difference.seeds_needed if difference.decision is Decision.undecided else None
-        common = MISSING if pair.entropy_range is None else over(*pair.entropy_range)
-        differs = MISSING
-        if pair.band is not None:
-            ranges = [f"{side} {over(low, high)}" for side, low, high in pair.band.outside]
-            differs = "; ".join(ranges) or "nowhere"
-        rows.append((name, decision, estimate, common, differs, seeds))
+def excludes_0(estimate: Estimate) -> bool:
+    """Whether an interval is known and does not contain 0."""
+    return estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high
+
+
+def bare(estimate: Estimate) -> Estimate:
+    """An estimate without its note, which is below the table."""
+    return replace(estimate, note=None)
+
+
+def words_of(result: ArmComparison, row: Difference) -> str:
+    """``entropy at equal reward, nats``; a column at equal values of which rewards are compared is named."""
+    if row.quantity == "reward_at_equal":
+        return f"reward at equal {result.along.column}"
+    return quantity_label(row.quantity, row.unit)
+
+
+def arms(result: ArmComparison) -> b.Table:
+    """A row per arm: its seeds, those that failed, and both ends of what is compared; means over its runs."""
+
+    def mean(name: str, label: str) -> b.Column:
+        return b.Column(name, label, lambda arm: arm.mean_of(name))
+
+    unit = result.along.unit
+    column = "H" if result.along.column == "entropy" else result.along.column
+    heads = (
+        *b.columns("arm"),
+        b.Column("seeds", "seeds", lambda arm: len(arm.runs)),
+        b.Column("failure_rate", "failed", unit="%"),
+        mean("along_first", f"{column} at the start" + (f", {unit}" if unit == "nats" else "")),
+        mean("along_last", "at the end"),
+        mean("reward_first", "reward at the start"),
+        mean("last_reward", "at the end"),
+    )
+    return b.table_of(heads, result.arms)
+
+
+def family(result: ArmComparison) -> b.Table:
+    """A row per comparison and quantity that is decided, with failures where there are any."""
+    heads = [*b.columns("arm", "quantity", "difference"), b.Column("decision", "decision")]
+    rows: list[tuple[b.Cell, ...]] = []
+    for pair in result.pairs:
+        failures = pair.find("living_reward") is not None
+        for row in pair.differences:
+            if row.headline or (failures and row.quantity == "failure_rate"):
+                rows.append((result.name_of(pair), words_of(result, row), bare(row.estimate), decided(row)))
     return with_sd(b.Table(heads, rows, words=2), result)
 
 
@@ -110,146 +106,81 @@ def with_sd(table: b.Table, result: ArmComparison) -> b.Table:
     return replace(table, columns=heads, rows=rows)
 
 
-def quantities_of_each(named: Named, result: ArmComparison) -> list[b.Block]:
-    """A table of all quantities per comparison, under its name where there are several."""
-    blocks: list[b.Block] = []
-    for name, pair in named:
-        if len(named) > 1:
-            against = f" against {pair.baseline}" if result.baseline is not None else ""
-            blocks.append(b.paragraphs(f"{name}{against}"))
-        blocks.append(with_sd(quantities([(name, pair)], adjusted=len(named) > 1), result))
-    return blocks
-
-
-def quantities(named: Named, *, adjusted: bool = True) -> b.Table:
-    """A row per quantity with its decision, and of several comparisons per comparison."""
-    heads = [
-        *b.columns("quantity", "difference"),
-        b.Column("p_adjusted", "p, Holm" if adjusted else "p"),
-        b.Column("decision", "decision"),
-        b.Column("seeds_needed", "seeds to decide"),
+def exploratory(result: ArmComparison) -> b.Table:
+    """A row per comparison and quantity outside the family: numbers with intervals, and no decision."""
+    heads = [*b.columns("arm", "quantity", "difference"), b.Column("seeds", "seeds")]
+    rows: list[tuple[b.Cell, ...]] = [
+        (
+            result.name_of(pair),
+            words_of(result, row),
+            bare(row.estimate),
+            "{} and {}".format(*row.seeds),
+        )
+        for pair in result.pairs
+        for row in pair.differences
+        if not row.headline and row.quantity != "failure_rate"
     ]
-    return _by_quantity(
-        heads,
-        named,
-        lambda difference: (
-            bare(difference.estimate),
-            p_text(difference.p_adjusted),
-            decided(difference),
-            difference.seeds_needed,
-        ),
-    )
+    return b.Table(heads, rows, words=2, detail=True)
 
 
-def _by_quantity(
-    heads: Sequence[b.Column], named: Named, cells: Callable[[Difference], tuple[b.Cell, ...]]
-) -> b.Table:
-    """A row per quantity, with the name of the comparison first where there are several."""
-    rows: list[tuple[b.Cell, ...]] = []
-    for name, pair in named:
-        for difference in pair.differences:
-            row = (quantity_of(difference), *cells(difference))
-            rows.append((name, *row) if len(named) > 1 else row)
-    if len(named) > 1:
-        return b.Table([*b.columns("arm"), *heads], rows, words=2)
-    return b.Table(heads, rows)
-
-
-def quantity_of(difference: Difference) -> str:
-    """``entropy at equal reward, nats``."""
-    return quantity_label(difference.quantity, difference.unit)
-
-
-def splits(named: Named, result: ArmComparison) -> b.Table:
-    """A row per comparison: final reward in its parts."""
-    heads = [b.Column("arm", "arm"), b.Column("last_reward", "final reward")]
-    heads += [b.Column(name, words) for name, words in SPLIT.items()]
-    rows = []
-    for name, pair in named:
-        last = pair.find("last_reward")
-        parts = [None if pair.split is None else bare(getattr(pair.split, part)) for part in SPLIT]
-        rows.append((name, None if last is None else bare(last.estimate), *parts))
-    return with_sd(b.Table(heads, rows), result)
-
-
-def ranges(named: Named) -> b.Table:
-    """A row per comparison: where the curves and the final rewards are compared, and what differs there."""
+def spreads(result: ArmComparison) -> b.Table:
+    """A row per comparison and quantity of the family: what its interval and its decision rest on."""
     heads = [
-        *b.columns("arm", "seeds"),
-        b.Column("last_step", "final at step", unit="step"),
-        b.Column("at_entropy", "parts at, nats"),
-        b.Column("share", "movement's share", unit="%"),
-        b.Column("band", "simultaneous band of the curves"),
-    ]
-    rows = []
-    for name, pair in named:
-        at_entropy, share = (None, None) if pair.split is None else (pair.split.at_entropy, pair.split.share)
-        band = MISSING if pair.band is None else band_words(pair.band)
-        rows.append((name, "{} and {}".format(*pair.seeds), pair.last_step, at_entropy, share, band))
-    return b.Table(heads, rows, detail=True)
-
-
-def spreads(named: Named) -> b.Table:
-    """A row per comparison and quantity: the spread between seeds, and how the interval was made."""
-    heads = [
-        *b.columns("quantity"),
+        *b.columns("arm", "quantity"),
         b.Column("between", "sd between seeds"),
         b.Column("within", "standard error within runs"),
-        b.Column("df", "df"),
-        b.Column("p_value", "p, not adjusted"),
-        b.Column("margin", "margin"),
+        b.Column("p_adjusted", "adjusted p"),
+        b.Column("p_welch", "by Welch's test"),
+        b.Column("smallest", "these seeds show"),
+        b.Column("seeds_needed", "seeds for the margin"),
     ]
-
-    def cells(difference: Difference) -> tuple[b.Cell, ...]:
-        df = MISSING if difference.df is None else f"{difference.df:.3g}"
-        margin = MISSING if difference.margin is None else within(difference.margin)
-        return difference.between, difference.within, df, p_text(difference.p_value), margin
-
-    return replace(_by_quantity(heads, named, cells), detail=True)
+    rows: list[tuple[b.Cell, ...]] = []
+    for pair in result.pairs:
+        for row in pair.differences:
+            if row.headline:
+                p_values = (p_text(row.p_adjusted), p_text(row.p_welch))
+                cells = (row.between, row.within, *p_values, row.smallest, row.seeds_needed)
+                rows.append((result.name_of(pair), words_of(result, row), *cells))
+    return b.Table(heads, rows, words=2, detail=True)
 
 
 def runs(result: ArmComparison) -> b.Table:
     """A row per run with its own numbers; those that failed have been named."""
-    runs = [(arm.arm, run) for arm in result.arms for run in arm.runs]
-    names = list(dict.fromkeys(name for _, run in runs for name in run.values))
+    names = dict.fromkeys(name for arm in result.arms for run in arm.runs for name in run.values)
+    names.pop("reward_first", None)
+    column = "H" if result.along.column == "entropy" else result.along.column
+    labels = {"along_first": f"first {column}", "along_last": f"last {column}", "last_reward": "last reward"}
     heads = [
         *b.columns("run", "arm", "n"),
         b.Column("last_step", "last step", unit="step"),
-        *(b.Column(name, _OF_RUNS.get(name) or QUANTITIES.get(name, (name,))[0]) for name in names),
+        *(b.Column(name, labels.get(name, name)) for name in names),
     ]
-    rows = [(run.run, arm, run.n, run.last_step, *map(run.values.get, names)) for arm, run in runs]
+    rows = [
+        (run.run, arm.arm, run.n, run.last_step, *map(run.values.get, names))
+        for arm in result.arms
+        for run in arm.runs
+    ]
     return b.Table(heads, rows, detail=True, words=2)
 
 
-def band_words(band: Band) -> str:
-    """``is above 0 over 0.09–0.14 nats``, or that it contains 0."""
-    ranges = []
-    for side, low, high in band.outside:
-        entropies = over(low, high)
-        ranges.append(f"{side} 0 {'over' if '–' in entropies else 'at'} {entropies} nats")
-    return f"is {listed(ranges)}" if ranges else "contains 0 at every entropy"
+def rows(result: ArmComparison) -> Iterator[b.Row]:
+    """The rows of all comparisons for CSV."""
+    for pair in result.pairs:
+        low, high = pair.common or (None, None)
+        base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
+        base |= {"equal": result.along.column, "common_low": low, "common_high": high}
+        for row in pair.differences:
+            yield base | _cells(pair, row) | {"between_sd": result.between_sd}
 
 
-def rows(pair: Pair) -> Iterator[b.Row]:
-    """The rows of a comparison for CSV."""
-    low, high = pair.entropy_range or (None, None)
-    base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
-    base |= {"entropy_low": low, "entropy_high": high}
-    for difference in pair.differences:
-        row: b.Row = {name: getattr(difference, name) for name in field_names(difference)}
-        decision = NOT_COMPARABLE if difference.p_value is None else difference.decision.value
-        yield base | row | _seeds(difference) | _of(difference.estimate) | {"decision": decision}
-    last = pair.find("last_reward")
-    if pair.split is not None and last is not None:
-        base |= _seeds(last)
-        for name in SPLIT:
-            yield base | {"quantity": name, "unit": "reward"} | _of(getattr(pair.split, name))
-        yield base | {"quantity": "movement_share", "unit": "share"} | _of(pair.split.share)
-
-
-def _seeds(difference: Difference) -> b.Row:
-    return dict(zip(("seeds", "seeds_baseline"), difference.seeds, strict=True))
-
-
-def _of(estimate: Estimate) -> b.Row:
-    return {"difference": estimate, **{name: getattr(estimate, name) for name in ("level", "method", "note")}}
+def _cells(pair: Pair, row: Difference) -> b.Row:
+    """The cells of a difference; only what was tested in a family has a decision."""
+    cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
+    cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
+    cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
+    if row.inner is not None:
+        cells |= {"inner_low": row.inner.low, "inner_high": row.inner.high}
+    decision = NOT_COMPARABLE if row.headline else None
+    if row.p_adjusted is not None:
+        decision = row.decision.value
+    return cells | {"difference": row.estimate, "decision": decision}

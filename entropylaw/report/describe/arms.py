@@ -1,4 +1,4 @@
-"""Arms compared: what was grouped, the answer per arm, all quantities, and the arms and runs behind them."""
+"""Arms compared: a sentence per arm, the arms, the differences of the family, and all that is exploratory."""
 
 from __future__ import annotations
 
@@ -7,82 +7,71 @@ from collections.abc import Iterator
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import arm_tables as tables
-from entropylaw.report.describe.stages import stages, transfers
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import MISSING, format_estimate, format_number, format_percent, format_step
+from entropylaw.report.numbers import (
+    MISSING,
+    format_estimate,
+    format_interval,
+    format_number,
+    format_percent,
+    format_step,
+)
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
-from entropylaw.results.result import replace, sentences
-
-MOST_DESCRIBED = 3
-"""Comparisons that have sentences of their own; more are rows of a table."""
+from entropylaw.results.result import sentences
 
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
-_BY = {"movement": "movement along the curve", "shift": "a shift of the curve"}
-
 NEXT = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
-
-_OK = {Decision.above: True, Decision.below: False}
 
 
 def describe(result: ArmComparison) -> list[b.Block]:
-    """What was grouped, the answers, final reward in its parts, all quantities, then arms and runs.
-
-    Of more than :data:`MOST_DESCRIBED` comparisons the answers are a table, with a row each.
-    """
-    few = len(result.pairs) <= MOST_DESCRIBED
+    """A sentence per comparison, the arms, the differences of the family; the rest on request."""
     alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
-    named = [(result.name_of(pair), pair) for pair in result.pairs]
-    cautions = [f"{name}: {sentence}" for name, pair in named for sentence in pair.cautions]
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     about = f"{runs}; {format_percent(result.level)} intervals"
-    if few:
-        answers = [*_verdicts(named, result), b.Notes(_parts(named, result))]
-        quantities = tables.quantities_of_each(named, result)
-    else:
-        answers = [tables.answers(named, result), tables.splits(named, result)]
-        of_all = tables.with_sd(tables.quantities(named), result)
-        heading = b.Heading("All quantities", name="quantities")
-        quantities = [tables.ranges(named), heading, replace(of_all, detail=True)]
     return [
         b.Heading(title(result), 2, about),
-        b.Notes(_grouped(result)),
-        *answers,
+        b.paragraphs(*answers(result)),
+        b.Notes(list(_about_arms(result))),
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
-        b.Notes(b.labelled("caution", cautions), detail=not few),
-        b.Heading("Curves and differences", name="differences"),
+        b.Heading("Arms", name="arms"),
+        tables.arms(result),
+        b.Heading("Differences", name="differences"),
+        tables.family(result),
+        b.Notes([b.Note("method", _method(result)), *b.labelled("next", [NEXT] if alone else [])]),
         *figures_of("arms", result),
-        *quantities,
-        b.Notes(_unknown(named), detail=not few),
-        b.Notes([*_methods(named, result), *b.labelled("next", [NEXT] if alone else [])]),
+        b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
+        tables.exploratory(result),
+        b.Notes(list(_unknown(result)), detail=True),
         b.Heading("What the intervals rest on", name="intervals"),
-        tables.spreads(named),
-        *stages(result),
-        *transfers(result),
-        b.Heading("Arms and runs", name="arms"),
-        replace(b.table_of(tables.ARMS, result.arms), detail=True),
+        tables.spreads(result),
+        b.Heading("Runs", name="runs"),
         tables.runs(result),
     ]
 
 
 def table(result: ArmComparison) -> b.Table:
     """A row per comparison and quantity."""
-    spread: b.Row = {"between_sd": result.between_sd}
-    return b.table_of(
-        tables.TABLE, (row | spread for pair in result.pairs for row in tables.rows(pair)), words=2
-    )
+    return b.table_of(tables.TABLE, tables.rows(result), words=2)
 
 
 def title(result: ArmComparison) -> str:
-    """``clip_cov against grpo``, ``5 arms against grpo``, ``6 arms, all pairs``."""
+    """``clip_cov against grpo (4 and 8 seeds)``, ``5 arms against grpo``, ``6 arms, all pairs``."""
+    units = f"pairs of one {result.paired}" if result.paired else "seeds"
     if len(result.pairs) == 1:
-        return f"{result.pairs[0].arm} against {result.pairs[0].baseline}"
+        pair = result.pairs[0]
+        counts = [
+            len(arm.runs) for name in (pair.arm, pair.baseline) for arm in result.arms if arm.arm == name
+        ]
+        seeds = f" ({' and '.join(map(str, counts))} {units})" if not result.paired else f", {units}"
+        return f"{pair.arm} against {pair.baseline}{seeds}"
+    of_pairs = f", {units}" if result.paired else ""
     if result.baseline is None:
-        return f"{len(result.arms)} arms, all pairs"
-    return f"{len(result.arms) - 1} arms against {result.baseline}"
+        return f"{len(result.arms)} arms, {counted(len(result.pairs), 'comparison')}{of_pairs}"
+    return f"{len(result.arms) - 1} arms against {result.baseline}{of_pairs}"
 
 
 def signed(estimate: Estimate) -> str:
@@ -93,132 +82,107 @@ def signed(estimate: Estimate) -> str:
     return f"{value}, without interval" if text.interval == MISSING else f"{value} {text.interval}"
 
 
-def _grouped(result: ArmComparison) -> list[b.Note]:
-    """The arms with their seeds, and the runs that failed, each with its reason."""
-    arms = ", ".join(f"{arm.arm} ({counted(len(arm.runs), 'seed')})" for arm in result.arms)
+def answers(result: ArmComparison) -> list[str]:
+    """A sentence per comparison with its name; of one, whose name is the title, a line per clause."""
+    if len(result.pairs) == 1:
+        return clauses(result, result.pairs[0])
+    return [f"{result.name_of(pair)}: {'; '.join(clauses(result, pair))}" for pair in result.pairs]
+
+
+def clauses(result: ArmComparison, pair: Pair) -> list[str]:
+    """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
+    said = []
+    died, whole, left = (pair.find(name) for name in ("failure_rate", "last_reward", "last_entropy"))
+    living = pair.find("living_reward")
+    at_end = "at its end" if pair.last_step is None else f"at step {format_step(pair.last_step)}"
+    if died is not None and living is not None:
+        said.append(_failed(pair, died))
+        if whole is not None and whole.estimate.value is not None:
+            of_all = format_number(whole.estimate.value)
+            said.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
+        said.append(f"among the runs that did not fail it ends {_decided(living)} {at_end}")
+    elif whole is not None:
+        said.append(f"ends {_decided(whole)} {at_end}")
+    equal = pair.find(result.along.quantity)
+    if equal is not None:
+        at = f"at equal {result.along.column}"
+        if pair.common is not None:
+            at += f" over {tables.over(*pair.common)} {result.along.unit}".rstrip()
+        said.append(f"{at} {_decided(equal)}")
+    if left is not None and tables.excludes_0(left.estimate):
+        gap = format_number(abs(float(left.estimate)), 2)
+        said.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
+    if result.between_sd is not None:
+        said.append(f"between-seed sd {result.between_sd:g} as given")
+    return said or ["nothing is comparable"]
+
+
+def _decided(row: Difference) -> str:
+    """``0.027 lower [-0.035, -0.019] (adjusted p = 0.02)``, ``the same within ±0.01 (…)``, or its number."""
+    if row.estimate.value is None or row.p_adjusted is None:
+        return format_interval(row.estimate)
+    p = f"adjusted p = {tables.p_text(row.p_adjusted)}"
+    if row.decision is Decision.same and row.inner is not None:
+        narrow = f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
+        return f"the same {tables.within(row.margin)} ({signed(row.estimate)}; {narrow})"
+    if row.decision is Decision.undecided:
+        return f"{signed(row.estimate)} (not decided, {p}{_power(row)})"
+    text = format_estimate(row.estimate)
+    rests = "; rests on like spreads: Welch's test does not decide" if row.rests_on_like_spreads else ""
+    return f"{text.value.lstrip('-')} {row.decision.value} {text.interval} ({p}{rests})"
+
+
+def _power(row: Difference) -> str:
+    """The smallest difference that these seeds show, and the seeds that would decide, where these are few."""
+    smallest = f"; these seeds show {format_number(row.smallest, 2)}" if row.smallest else ""
+    if row.seeds_needed is None or row.margin is None or row.seeds_needed <= min(row.seeds):
+        return smallest
+    return f"{smallest}, {row.seeds_needed} per arm {tables.within(row.margin).removeprefix('within ')}"
+
+
+def _failed(pair: Pair, died: Difference) -> str:
+    """``2 of 4 runs failed against 0 of 4 (exact test: adjusted p = 0.4)``."""
+    counts = died.estimate.method.partition(";")[0].replace(" against", " runs failed against")
+    decided = "" if died.decision is Decision.undecided else f", {died.decision.value}"
+    return f"{counts} of {pair.baseline} (exact test: adjusted p = {tables.p_text(died.p_adjusted)}{decided})"
+
+
+def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
+    """How the baseline was chosen, and the runs that failed, each with its reason."""
+    if result.baseline is not None:
+        chosen = f", {result.chosen}" if result.chosen else ""
+        yield b.Note("baseline", f"{result.baseline}{chosen}")
     failed = [f"{run.run} ({run.failed})" for arm in result.arms for run in arm.runs if run.failed]
-    if not failed:
-        return [b.Note("arms", arms), b.Note("failed", "no run")]
+    count = counted(len(failed), "run")
     brief = failed
     if len(failed) > MOST_FAILED:
         brief = [*failed[:MOST_FAILED], f"{len(failed) - MOST_FAILED} more: --details"]
-    count = counted(len(failed), "run")
-    return [
-        b.Note("arms", arms),
-        b.Note("failed", f"{count}: {'; '.join(failed)}", f"{count}: {'; '.join(brief)}"),
-    ]
+    if failed:
+        yield b.Note("failed", f"{count}: {'; '.join(failed)}", f"{count}: {'; '.join(brief)}")
 
 
-def _verdicts(named: tables.Named, result: ArmComparison) -> Iterator[b.Block]:
-    """The verdict of each comparison on reward at equal entropy."""
-    for name, pair in named:
-        difference = pair.find("reward_at_entropy")
-        if difference is None:
-            continue
-        text, estimate = f"{name}: reward at equal entropy", difference.estimate
-        if estimate.value is None:
-            yield b.Verdict(tables.NOT_COMPARABLE, f"{text}: {estimate.note}")
-            continue
-        text += f" {signed(estimate)}"
-        if pair.entropy_range is not None:
-            text += f" over {tables.over(*pair.entropy_range)} nats"
-        facts = ["{} and {} seeds".format(*pair.seeds)]
-        if difference.p_adjusted is not None:
-            facts.append(f"{'Holm p' if len(named) > 1 else 'p'} = {tables.p_text(difference.p_adjusted)}")
-        if result.between_sd is not None:
-            facts.append(_sd_given(result.between_sd))
-        end = f": {estimate.note}" if estimate.note else _power(difference, min(pair.seeds))
-        badge = tables.NOT_COMPARABLE if difference.p_value is None else difference.decision.value
-        yield b.Verdict(badge, f"{text} ({', '.join(facts)}){end}", _OK.get(difference.decision))
-
-
-def _sd_given(sd: float) -> str:
-    return f"between-seed sd {sd:g} as given"
-
-
-def _power(difference: Difference, seeds: int) -> str:
-    """The number of seeds that would decide, for a difference that is not decided."""
-    undecided = difference.decision is Decision.undecided and difference.p_value is not None
-    if not undecided or difference.margin is None:
-        return ""
-    within, needed = tables.within(difference.margin), difference.seeds_needed
-    if needed is None:
-        return f"; no practical number of seeds decides {within}"
-    if needed <= seeds:
-        return f"; these seeds have 80 % power to find {within}"
-    return f"; {needed} seeds per arm decide {within} with 80 % power"
-
-
-def _parts(named: tables.Named, result: ArmComparison) -> list[b.Note]:
-    """The final reward as movement and shift, and where the band of the curves excludes 0."""
-    notes = []
-    end = "" if result.between_sd is None else f" ({_sd_given(result.between_sd)})"
-    for name, pair in named:
-        last = pair.find("last_reward")
-        if last is not None:
-            notes.append(b.Note("final reward", f"{name}: {_final_reward(pair, last)}{end}"))
-        if pair.band is not None:
-            text = f"{name}: the simultaneous band of the difference {tables.band_words(pair.band)}{end}"
-            notes.append(b.Note("curves", text, None if pair.band.outside else ""))
-    return notes
-
-
-def _final_reward(pair: Pair, last: Difference) -> str:
-    """The difference of all seeds' last rewards, and its parts where all of these seeds are in them."""
-    if last.estimate.value is None:
-        return f"unknown: {last.estimate.note}"
-    seeds = "{} and {} seeds".format(*last.seeds)
-    text = f"{signed(last.estimate)} at step {format_step(pair.last_step)} ({seeds}), {tables.decided(last)}"
-    split = pair.split
-    if split is None:
-        return text
-    if split.movement.value is None:
-        return f"{text}; movement and shift are unknown: {split.movement.note}"
-    parts = ", ".join(f"{signed(getattr(split, name))} by {words}" for name, words in _BY.items())
-    text += f": {parts} at {format_number(split.at_entropy, 2)} nats"
-    if split.share.value is None:
-        return text
-    share = format_estimate(split.share, "%")
-    return f"{text}; movement is {share.value} {share.interval} of the difference"
-
-
-def _unknown(named: tables.Named) -> list[b.Note]:
+def _unknown(result: ArmComparison) -> Iterator[b.Note]:
     """Why differences are unknown, or have no interval; those of one reason together."""
-    names: dict[tuple[str, str], list[str]] = {}
-    for name, pair in named:
-        quantities: dict[str, list[str]] = {}
-        for difference in pair.differences:
-            if difference.estimate.note:
-                quantities.setdefault(difference.estimate.note, []).append(tables.quantity_of(difference))
-        for reason in sorted(quantities):
-            names.setdefault((reason, "; ".join(quantities[reason])), []).append(name)
-    return [
-        b.Note("unknown", f"{', '.join(arms)}: {quantities}: {reason}")
-        for (reason, quantities), arms in names.items()
-    ]
+    reasons: dict[str, dict[str, None]] = {}
+    for pair in result.pairs:
+        for row in pair.differences:
+            if row.estimate.note:
+                named = f"{result.name_of(pair)}: {tables.words_of(result, row)}"
+                reasons.setdefault(row.estimate.note, {})[named] = None
+    for reason, rows in reasons.items():
+        yield b.Note("unknown", f"{'; '.join(rows)}: {reason}")
 
 
-def _methods(named: tables.Named, result: ArmComparison) -> list[b.Note]:
-    """How the intervals were made, with the quantities where that is another method."""
-    quantities: dict[str, dict[str, None]] = {}
-    freedom = set()
-    for _, pair in named:
-        for difference in pair.differences:
-            # The counts of failed runs are in the table of the arms.
-            method = difference.estimate.method.rpartition("; ")[2]
-            quantities.setdefault(method, {})[tables.quantity_of(difference)] = None
-            if difference.df is not None:
-                freedom.add(difference.df)
-    most = max(quantities, key=lambda method: len(quantities[method]), default="")
-    text = f"{format_percent(result.level)} intervals: {most}"
-    if freedom:
-        ends = dict.fromkeys(f"{df:.3g}" for df in (min(freedom), max(freedom)))
-        text += f" (df {'–'.join(ends)})"
-    if len(named) > 1:
-        text += f"; p-values adjusted by Holm's method over {len(named)} comparisons"
-    text += f"; same: two one-sided tests exclude a difference of {result.margin:.3g} of reward"
-    notes = [b.Note("method", text)]
-    for method, labels in quantities.items():
-        if method != most:
-            notes.append(b.Note("method", f"{'; '.join(labels)}: {method}", ""))
-    return notes
+def _method(result: ArmComparison) -> str:
+    """The family, how its p-values and intervals were made, and what counts as the same."""
+    quantities = f"final reward and reward at equal {result.along.column}"
+    several = f" and {len(result.pairs)} comparisons" if len(result.pairs) > 1 else ""
+    inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, len(result.pairs)))
+    spread = "the arms' spreads integrated out"
+    if result.between_sd is not None:
+        spread = f"the spread of rewards as given ({result.between_sd:g})"
+    unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"
+    return (
+        f"one family: {quantities}{several}, p-values adjusted by Holm's method; {unit}, {spread}; failures "
+        f"apart by an exact test; same: the {inner} interval lies {tables.within(result.margin)} of reward"
+    )

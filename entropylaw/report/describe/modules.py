@@ -29,9 +29,9 @@ from entropylaw.report.describe import (
 )
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest
-from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.tokens import TokenSummary
 
 ENTRIES: dict[type, ModuleType] = {
@@ -43,12 +43,12 @@ ENTRIES: dict[type, ModuleType] = {
 """Class of the result in an entry → the module that describes the entry."""
 
 MODULES: dict[type, ModuleType] = {
-    Fit: law,
+    **dict.fromkeys((Fit, RunFit), law),
     **dict.fromkeys((FitDocument, ReportDocument, RunReport), runs),
     Forecast: forecast,
     PredictionDocument: prediction,
     **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
-    **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross), phases),
+    **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
     ArmComparison: arms,

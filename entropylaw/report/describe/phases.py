@@ -1,4 +1,4 @@
-"""The phases of runs: the verdict on each, its curves side by side, and several runs together."""
+"""The phases of runs: what each curve does, their order, and several runs together."""
 
 from __future__ import annotations
 
@@ -16,64 +16,66 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
-from entropylaw.results import Estimate
-from entropylaw.results.columns import SEMANTIC, Choice
-from entropylaw.results.phases import (
-    CURVES,
-    FALLS_AGAIN,
-    LEAST_P,
-    LONG_DRIFT,
-    POWER,
-    RISES,
-    CurvePhases,
-    PhaseFit,
-    PhasesAcross,
-)
+from entropylaw.results import VERDICTS
+from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.result import replace
 
-METHOD = "contrasts over windows, drift + noise integrated out"
+METHOD = "differences of windows, drift + noise integrated out"
 
-Result = PhasesDocument | Entry[PhaseFit] | PhaseFit | PhasesAcross
+Result = PhasesDocument | Entry[PhaseFit] | PhaseFit | PhasesAcross | CurvePhases | PooledCurve
 
-Curves = list[tuple[CurvePhases, str]]
-"""Curves, each with its full name."""
+NAMES = {
+    "planning": "token entropy of planning tokens",
+    "execution": "token entropy of execution tokens",
+    "semantic": "semantic entropy of plans",
+    "aggregate": "token entropy of all tokens",
+}
+"""Full names of the curves. A semantic entropy is never called a token entropy."""
 
-_TESTS = ("n", "first_step", "last_step", "rises", "p_rise", "falls_again", "p_second_fall", "second_fall")
-_ESTIMATES = ("turning_point", "rise", "settled", "last")
-_NOISE = ("detectable", "lag1", "noise")
-_OF_BOTH = ("delta", "after_fall", "share_planning")
+_ROWS = {
+    "planning": "planning tokens",
+    "execution": "execution tokens",
+    "semantic": "plans (semantic)",
+    "aggregate": "all tokens",
+}
+
+_SUBJECTS = {"semantic": "semantic entropy", "aggregate": "the entropy of all tokens"}
+
+_CURVE = ("n", "first_step", "last_step", "p_rise", "detectable", "lowest", "lowest_step", "ratio", "since")
+_ESTIMATES = ("rise", "onset", "settled", "last")
+_OF_BOTH = ("delta", "share_planning")
 
 COLUMNS = (
-    *b.columns("run", "path", "verdict", "curve", "entropy_of", "column", *_TESTS, "long_drift"),
+    *b.columns("run", "path", "verdict", "curve", "column", "does", *_CURVE, "stays", "exploded"),
+    *b.columns("eruptions", "eruption_steps"),
     *b.columns(*_ESTIMATES, estimate=True),
-    *b.columns(*_NOISE),
+    *b.columns("noise"),
     *b.columns(*_OF_BOTH, estimate=True),
     *b.columns("later", "level", "method", "refusal"),
 )
-"""A row per curve. ``refusal`` holds the error's slug; ``entropy_of`` says whether the curve is token entropy
-or semantic entropy; ``second_fall`` holds the steps between which it begins, as ``30:55``."""
+"""A row per curve. ``refusal`` holds the error's slug, ``eruption_steps`` steps as ``30:55``."""
+
+POINTS = b.columns("step", "entropy", "fitted", "low", "high")
+"""A row per point of a curve, with the band that holds the whole curve."""
+
+SHARES = b.columns("at", "mean", "low", "high")
+"""A row per share of the run of a curve over several runs."""
 
 ACROSS = (
-    *b.columns("finding", "runs"),
-    b.Column("share", "share", unit="%", estimate=True),
-    *b.columns("method"),
+    b.Column("curve", "curve"),
+    *b.columns("runs", "rising", "not_rising", "unknown"),
+    b.Column("share", "rises in", unit="%", estimate=True),
+    b.Column("rise", "end above lowest, nats", estimate=True),
+    b.Column("onset", "rises from", unit="%", estimate=True),
+    b.Column("settled", "settles at", unit="%", estimate=True),
 )
-
-TURNS = (
-    b.Column("run", "run"),
-    b.Column("verdict", "verdict"),
-    b.Column("planning", "planning turns", unit="%", estimate=True),
-    b.Column("planning_rise", "by, nats", estimate=True),
-    b.Column("execution", "execution turns", unit="%", estimate=True),
-    b.Column("execution_rise", "by, nats", estimate=True),
-    b.Column("delta", "planning later by", unit="%", estimate=True),
-    b.Column("rises_after", "after execution's fall"),
-)
-"""A row per run of several together; turning points are shares of the run."""
+"""A row per curve over several runs; steps are shares of the run."""
 
 
 def describe(result: Result) -> list[b.Block]:
     """A run, the runs of a document and what they have in common, or one of the two alone."""
+    if isinstance(result, CurvePhases | PooledCurve):
+        return [table(result)]
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
@@ -87,17 +89,17 @@ def describe(result: Result) -> list[b.Block]:
 def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     """A run: its curves, and the columns that they were read from."""
     if run.result is None:
-        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
-    curves = curves_of(run)
-    points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
+        return [b.Heading(run.name, 2, "" if run.run == run.path else run.path), *_sections(run)]
+    curves = run.result.curves
+    points = " and ".join(dict.fromkeys(str(curve.n) for curve in curves))
     # Blocks of points begin later and end earlier than the curves themselves.
-    blocked = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
-    first, last = map(format_step, range_of(curves))
+    blocked = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve in curves)
+    first, last = format_step(min(curve.first_step for curve in curves)), format_step(last_step(run.result))
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
-        return [b.Heading(run.run, 2, about), *_sections(run)]
+        return [b.Heading(run.name, 2, about), *_sections(run)]
     return [
-        b.Heading(run.run, 2, f"{about} · {run.path}"),
+        b.Heading(run.name, 2, f"{about} · {run.path}"),
         *_sections(run),
         b.Heading("Read and dropped", name="read"),
         b.Notes(_read(run)),
@@ -105,41 +107,33 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
 
 
 def _read(run: Entry[PhaseFit]) -> list[b.Note]:
-    """The columns that were used, and for what, and the points that were dropped."""
-    used = []
-    for name, tokens in CURVES.items():
-        if (column := run.columns.get(name)) is not None:
-            used.append((f"{tokens} '{column.column}'", column.meaning.kind))
-    if len({entropy for _, entropy in used}) > 1:
-        parts = [f"{column} ({entropy})" for column, entropy in used]
-    else:
-        parts = [column for column, _ in used]
-        if used:
-            parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{used[-1][1]})"
-    for name, content in (("planning_share", "planning's share of tokens"), ("length", "response length")):
-        if name in run.columns:
-            parts.append(f"{content} '{run.columns[name].column}'")
-    return [b.Note("file", run.path, ""), b.Note("read", ", ".join(parts) or "no column"), _dropped(run)]
-
-
-def _dropped(run: Entry[PhaseFit]) -> b.Note:
-    """The points that were dropped, as reasons with counts; a terminal shows three."""
+    """The columns that were used, and for what, and the points that were dropped; a terminal shows three."""
+    contents = CURVES | {"planning_share": "planning's share of tokens", "length": "response length"}
+    used = [f"{contents[name]} '{column.column}'" for name, column in run.columns.items() if name in contents]
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
     brief = reasons[:3]
     if len(reasons) > len(brief):
         brief = [*brief, f"{len(reasons) - len(brief)} more in the JSON"]
-    return b.Note("dropped", "; ".join(reasons) or "nothing", "; ".join(brief) or "nothing")
+    return [
+        b.Note("file", run.path, ""),
+        b.Note("read", ", ".join(used) or "no column"),
+        b.Note("dropped", "; ".join(reasons) or "nothing", "; ".join(brief) or "nothing"),
+    ]
 
 
 def table(result: Result) -> b.Table:
-    """A row per curve of every run; of several runs together, a row per finding."""
+    """A row per curve of every run, or of several together; of a curve, a row per point."""
+    if isinstance(result, CurvePhases | PooledCurve):
+        columns = POINTS if isinstance(result, CurvePhases) else SHARES
+        series = [getattr(result, column.key).tolist() for column in columns]
+        return b.Table(columns, list(zip(*series, strict=True)))
     if isinstance(result, PhasesAcross):
-        rows = [
-            (event or label, number, estimate, estimate.method)
-            for label, event, number, estimate in _findings(result)
-        ]
-        return b.Table(ACROSS, rows)
+        names = tuple(column.key for column in ACROSS[1:])
+        rows = (
+            {"curve": curve.name, **{name: getattr(curve, name) for name in names}} for curve in result.curves
+        )
+        return b.table_of(ACROSS, rows)
     known = without_log(result) if isinstance(result, PhaseFit) else result
     runs = known.runs if isinstance(known, PhasesDocument) else (known,)
     return b.table_of(COLUMNS, (row for run in runs for row in _curve_rows(run)))
@@ -152,133 +146,56 @@ def without_log(phases: PhaseFit) -> Entry[PhaseFit]:
     )
 
 
-def fitted_curves(run: Entry[PhaseFit]) -> list[tuple[CurvePhases, Choice | None]]:
-    """The curves of a run that were fitted, each with the column that it was read from; planning first."""
-    if run.result is None:
-        return []
-    curves = (run.result.planning, run.result.execution, run.result.aggregate)
-    return [(curve, run.columns.get(curve.name)) for curve in curves if curve is not None]
-
-
-def curves_of(run: Entry[PhaseFit]) -> Curves:
-    """The curves of a run that were fitted, each with its full name; planning first."""
-    named = []
-    for curve, column in fitted_curves(run):
-        name = f"token entropy of {curve.name.replace('aggregate', 'all')} tokens"
-        # A semantic entropy is never called a token entropy.
-        if column is not None and column.meaning.kind == SEMANTIC:
-            name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
-        named.append((curve, name))
-    return named
+def verdict_of(phases: PhaseFit) -> str:
+    """The word for a run: of both phases, or of the curve that stands for it."""
+    return phases.verdict or phases.levels.verdict
 
 
 def headline(run: Entry[PhaseFit]) -> str:
-    """The verdict in one sentence; for curves that do not turn to rise also the power of the test."""
-    text, curves = verdict_words(run), curves_of(run)
-    flat = [curve for curve, _ in curves if not curve.rises]
-    for curve in flat:
-        if curve.detectable is None:
-            reason = "drifts for too long" if is_long(curve) else "does not fall clearly in its first half"
-            return f"{text}; the test has no power in {CURVES[curve.name]}, which {reason}"
-    if not flat:
-        return text
-    rise = format_number(max(curve.detectable or 0.0 for curve in flat), 2)
-    where = f" in {CURVES[flat[0].name]}" if len(flat) == 1 and len(curves) == 2 else ""
-    return f"{text}; {100 * POWER:g} % power{where} to detect a rise of {rise} nats over the second half"
-
-
-def verdict_words(run: Entry[PhaseFit]) -> str:
-    """What the curves do, and where; or that none turns to rise."""
+    """What the curves do, and in which order, in one sentence after the verdict."""
     phases = run.result
     if phases is None:
         return "This run could not be fitted."
-    if phases.planning is None or phases.execution is None:
-        # One curve; that of all tokens cannot be separated.
-        ((curve, name),) = curves_of(run)
-        kind = "one curve, classes not separated" if curve.name == "aggregate" else "one curve"
-        return f"{kind}: the {name} {does(curve)}"
-    planning, execution = (_owner(run, kind) for kind in ("planning", "execution"))
-    sign = {"execution first": 1, "planning first": -1}.get(str(phases.verdict), 0)
-    if phases.delta is not None and sign:
-        (second, _), (first, sooner) = [(planning, phases.planning), (execution, phases.execution)][::sign]
-        text = f"{first} {does(sooner)}, {second} turns to rise {_steps(phases.delta, sign)} later"
-    else:
-        text = f"{planning} {does(phases.planning)}; {execution} {does(phases.execution)}"
-        if phases.verdict == "overlapping":
-            text += "; the order is open"
-            if phases.later is not None:
-                text += f" ({planning} is later with probability {format_probability(phases.later)})"
-    return f"{phases.verdict}: {text}{_after(phases, execution)}"
+    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in phases.curves]
+    if phases.delta is not None and phases.verdict in VERDICTS[:3]:
+        parts.append(order_words(phases))
+    return f"{verdict_of(phases)}: {'; '.join(parts)}"
+
+
+def order_words(phases: PhaseFit) -> str:
+    """Planning's onset against the step at which execution has settled."""
+    assert phases.delta is not None
+    subject = "planning" if phases.planning is not None and phases.planning.rises else _SUBJECTS["semantic"]
+    later = f"probability {format_probability(phases.later or 0.0)} that it is later"
+    return f"{subject} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
 
 
 def does(curve: CurvePhases) -> str:
-    """``turns to rise at step 41 [30, 55] by 0.1 nats [0.08, 0.12] (p = 0.002)``, or that it does not."""
-    p = p_value(curve.p_rise, curve.least_p)
-    if curve.rises and curve.turning_point is not None and curve.rise is not None:
-        step = value_and_interval(curve.turning_point)
-        text = f"{RISES} at step {step} by {value_and_interval(curve.rise, 'nats')} ({p})"
+    """``rises by 0.1 nats …``, or that it does not and what would have been found."""
+    if curve.rises:
+        times = "" if curve.ratio is None else f", to {curve.ratio:.2g} times its lowest level,"
+        text = f"rises by {value_and_interval(curve.rise, 'nats')}{times}"
+        if curve.onset is not None:
+            text += f" from step {value_and_interval(curve.onset)} on"
+        if curve.stays is False:
+            text += " and has fallen since"
+    elif curve.rises is False:
+        least = format_number(curve.detectable or 0.0, 2)
+        text = f"does not rise (a rise of {least} nats would have been found)"
     else:
-        text = f"does not turn to rise ({p}{', long drift' if is_long(curve) else ''})"
-    if curve.falls_again:
-        text += f" and {FALLS_AGAIN} {between(curve)} ({second_fall_p(curve)})"
+        least = "" if curve.detectable is None else f" below {format_number(curve.detectable, 2)} nats"
+        text = f"may rise or not (a rise{least} would not have been found)"
+    if curve.settled is not None:
+        text += f" and settles at step {value_and_interval(curve.settled)}"
+    if curve.eruptions:
+        steps = ", ".join(format_step(eruption.step) for eruption in curve.eruptions)
+        text += f" and erupts at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
     return text
 
 
-def between(curve: CurvePhases) -> str:
-    """``between steps 30 and 55``: where the second fall begins."""
-    if curve.second_fall is None:
-        return ""
-    return "between steps {} and {}".format(*map(format_step, curve.second_fall))
-
-
-def p_value(p: float, least: float = LEAST_P) -> str:
-    """``p = 0.41``; simulations give none below ``least``."""
-    return f"p ≤ {least:.2g}" if p <= least * (1 + 1e-9) else f"p = {p:.2g}"
-
-
-def second_fall_p(curve: CurvePhases) -> str:
-    """The p-value of no second fall, or that none can be claimed."""
-    least, level = 2.0 * curve.least_p, curve.last.level
-    return "not tested: long drift" if least > 1.0 - level else p_value(curve.p_second_fall, least)
-
-
-def is_long(curve: CurvePhases) -> bool:
-    """Whether little can be said of a curve because its drift may be long."""
-    return curve.long_drift > LONG_DRIFT
-
-
-def range_of(curves: Curves) -> tuple[float, float]:
-    """The first and the last step of several curves."""
-    return min(curve.first_step for curve, _ in curves), max(curve.last_step for curve, _ in curves)
-
-
-def percent_words(estimate: Estimate) -> str:
-    """A share with its interval, in per cent."""
-    return MISSING if estimate.value is None else value_and_interval(estimate, "%")
-
-
-def _owner(run: Entry[PhaseFit], kind: str) -> str:
-    column = run.columns.get(kind)
-    return SEMANTIC if column is not None and column.meaning.kind == SEMANTIC else kind
-
-
-def _steps(gap: Estimate, sign: int) -> str:
-    """``86 steps [60, 112]``, or the same with the other sign."""
-    ends = [None if end is None else sign * end + 0.0 for end in (gap.low, gap.value, gap.high)]
-    low, value, high = ends[::sign]
-    return value_and_interval(replace(gap, value=value, low=low, high=high), "steps")
-
-
-def _after(phases: PhaseFit, execution: str) -> str:
-    """Planning's turning point against the end of execution's fall."""
-    gap = phases.after_fall
-    if gap is None or gap.value is None or gap.low is None or gap.high is None:
-        return ""
-    fall = f"{execution} has completed 95 % of its fall"
-    steps = _steps(gap, -1 if gap.high < 0 else 1)
-    if gap.low <= 0 <= gap.high:
-        return f"; it is not decided whether planning's turning point is before or after {fall} ({steps})"
-    return f"; planning's turning point is {steps} {'before' if gap.high < 0 else 'after'} {fall}"
+def last_step(phases: PhaseFit) -> float:
+    """The last step of any curve."""
+    return max(curve.last_step for curve in phases.curves)
 
 
 def cautions_counted(run: Entry[PhaseFit]) -> str:
@@ -289,138 +206,112 @@ def cautions_counted(run: Entry[PhaseFit]) -> str:
 
 def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
     """The verdict, the cautions, the figure, and the numbers of the curves; or why there are none."""
-    phases, curves = run.result, curves_of(run)
+    phases = run.result
     if phases is None:
         if run.refusal is None:
             return [b.Verdict("refused", "its document gives no reason")]
         hint = b.Notes([b.Note("hint", run.refusal.hint, "")])
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
-    if not curves:
-        return [b.Verdict("refused", "no curve was fitted"), b.Notes(b.labelled("note", phases.notes))]
     verdict, _, text = headline(run).partition(": ")
-    badge, _, kind = verdict.partition(", ")
-    text = f"{kind}: {text}" if kind else text
+    notes = b.labelled("note", [*phases.notes, *run.notes])
     return [
-        b.Verdict(badge, f"{text}{cautions_counted(run)}", True),
-        b.Notes([*b.labelled("caution", phases.cautions), *_notes(run, phases)]),
+        b.Verdict(verdict, f"{text}{cautions_counted(run)}", True),
+        b.Notes([*b.labelled("caution", phases.cautions), *notes]),
         *figures_of("phases", run),
-        *_numbers(phases, curves),
+        *_numbers(phases),
     ]
 
 
-def _notes(run: Entry[PhaseFit], phases: PhaseFit) -> list[b.Note]:
-    """What was decided or is missing; the headline says which curves do not turn to rise."""
-    notes = [finding for finding in phases.findings if finding.severity == "note"]
-    first = [
-        note.sentence for note in notes if note.code not in ("no-turning-point", "planning-share-unknown")
+def _numbers(phases: PhaseFit) -> list[b.Block]:
+    """A table with a row per curve, and planning's share of the entropy."""
+    heads = [
+        b.Column("curve", f"{format_percent(phases.level)}, nats"),
+        *(b.Column(label, label) for label in ("p", "lowest, step", "end above it", "since", "entropy now")),
     ]
-    last = [note.sentence for note in notes if note.code == "planning-share-unknown"]
-    return b.labelled("note", [*first, *run.notes, *last])
-
-
-def _numbers(phases: PhaseFit, curves: Curves) -> list[b.Block]:
-    """A table with a column per curve, and planning's share of the entropy."""
-    end = range_of(curves)[1]
+    end, rows, ends = last_step(phases), [], ""
+    for curve in phases.curves:
+        now = value_and_interval(curve.last)
+        # A curve may end before the others.
+        if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
+            now += f", step {format_step(curve.last_step)}"
+            ends += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
+        rows.append(
+            (
+                _ROWS[curve.name],
+                f"{curve.p_rise:.2g}",
+                f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}",
+                value_and_interval(curve.rise),
+                MISSING if curve.since is None else format_step(curve.since),
+                now,
+            )
+        )
     share = ""
     if phases.share_planning is not None:
-        held = percent_words(phases.share_planning)
-        share = f"planning tokens have {held} of the total entropy at step {format_step(end)}"
-    columns = []
-    for curve, _ in curves:
-        # A curve may end before the others.
-        ended = end - curve.last_step > float(curve.step[-1] - curve.step[-2])
-        columns.append(_numbers_of(curve, f", step {format_step(curve.last_step)}" if ended else ""))
-        if share and ended:
-            share += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
-    rows = [(label, *(column[label] for column in columns)) for label in columns[0]]
-    known = [row for row in rows if set(row[1:]) != {MISSING}]
-    heads = [b.Column("", f"{format_percent(phases.level)} intervals, nats")]
-    heads += [b.Column(curve.name, name) for curve, name in curves]
+        percent = value_and_interval(phases.share_planning, "%")
+        share = f"planning tokens have {percent} of the total entropy at step {format_step(end)}{ends}"
     return [
-        b.Table(heads, known, words=1 + len(curves)),
+        b.Table(heads, rows),
         b.Notes([b.Note("share", share), b.Note("method", METHOD, "")]),
     ]
 
 
-def _numbers_of(curve: CurvePhases, ended: str) -> dict[str, str]:
-    """The numbers of a curve by label."""
-    detectable = "none" if curve.detectable is None else format_number(curve.detectable, 2)
-    again = ["yes" if curve.falls_again else "no", between(curve), second_fall_p(curve)]
-    return {
-        RISES: f"{'yes' if curve.rises else 'no'}, {p_value(curve.p_rise, curve.least_p)}",
-        "turning point, step": _or_missing(curve.turning_point),
-        "rise": _or_missing(curve.rise),
-        "detectable rise": MISSING if curve.rises else detectable,
-        FALLS_AGAIN: ", ".join(filter(None, again)),
-        "drift is long": f"probability {format_probability(curve.long_drift)}",
-        "95 % of the fall by step": _or_missing(curve.settled),
-        "entropy now": value_and_interval(curve.last) + ended,
-    }
-
-
-def _or_missing(estimate: Estimate | None) -> str:
-    return MISSING if estimate is None else value_and_interval(estimate)
-
-
-def _findings(across: PhasesAcross) -> Iterator[tuple[str, str, int, Estimate]]:
-    """The label of a finding, the event that was counted if any, the number of runs, and the estimate."""
-    counts = (
-        ("planning's rise", "planning turns to rise", across.planning_rises, across.share_planning_rises),
-        ("both rise", "both turn to rise", across.both, across.share_both),
-        (
-            "after the fall",
-            "planning turns to rise after execution's fall",
-            across.rises_after,
-            across.share_rises_after,
-        ),
-    )
-    for label, event, number, estimate in counts:
-        if estimate is not None:
-            yield label, event, number, estimate
-    for name, label in (
-        ("planning", "planning at"),
-        ("execution", "execution at"),
-        ("delta", "planning later by"),
-    ):
-        estimate = getattr(across, name)
-        if estimate is not None:
-            # In so many runs it is known.
-            yield label, "", sum(getattr(run, name) is not None for run in across.each), estimate
-
-
 def _across(across: PhasesAcross) -> list[b.Block]:
-    notes = [b.Note("", "", f"{across.runs} runs together:")]
-    for label, event, number, estimate in _findings(across):
-        share = percent_words(estimate)
-        text = f"{event} in {number} of {across.runs} runs: {share}" if event else f"{share} of the run"
-        notes.append(b.Note(label, f"{text} ({estimate.method})"))
-    notes += b.labelled("note", across.notes)
-    # The one published number: planning rises once execution has fallen. It is of another quantity than
-    # token entropy, and no test.
+    notes = []
+    for curve in across.curves:
+        counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
+        parts = [f"{counts} of {counted(curve.runs, 'run')}"]
+        if curve.share is not None:
+            parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
+        if curve.rise is not None:
+            parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
+        if curve.onset is not None:
+            parts.append(f"begins to rise at {value_and_interval(curve.onset, '%')} of the run")
+        if curve.settled is not None:
+            parts.append(f"has settled at {value_and_interval(curve.settled, '%')} of the run")
+        notes.append(b.Note(CURVES[curve.name], "; ".join(parts)))
+    if across.orders:
+        orders = ", ".join(f"{word} in {counted(number, 'run')}" for word, number in across.orders.items())
+        if across.delta is not None:
+            share = value_and_interval(across.delta, "%")
+            orders += f"; on average planning begins to rise {share} of the run after execution has settled"
+        notes.append(b.Note("order", orders))
+    # The one published number is of another quantity than token entropy, and no test.
     eye = "HICRA reports, by eye, that the semantic entropy of strategic n-grams rises in 3 of 8 models"
-    turned = any(run.planning is not None or run.execution is not None for run in across.each)
+    rows: list[b.Row] = [
+        {
+            "run": summary.run,
+            "verdict": summary.verdict,
+            **{curve.name: curve.verdict for curve in summary.curves},
+        }
+        for summary in across.each
+    ]
+    heads = [b.Column("run", "run"), b.Column("verdict", "order")]
+    heads += [b.Column(curve.name, CURVES[curve.name]) for curve in across.curves]
     return [
         b.Heading(f"Phases of {across.runs} runs together", name="across"),
-        b.Notes(notes),
-        *(figures_of("across", across) if turned else ()),
+        b.Notes([*notes, *b.labelled("note", across.notes)]),
+        *figures_of("across", across),
         b.paragraphs(f"{eye} (arXiv:2509.03646)."),
         b.Heading("Run by run", name="turns"),
-        replace(b.table_of(TURNS, across.each), detail=True),
+        replace(b.table_of(tuple(heads), rows), detail=True),
     ]
 
 
 def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     """A row per curve, or one with the refusal."""
-    base: b.Row = {"run": run.run, "path": run.path}
+    base: b.Row = {"run": run.name, "path": run.path}
     phases = run.result
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
     base |= {name: getattr(phases, name) for name in ("verdict", "later", "level", *_OF_BOTH)}
-    for curve, column in fitted_curves(run):
-        row = {name: getattr(curve, name) for name in (*_TESTS, "long_drift", *_ESTIMATES, *_NOISE)}
-        if column is not None:
-            row |= {"entropy_of": column.meaning.kind, "column": column.column}
-        if curve.second_fall is not None:
-            row["second_fall"] = "{:g}:{:g}".format(*curve.second_fall)
-        yield base | row | {"curve": curve.name, "method": METHOD}
+    for curve in phases.curves:
+        names = (*_CURVE, "stays", "exploded", *_ESTIMATES, "noise")
+        row: b.Row = {name: getattr(curve, name) for name in names}
+        row |= {"curve": curve.name, "does": curve.verdict, "method": METHOD}
+        if curve.name in run.columns:
+            row["column"] = run.columns[curve.name].column
+        if curve.eruptions is not None:
+            row["eruptions"] = len(curve.eruptions)
+            row["eruption_steps"] = ":".join(f"{eruption.step:g}" for eruption in curve.eruptions) or None
+        yield base | row

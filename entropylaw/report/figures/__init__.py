@@ -105,16 +105,18 @@ def series_caption(part: Entry[Fit] | Fit) -> str:
 
 def arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
-    level = format_percent(part.level)
+    of = f"Reward against {part.along.column}"
+    beyond = "; an arrow marks a run that goes beyond the axes."
     if is_overlay(part):
         return (
-            "Reward against entropy. Thin lines are runs, thick ones the means of the arms with their "
-            f"{level} intervals. Below, the difference of the curves with the simultaneous band."
+            f"{of}. Thin lines are runs, thick ones the means of the arms. Below, the difference of the "
+            f"curves with the {format_percent(part.level)} band, which is simultaneous over curves and "
+            f"comparisons{beyond}"
         )
     return (
-        "Reward against entropy, a panel per arm: in grey what it is compared with, in blue its runs (thin) "
-        f"and their mean with its {level} interval. Bars are the entropies at which the simultaneous band "
-        "of the difference excludes 0: at the top where it is above, at the bottom where it is below."
+        f"{of}, a panel per arm: in grey what it is compared with, in blue its runs (thin) and their mean. "
+        f"Bars are where the {format_percent(part.level)} band of the difference, which is simultaneous, "
+        f"excludes 0: at the top where it is above, at the bottom where it is below{beyond}"
     )
 
 
@@ -157,12 +159,12 @@ FIGURES = (
     FigureEntry(
         name="phases",
         needs="phases",
-        about="entropies of planning and execution, and their turning points",
+        about="entropies of planning and execution, and when they rise and settle",
         label="phases",
         title="Phases of",
         caption=lambda _: (
-            "The curves with their intervals, and below the turning point of each that turns to rise, or the "
-            "rise that would have been detected."
+            "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+            "settled, with intervals; eruptions as triangles."
         ),
     ),
     FigureEntry(
@@ -178,13 +180,10 @@ FIGURES = (
     FigureEntry(
         name="turns",
         needs="across",
-        about="turning points of several runs",
-        label="turning points",
-        title="Turning points of",
-        caption=lambda _: (
-            "The turning points of planning and execution in the runs where one turns to rise, with their "
-            "intervals, as shares of each run."
-        ),
+        about="mean entropies of several runs",
+        label="mean entropies",
+        title="Mean entropies of",
+        caption=lambda _: "The curves of the runs as thin lines, and their means with pointwise intervals.",
     ),
     FigureEntry(
         name="ceilings",
@@ -213,10 +212,9 @@ FIGURES = (
         label="differences",
         title="Differences:",
         caption=lambda part: (
-            "Differences of the arms with their intervals: reward at equal entropy; final reward (squares) "
-            "and its parts, movement along the curve and a shift of the curve; and the ceiling. The shaded "
-            f"band is the margin of ±{part.margin:g}, filled squares are decided, and arrows are beyond the "
-            "axes."
+            f"Differences of the arms with their {format_percent(part.level)} intervals: final reward, and "
+            f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
+            "squares are decided, and arrows are beyond the axes."
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Arms compared: their curves in reward against entropy, and the differences."""
+"""Arms compared: their curves, reward against entropy or another column, and the differences of these."""
 
 from __future__ import annotations
 
@@ -26,17 +26,20 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 _SEED: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.6}
 _MEAN: dict[str, Any] = {"linewidth": 1.5}
 
+FARTHEST = 1.5
+"""An axis ends this many spans of the middle half of the runs beyond it; what is farther is an arrow."""
+
 PANEL, NAME = 0.62, 0.17
 """Inches: height of a small panel, and of the name above it."""
 
 
 def arms_figure(result: ArmComparison) -> Figure:
-    """Runs thin and means of the arms with their bands, and the difference of the curves below.
+    """Runs thin and means of the arms thick, and the difference of the curves below with its band.
 
     More than :data:`~entropylaw.report.figures.MOST_TOGETHER` arms have a small panel each. Raises
     ValueError: no run has a curve.
     """
-    if not any(run.entropy for arm in result.arms for run in arm.runs):
+    if not any(run.along for arm in result.arms for run in arm.runs):
         raise ValueError("no run of these arms has a curve")
     return _overlay(result) if is_overlay(result) else _panels(result)
 
@@ -49,8 +52,14 @@ def draw_on(axes: Axes, result: ArmComparison) -> None:
         _arm(axes, arm, p.colour(ARM_COLOURS[which]), **look)
     if is_overlay(result):
         axes.legend(frameon=False, fontsize=7)
-    axes.set_xlabel("entropy H (nats per token)")
+    axes.set_xlabel(column_label(result))
     axes.set_ylabel("reward")
+
+
+def column_label(result: ArmComparison) -> str:
+    """What is on the axis below the curves."""
+    column = result.along.column
+    return "entropy H (nats per token)" if column == "entropy" else p.shown(short(one_line(column), 40))
 
 
 def ordered(result: ArmComparison) -> list[Arm]:
@@ -59,14 +68,37 @@ def ordered(result: ArmComparison) -> list[Arm]:
 
 
 def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) -> None:
-    """Its runs thin, their mean thick with its band."""
+    """Its runs thin, their mean thick."""
     for run in arm.runs if seeds else ():
-        axes.plot(run.entropy, run.reward, color=colour, zorder=3, **_SEED)
-    if not arm.entropy:
-        return
-    low, high = (np.array(ends, dtype=float) for ends in (arm.low, arm.high))
-    axes.fill_between(arm.entropy, low, high, color=colour, alpha=0.16, linewidth=0, zorder=2)
-    axes.plot(arm.entropy, arm.mean, color=colour, zorder=5, **(_MEAN | look))
+        axes.plot(run.along, run.reward, color=colour, zorder=3, **_SEED)
+    if arm.along:
+        axes.plot(arm.along, arm.mean, color=colour, zorder=5, **(_MEAN | look))
+
+
+def fit_axes(axes: Axes, arms: Sequence[Arm]) -> None:
+    """Limits by the quantiles of the runs, and an arrow for each run that goes beyond them."""
+    runs = [run for arm in arms for run in arm.runs if run.along]
+    x, y = (limits([getattr(run, name) for run in runs]) for name in ("along", "reward"))
+    axes.set_xlim(*p.padded(*x, 0.02, 0.02))
+    axes.set_ylim(*p.padded(*y, 0.05, 0.05))
+    for run in runs:
+        for marker, beyond in (
+            (">", max(run.along) > x[1]),
+            ("^", max(run.reward) > y[1]),
+            ("v", min(run.reward) < y[0]),
+        ):
+            if beyond:
+                at = int(np.argmax(run.along if marker == ">" else np.abs(run.reward)))
+                place = (np.clip(run.along[at], *x), np.clip(run.reward[at], *y))
+                axes.plot(*place, marker, color=p.colour("muted"), markersize=3.2, zorder=6)
+
+
+def limits(curves: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """The ends of an axis: those of all curves that are not far off the others."""
+    lows, highs = [min(curve) for curve in curves], [max(curve) for curve in curves]
+    low, high = float(np.quantile(lows, 0.25)), float(np.quantile(highs, 0.75))
+    span = FARTHEST * (high - low)
+    return max(min(lows), low - span), min(max(highs), high + span)
 
 
 def _overlay(result: ArmComparison) -> Figure:
@@ -81,13 +113,13 @@ def _overlay(result: ArmComparison) -> Figure:
         for arm, look in zip(arms, looks, strict=True):
             _arm(axes, arm, p.colour(colours[arm.arm]), **look)
         axes.set_ylabel("reward")
-        axes.set_xlim(*_entropies(arms))
+        fit_axes(axes, arms)
         for lower, (pair, band) in zip(below, bands, strict=True):
             name = colours[pair.arm] if result.baseline is not None else "ink"
             lower.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
             look = {"color": p.colour(name), "zorder": 3}
-            lower.fill_between(band.entropy, band.low, band.high, alpha=0.2, linewidth=0, **look)
-            lower.plot(band.entropy, band.mean, linewidth=1.3, **(look | {"zorder": 5}))
+            lower.fill_between(band.along, band.low, band.high, alpha=0.2, linewidth=0, **look)
+            lower.plot(band.along, band.mean, linewidth=1.3, **(look | {"zorder": 5}))
             lower.set_ylabel("difference")
             if len(bands) > 1:
                 low, high = lower.get_ylim()
@@ -95,26 +127,19 @@ def _overlay(result: ArmComparison) -> Figure:
                 name_look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
                 text = p.shown(one_line(result.name_of(pair)))
                 lower.text(0.985, 0.97, short(text, 40), transform=lower.transAxes, **name_look)
-        figure.axes[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
+        figure.axes[-1].set_xlabel(column_label(result), labelpad=2)
     return figure
 
 
 def arm_label(arm: Arm) -> str:
     """The name of an arm, and how many seeds it has."""
-    failed = sum(run.failed is not None for run in arm.runs)
     text = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
-    return f"{text}, {failed} failed" if failed else text
+    return f"{text}, {arm.failed} failed" if arm.failed else text
 
 
 def short(text: str, most: int) -> str:
     """At most so many letters: the end of a name often distinguishes it, and is kept."""
     return text if len(text) <= most else f"{text[: most - 1 - most // 3]}…{text[-(most // 3) :]}"
-
-
-def _entropies(arms: Sequence[Arm]) -> tuple[float, float]:
-    """Limits of the axis: 0, and the highest entropy of all runs."""
-    most = max(max(run.entropy) for arm in arms for run in arm.runs if run.entropy)
-    return p.padded(0.0, most, 0.02, 0.02)
 
 
 def _panels(result: ArmComparison) -> Figure:
@@ -153,13 +178,13 @@ def _panels(result: ArmComparison) -> Figure:
             axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
             # The lowest of every column has the numbers.
             axes.tick_params(labelbottom=i + columns >= len(shown))
-        grid[0, 0].set_xlim(*_entropies(arms))
+        fit_axes(grid[0, 0], arms)
         grid[0, 0].xaxis.set_major_locator(p.few(3))
         grid[0, 0].yaxis.set_major_locator(p.few(3))
         middle = 0.5 * (bottom + height - top) / height
         figure.text(0.05 / width, middle, "reward", rotation=90, va="center", ha="left", fontsize=7.5)
         x = 0.5 * (left + width - 0.08) / width
-        figure.text(x, 0.05 / height, "entropy H (nats per token)", ha="center", va="bottom", fontsize=7.5)
+        figure.text(x, 0.05 / height, column_label(result), ha="center", va="bottom", fontsize=7.5)
     return figure
 
 

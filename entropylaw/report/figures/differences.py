@@ -17,50 +17,39 @@ from entropylaw.report.numbers import format_number
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision
 
-COLUMNS = (("reward_at_entropy", "at equal H"), ("last_reward", "final reward"), ("ceiling", "ceiling"))
-"""Panels of the differences, side by side."""
-
-_PARTS = (
-    ("movement", "by movement", "green", "o", 0.3),
-    ("shift", "by a shift of the curve", "vermilion", "D", 0.5),
-)
-"""Parts of the final reward: name, words, colour, mark, and how far below the whole."""
-
 
 def differences_figure(result: ArmComparison) -> Figure:
-    """A row per comparison: reward at equal entropy, final reward with its parts, and ceiling.
+    """A row per comparison: the final reward, and the reward at equal entropy.
 
     Raises ValueError: nothing is comparable.
     """
-    differences = [difference for pair in result.pairs for difference in pair.differences]
-    if all(difference.estimate.value is None for difference in differences):
+    panels_of = (
+        ("final reward", ("last_reward", "living_reward")),
+        (f"at equal {short(result.along.column, 16)}", (result.along.quantity,)),
+    )
+    if not any(_marks(result, quantities) for _, quantities in panels_of):
         raise ValueError("nothing is comparable")
     width, row = p.width(), 0.3
     names = [p.shown(short(one_line(result.name_of(pair)), 22)) for pair in result.pairs]
-    top, bottom = 0.42, 0.24
+    top, bottom = 0.24, 0.24
     left = 0.12 + 0.058 * max(map(len, names))
     height = top + row * len(names) + bottom
     with p.style():
         figure = Figure(figsize=(width, height))
-        panels: Any = figure.subplots(1, len(COLUMNS), sharey=True)
+        panels: Any = figure.subplots(1, len(panels_of), sharey=True)
         sides = {"left": left / width, "right": 1 - 0.1 / width}
         figure.subplots_adjust(top=1 - top / height, bottom=bottom / height, wspace=0.2, **sides)
-        x = 0.08
-        for _, text, colour, marker, _ in (("", "final reward", "ink", "s", 0.0), *_PARTS):
-            p.mark(figure, (x + 0.05,), 0.1, color=p.colour(colour), marker=marker, markersize=3.2)
-            p.write(figure, x + 0.14, 0.05, text, color=p.colour(colour, words=True))
-            x += 0.3 + 0.056 * len(text)
-        for axes, (quantity, title) in zip(panels, COLUMNS, strict=True):
-            forest_panel(axes, result, quantity)
-            axes.set_title(title, fontsize=7, pad=3, color=p.colour("ink"))
+        for axes, (heading, quantities) in zip(panels, panels_of, strict=True):
+            forest_panel(axes, result, quantities)
+            axes.set_title(p.shown(heading), fontsize=7, pad=3, color=p.colour("ink"))
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) - 0.5, -0.5)
     return figure
 
 
-def forest_panel(axes: Axes, result: ArmComparison, quantity: str) -> None:
-    """The differences in a quantity with their intervals, and the margin."""
-    marks = _marks(result, quantity)
+def forest_panel(axes: Axes, result: ArmComparison, quantities: Sequence[str]) -> None:
+    """The differences in the headline quantity with their intervals, and the margin."""
+    marks = _marks(result, quantities)
     axes.axvspan(-result.margin, result.margin, color=p.colour("shade"), alpha=0.4, linewidth=0, zorder=1)
     axes.axvline(0.0, color=p.colour("muted"), linewidth=0.7, zorder=2)
     axes.grid(visible=False, axis="y")
@@ -76,39 +65,29 @@ def forest_panel(axes: Axes, result: ArmComparison, quantity: str) -> None:
         _draw(axes, mark, reach)
 
 
-def _marks(result: ArmComparison, quantity: str) -> list[_Mark]:
-    """The difference of every comparison; the final reward has its parts below it."""
-    marks: list[_Mark] = []
-    split = quantity == "last_reward"
-    for row, pair in enumerate(result.pairs):
-        top = row - 0.27 if split else float(row)
-        difference = pair.find(quantity)
-        if difference is not None and difference.estimate.value is not None:
-            filled = difference.decision is not Decision.undecided
-            marks.append(_Mark(top, difference.estimate, "ink", "s", filled, named=True))
-        if split and pair.split is not None:
-            for name, _, colour, marker, down in _PARTS:
-                estimate: Estimate = getattr(pair.split, name)
-                if estimate.value is not None:
-                    marks.append(_Mark(top + down, estimate, colour, marker))
-    return marks
+def _marks(result: ArmComparison, quantities: Sequence[str]) -> list[_Mark]:
+    """The difference of every comparison in the one of some quantities that is decided."""
+    return [
+        _Mark(float(row), difference.estimate, difference.decision is not Decision.undecided)
+        for row, pair in enumerate(result.pairs)
+        for difference in pair.differences
+        if difference.quantity in quantities and difference.headline
+        if difference.estimate.value is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """An estimate at a height; ``filled`` where it is decided, ``named`` where its number may be written."""
+    """An estimate at a height; ``filled`` where it is decided."""
 
     y: float
     estimate: Estimate
-    colour: str
-    marker: str
-    filled: bool = True
-    named: bool = False
+    filled: bool
 
 
 def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
     """A mark with its interval; an arrow where an end, or the value itself, is beyond the axes."""
-    value, colour, (least, most) = float(mark.estimate), p.colour(mark.colour), reach
+    value, colour, (least, most) = float(mark.estimate), p.colour("ink"), reach
     arrow: dict[str, Any] = {"color": colour, "markersize": 3.2, "zorder": 5}
     ends = p.ends(mark.estimate, value)
     axes.plot(np.clip(ends, *reach), [mark.y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
@@ -119,8 +98,8 @@ def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
     if least <= value <= most:
         look: dict[str, Any] = {"markersize": 3.2, "markeredgecolor": colour, "markeredgewidth": 0.8}
         face = colour if mark.filled else p.colour("ring")
-        axes.plot([value], [mark.y], mark.marker, markerfacecolor=face, zorder=6, **look)
-    elif mark.named:
+        axes.plot([value], [mark.y], "s", markerfacecolor=face, zorder=6, **look)
+    else:
         # Inside of the part of the interval that is on the axes.
         edge, side, away = (max(least, ends[1]), "left", 4)
         if value > most:
@@ -128,7 +107,7 @@ def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
         text = format_number(value, 2).replace("-", "−")
         at: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": side, "zorder": 3.5}
         at["bbox"] = {"facecolor": p.colour("ring"), "linewidth": 0, "pad": 0.4}
-        axes.annotate(text, (edge, mark.y), (away, 0), color=p.colour(mark.colour), **at)
+        axes.annotate(text, (edge, mark.y), (away, 0), color=colour, **at)
 
 
 FARTHEST = 6.0

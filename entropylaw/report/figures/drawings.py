@@ -33,7 +33,7 @@ DRAWINGS = {
     "forecast": Drawing(forecast.forecast_figure, forecast.draw_on),
     "phases": Drawing(phases.phase_figure, phases.draw_on),
     "tokens": Drawing(phases.token_figure),
-    "turns": Drawing(phases.turns_figure),
+    "turns": Drawing(phases.across_figure),
     "ceilings": Drawing(ceilings.ceilings_figure),
     "arms": Drawing(arms.arms_figure, arms.draw_on),
     "differences": Drawing(differences.differences_figure),

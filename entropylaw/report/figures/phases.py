@@ -1,4 +1,4 @@
-"""The phases of a run: both curves and their turning points; and the entropies of tokens."""
+"""The phases of a run and of several: the curves, when they rise and settle; and the entropies of tokens."""
 
 from __future__ import annotations
 
@@ -10,85 +10,68 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.documents.document import Entry
-from entropylaw.escaping import one_line
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.results.columns import SEMANTIC
-from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, gaps
+from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, gaps
 from entropylaw.results.tokens import TokenHistogram
 from entropylaw.units import FORK, LOW
 
-COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
+COLOURS = {"planning": "vermilion", "execution": "blue", "semantic": "green", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
+
+_SHORT = {"semantic": "plans", "aggregate": "all"}
 
 HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETTE["purple"].light, "#24102f"])
 """White to nearly black through the colour of entropy, readable by lightness alone."""
 
 _DASHED: Any = (0, (3, 2))
 
-MOST_RUNS = 60
-"""Runs in the figure of several."""
-
 
 def phase_figure(run: Entry[PhaseFit]) -> Figure:
-    """The curves with their bands; where one turns to rise, the basin of its turning point and its rise.
-
-    A strip per curve has the turning point with its interval, and the stretch in which a second fall begins,
-    or the rise that would have been detected. The verdict is the title.
+    """The curves with their bands; a strip per curve says what it does, and when. The verdict is the title.
 
     Raises ValueError: the run has no phases.
     """
-    curves = words.curves_of(run)
-    if run.result is None or not curves:
+    if run.result is None:
         raise ValueError("a run without phases has no figure")
-    title = p.wrapped(words.verdict_words(run) + words.cautions_counted(run), 50)
-    solid = {"linewidth": 1.3}
-    keys = [(COLOURS[c.name], t, [solid]) for c, t in curves]
+    curves = run.result.curves
+    title = p.wrapped(words.headline(run) + words.cautions_counted(run), 50)
+    keys = [(COLOURS[curve.name], words.NAMES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
     room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.07}
     heights = [1.9, *(0.2 for _ in curves)]
     with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, *strips)):
         _curves(axes, curves)
-        axes.set_ylabel(_unit(run))
-        for below, (curve, name) in zip(strips, curves, strict=True):
-            label = "plans" if name.startswith(SEMANTIC) else curve.name.replace("aggregate", "all")
-            _strip(below, curve, label)
+        axes.set_ylabel("entropy (nats)")
+        for below, curve in zip(strips, curves, strict=True):
+            _strip(below, curve)
         below.tick_params(bottom=True)
         bands = f"{format_percent(run.result.level)} intervals"
-        below.set_xlabel(f"step (strips: turning point; {bands})", labelpad=2)
+        below.set_xlabel(f"step (strips: rises from, settles at, eruptions; {bands})", labelpad=2)
     return figure
 
 
 def draw_on(axes: Axes, run: Entry[PhaseFit]) -> None:
-    """The curves on given axes; a bar below in a curve's colour is the interval of its turning point."""
-    curves = words.curves_of(run)
-    _curves(axes, curves)
+    """The curves on given axes; a bar below in a curve's colour is the interval of its onset."""
+    assert run.result is not None
+    _curves(axes, run.result.curves)
     bottom: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 7}
-    for i, (curve, name) in enumerate(curves):
+    for i, curve in enumerate(run.result.curves):
         colour, y = p.colour(COLOURS[curve.name]), 0.02 + 0.025 * i
-        if (turn := curve.turning_point) is not None:
-            ends = np.array([turn.low, turn.high], dtype=float)
+        if curve.onset is not None:
+            ends = np.array([curve.onset.low, curve.onset.high], dtype=float)
             axes.plot(ends, [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
-        axes.plot([], [], color=colour, label=p.shown(f"{name}: {words.does(curve)}"))
+        label = p.shown(f"{words.NAMES[curve.name]}: {words.does(curve)}")
+        axes.plot([], [], color=colour, label=label)
     axes.legend(frameon=False, fontsize=7)
     axes.set_xlabel("step")
-    axes.set_ylabel(_unit(run))
+    axes.set_ylabel("entropy (nats)")
 
 
-def _unit(run: Entry[PhaseFit]) -> str:
-    """The label of the axis; two different entropies are never called by the name of one."""
-    whats = [run.columns[name].meaning.kind for name in ("planning", "execution") if name in run.columns]
-    return "entropy (nats)" if SEMANTIC in whats else "token entropy (nats)"
-
-
-def _curves(axes: Axes, curves: words.Curves) -> None:
-    """Points, fitted curves and their bands.
-
-    The limits include all points and lines; bands beyond them are cut, and the axis starts at 0.
-    """
-    shown = []
-    for curve, _ in curves:
+def _curves(axes: Axes, curves: tuple[CurvePhases, ...]) -> None:
+    """Points, fitted curves and their bands, from an entropy of 0 on."""
+    for curve in curves:
         colour = p.colour(COLOURS[curve.name])
         p.dots(axes, curve.step, curve.entropy, size=1.6, color=colour, alpha=0.35, zorder=2)
         # Neither is drawn inside a gap.
@@ -98,13 +81,13 @@ def _curves(axes: Axes, curves: words.Curves) -> None:
         )
         axes.fill_between(step, low, high, color=colour, alpha=0.22, linewidth=0, zorder=3)
         axes.plot(step, fitted, color=colour, linewidth=1.1, zorder=5)
-        shown += [curve.entropy, curve.fitted]
-    axes.set_xlim(*p.limits(np.concatenate([curve.step for curve, _ in curves]), (), 0.0, 0.025, 0.025))
-    axes.set_ylim(*p.limits(np.concatenate([[0.0], *shown]), (), 0.0, 0.02, 0.06))
+    axes.set_xlim(*p.limits(np.concatenate([curve.step for curve in curves]), (), 0.0, 0.025, 0.025))
+    shown = [np.zeros(1), *(curve.entropy for curve in curves)]
+    axes.set_ylim(*p.limits(np.concatenate(shown), (), 0.0, 0.02, 0.06))
 
 
-def _strip(axes: Axes, curve: CurvePhases, label: str) -> None:
-    """The turning point with its interval, and the stretch of the second fall, in the curve's colour."""
+def _strip(axes: Axes, curve: CurvePhases) -> None:
+    """The onset or the step of settling with its interval, eruptions, and what the curve does."""
     name = COLOURS[curve.name]
     look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
     colour = p.colour(name)
@@ -113,55 +96,44 @@ def _strip(axes: Axes, curve: CurvePhases, label: str) -> None:
     axes.tick_params(bottom=False)
     axes.set_yticks([])
     axes.set_ylim(0.0, 1.0)
-    axes.text(-0.01, 0.5, label, ha="right", **look)
-    if curve.second_fall is not None:
-        axes.axvspan(*curve.second_fall, color=colour, alpha=0.25, linewidth=0)
-    if (turn := curve.turning_point) is not None and curve.rise is not None:
-        ends = np.array([turn.low, turn.high], dtype=float)
-        axes.plot(ends, [0.5, 0.5], color=colour, linewidth=2.0, solid_capstyle="butt")
-        axes.plot(float(turn), 0.5, color=colour, marker="o", markersize=3.5)
+    axes.text(
+        -0.01, 0.5, curve.name.replace("aggregate", "all").replace("semantic", "plans"), ha="right", **look
+    )
+    for eruption in curve.eruptions or ():
+        axes.plot(eruption.step, 0.5, color=colour, marker="^", markersize=4.5)
+    middle, text = 0.0, {True: "rises", False: "does not rise", None: "cannot tell"}[curve.rises]
+    for estimate, marker in ((curve.onset, "o"), (curve.settled, "|")):
+        if estimate is not None:
+            middle = float(estimate)
+            ends = np.array([estimate.low, estimate.high], dtype=float)
+            axes.plot(ends, [0.5, 0.5], color=colour, linewidth=2.0, solid_capstyle="butt")
+            axes.plot(middle, 0.5, color=colour, marker=marker, markersize=3.5)
+    if curve.rises:
         text = f"+{format_number(curve.rise.value, 2)} nats"
-        middle = 0.5 * float(curve.step[0] + curve.step[-1])
-        x, side = (0.02, "left") if float(turn) > middle else (0.98, "right")
-    elif curve.second_fall is not None:
-        text, x, side = "a second fall", 0.02, "left"
-    else:
-        seen = "nothing detectable"
-        if curve.detectable is not None:
-            seen = f"detectable: +{format_number(curve.detectable, 2)} nats"
-        text, x, side = f"no turn to rise ({seen})", 0.5, "center"
+    elif curve.detectable is not None:
+        text += f" (+{format_number(curve.detectable, 2)} nats would have been found)"
+    # On the side that the marks leave free.
+    x, side = (0.98, "right") if middle < 0.5 * float(curve.step[0] + curve.step[-1]) else (0.02, "left")
     axes.text(x, 0.5, text, ha=side, **look)
 
 
-def turns_figure(across: PhasesAcross) -> Figure:
-    """A row per run in which a curve turns to rise: the turning points with their intervals.
-
-    At most :data:`MOST_RUNS` runs. Raises ValueError: there is none.
-    """
-    turned = [run for run in across.each if run.planning is not None or run.execution is not None]
-    if not turned:
-        raise ValueError("no curve turns to rise")
-    shown, offsets = turned[:MOST_RUNS], {"planning": -0.15, "execution": 0.15}
-    text = f"{len(turned)} of {across.runs} runs with a turn to rise"
-    if len(shown) < len(turned):
-        text += f", the first {MOST_RUNS}"
-    title = p.wrapped(text, 50)
-    keys = [(COLOURS[name], name, [{"linewidth": 1.3}]) for name in offsets]
-    room: dict[str, Any] = {"title_colour": "ink", "left": 1.3, "right": 0.1, "keys": keys}
-    with p.panels([0.25 + 0.2 * len(shown)], title=title, **room) as (figure, (axes,)):
-        for name, offset in offsets.items():
-            points = []
-            for y, run in enumerate(shown):
-                turn = getattr(run, name)
-                if turn is not None:
-                    points.append((y + offset, 100.0 * turn.low, 100.0 * turn.value, 100.0 * turn.high))
-            height, low, value, high = np.reshape(np.array(points), (-1, 4)).T
-            axes.hlines(height, low, high, color=p.colour(COLOURS[name]), linewidth=1.6)
-            axes.plot(value, height, color=p.colour(COLOURS[name]), marker="o", markersize=3.5, linestyle="")
-        axes.set_yticks(range(len(shown)), [p.shown(one_line(run.run)[:30]) for run in shown])
-        axes.set_ylim(len(shown) - 0.5, -0.5)
+def across_figure(across: PhasesAcross) -> Figure:
+    """The curves of runs as thin lines, and their means with intervals, at shares of the run."""
+    curves = across.curves
+    keys = [(COLOURS[curve.name], CURVES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
+    title = p.wrapped(f"entropies of {across.runs} runs, and their means", 50)
+    with p.panels([1.9], title=title, title_colour="ink", keys=keys) as (figure, (axes,)):
+        for summary in across.each:
+            for curve in summary.curves:
+                axes.plot(100.0 * curve.at, curve.mean, color=p.colour(COLOURS[curve.name]), linewidth=0.4)
+        for pooled in curves:
+            colour, share = p.colour(COLOURS[pooled.name]), 100.0 * pooled.at
+            axes.fill_between(share, pooled.low, pooled.high, color=colour, alpha=0.22, linewidth=0)
+            axes.plot(share, pooled.mean, color=colour, linewidth=1.3)
         axes.set_xlim(0.0, 100.0)
-        axes.set_xlabel("turning point (% of the run)")
+        axes.set_ylim(bottom=0.0)
+        axes.set_xlabel("share of the run (%)")
+        axes.set_ylabel("entropy (nats)")
     return figure
 
 

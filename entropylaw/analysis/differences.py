@@ -1,0 +1,282 @@
+"""Differences between two arms in numbers of their seeds and in their curves, and what is decided of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from entropylaw.analysis.between_seeds import (
+    Contrast,
+    Spreads,
+    band_reach,
+    contrast,
+    holm,
+    means,
+    neighbours,
+    seeds_needed,
+    share_interval,
+    spreads,
+    squares,
+    welch,
+)
+from entropylaw.analysis.law.estimates import unknown as no_number
+from entropylaw.analysis.seeds import Seed, arms_of
+from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.results import Estimate
+from entropylaw.results.arms import QUANTITIES, Along, Band, Decision, Difference, Pair
+from entropylaw.results.result import replace
+
+METHOD = "seeds as the unit, the arms' spreads integrated out"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """All seeds, and how they are compared.
+
+    With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
+    """
+
+    names: list[str]
+    seeds: list[Seed]
+    refused: Mapping[str, Sequence[tuple[str, str]]]
+    pairs: Sequence[tuple[int, int]]
+    level: float
+    margin: float
+    between_sd: float | None
+    along: Along
+    paired: bool
+    own_ends: bool
+
+    def of(self, *arms: int) -> list[Seed]:
+        """The runs of some arms."""
+        return [seed for seed in self.seeds if seed.arm in arms]
+
+    def units(self, a: int, b: int) -> set[str]:
+        """What both arms have a run of."""
+        return {seed.series.unit for seed in self.of(a)} & {seed.series.unit for seed in self.of(b)} - {""}
+
+    def unknown(
+        self,
+        quantity: str,
+        reason: str,
+        seeds: tuple[int, int] = (0, 0),
+        *,
+        value: float | None = None,
+        headline: bool = False,
+    ) -> Difference:
+        """A difference without an interval, and the reason."""
+        none = replace(no_number(reason, level=self.level, method=METHOD), value=value)
+        unit = QUANTITIES[quantity][1]
+        return Difference(quantity=quantity, unit=unit, estimate=none, seeds=seeds, headline=headline)
+
+    def groups(self, numbers: Mapping[Seed, Any], a: int, b: int) -> tuple[Any, IntArray, int, int | None]:
+        """The values (n, ...) of some seeds with their groups (n,), and the groups that are compared.
+
+        The groups are the arms, or of pairs the differences of every comparison, of which one has a mean.
+        """
+        if not self.paired:
+            return np.array(list(numbers.values())), arms_of(list(numbers)), a, b
+        by_unit = {(seed.arm, seed.series.unit): value for seed, value in numbers.items()}
+        rows = [
+            (number, by_unit[arm, unit] - by_unit[other, unit])
+            for number, (arm, other) in enumerate(self.pairs)
+            for unit in sorted(self.units(arm, other))
+            if (arm, unit) in by_unit and (other, unit) in by_unit
+        ]
+        group = np.array([number for number, _ in rows], dtype=int)
+        return np.array([gap for _, gap in rows]), group, self.pairs.index((a, b)), None
+
+    def difference(
+        self,
+        quantity: str,
+        numbers: Mapping[Seed, float],
+        a: int,
+        b: int,
+        variance: Mapping[Seed, float] | None = None,
+        margin: float | None = None,
+        *,
+        headline: bool = False,
+        bias: float = 0.0,
+    ) -> Difference:
+        """The difference of two arms in a quantity, from the numbers of all seeds and their own variances.
+
+        ``bias`` is what the difference may be off by whatever the number of seeds.
+        """
+        value, group, one, other = self.groups(numbers, a, b)
+        compared = [one] if other is None else [one, other]
+        counts = np.bincount(group, minlength=max(compared) + 1)[compared]
+        seeds = (int(counts[0]), int(counts[-1]))
+        if min(seeds) == 0:
+            lacking = self.names[(a, b)[seeds.index(0)]]
+            reason = "no pair of runs has it" if self.paired else f"no run of {lacking} has it"
+            return self.unknown(quantity, reason, seeds, headline=headline)
+        within = float(np.mean([variance[seed] for seed in numbers])) if variance else 0.0
+        unit = QUANTITIES[quantity][1]
+        gap = self.contrast(value, group, one, other, within if unit == "reward" else None)
+        if gap is None:
+            middle = means(value, group)[compared]
+            reason = "no arm has two seeds: no between-seed variance, not comparable"
+            apart = float(middle[0] - middle[1:].sum())
+            return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
+        sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
+        gap = replace(gap, error=np.hypot(gap.error, bias))
+        given = unit == "reward" and self.between_sd is not None
+        method = f"between-seed sd of {self.between_sd:g} as given" if given else METHOD
+        inner = None
+        if margin is not None:
+            inner = estimate(
+                gap, 1.0 - 2.0 * (1.0 - self.level) / len(self.pairs), "two one-sided tests (Schuirmann 1987)"
+            )
+        return Difference(
+            quantity=quantity,
+            unit=unit,
+            estimate=estimate(gap, self.level, method),
+            seeds=seeds,
+            headline=headline,
+            p_value=gap.p_value,
+            p_welch=welch(*(value[group == number] for number in compared)),
+            between=float(np.sqrt(max(sd**2 - within, 0.0))),
+            within=float(np.sqrt(within)),
+            margin=margin,
+            inner=inner,
+            decision=Decision.same if is_same(inner, margin) else Decision.undecided,
+            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * len(self.pairs))) if headline else None,
+            seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
+        )
+
+    def contrast(
+        self, value: FloatArray, group: IntArray, one: int, other: int | None, within: float | None
+    ) -> Contrast | None:
+        """The difference of two groups; None where no spread is known, which that of a reward may be.
+
+        ``within`` is the variance of a run's own number, None where that is not a reward.
+        """
+        if self.between_sd is None or within is None:
+            known = spreads(value, group)
+            return None if known is None else contrast(value, group, one, other, known)
+        compared = [one] if other is None else [one, other]
+        middle = means(value, group)[compared]
+        error = np.sqrt((self.between_sd**2 + within) * (1.0 / np.bincount(group)[compared]).sum())
+        return Contrast(value=float(middle[0] - middle[1:].sum()), weight=np.ones(1), error=np.array([error]))
+
+    def band(self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int) -> Band | None:
+        """The difference of two arms' curves with its simultaneous band; None where no spread is known.
+
+        Beside the spread of seeds it has what they have in common: the bias of local lines, by a second
+        bandwidth, and what the error of the entropy is in reward.
+        """
+        value, group, one, other = self.groups(curves, a, b)
+        free = np.maximum(np.bincount(group) - 1.0, 0.0)
+        if not {one, one if other is None else other} <= set(group.tolist()):
+            return None
+        away = value - means(value, group)[group]
+        width = np.ones(grid.size)
+        if self.between_sd is not None:
+            within = float(np.mean([seed.variance(grid[:1]) for seed in curves]))
+            gap = self.contrast(value[:, 0], group, one, other, within)
+        elif free.any():
+            pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free.sum()
+            width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
+            known = Spreads.of(squares(value / width, group).mean(axis=1), free)
+            gap = contrast(value[:, 0], group, one, other, known)
+        else:
+            return None
+        assert gap is not None
+        reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / len(self.pairs))
+        middle, moved = np.zeros(grid.size), np.zeros(grid.size)
+        for sign, arm in ((1.0, a), (-1.0, b)):
+            of_arm = [seed for seed in curves if seed.arm == arm]
+            middle += sign * np.mean([curves[seed] for seed in of_arm], axis=0)
+            moved = np.hypot(moved, np.mean([seed.at(grid, seed.moved) for seed in of_arm], axis=0))
+        half = np.hypot(reach * width, moved) + np.abs(self.bias(grid, curves, a, b))
+        return Band(
+            along=tuple(grid.tolist()),
+            mean=tuple(middle.tolist()),
+            low=tuple((middle - half).tolist()),
+            high=tuple((middle + half).tolist()),
+        )
+
+    @staticmethod
+    def bias(grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int) -> FloatArray:
+        """What twice the bandwidth changes in the difference of two arms' curves."""
+        changes = (
+            [seed.at(grid, seed.coarse) - curve for seed, curve in curves.items() if seed.arm == arm]
+            for arm in (a, b)
+        )
+        one, other = (np.mean(change, axis=0) if change else np.zeros(grid.size) for change in changes)
+        return np.asarray(one - other)
+
+    def failures(self, a: int, b: int) -> Difference:
+        """Difference in the share of failed runs, with Newcombe's interval (1998) and Fisher's exact test."""
+        counts = []
+        for number in (a, b):
+            seeds, refused = self.of(number), self.refused[self.names[number]]
+            failed = sum(seed.failed is not None for seed in seeds) + len(refused)
+            counts.append((failed, len(seeds) + len(refused)))
+        (failed, of), (failed_b, of_b) = counts
+        gap = failed / of - failed_b / of_b
+        (low, high), (low_b, high_b) = (share_interval(*count, self.level) for count in counts)
+        ends = (
+            gap - np.hypot(failed / of - low, high_b - failed_b / of_b),
+            gap + np.hypot(high - failed / of, failed_b / of_b - low_b),
+        )
+        total = failed + failed_b
+        ways = [comb(of, number) * comb(of_b, total - number) for number in range(total + 1)]
+        as_rare = sum(way for way in ways if way <= ways[failed])
+        return Difference(
+            quantity="failure_rate",
+            unit="share",
+            estimate=Estimate(
+                value=gap,
+                low=float(ends[0]),
+                high=float(ends[1]),
+                level=self.level,
+                method=f"{failed} of {of} against {failed_b} of {of_b}; Newcombe from Clopper–Pearson",
+            ),
+            seeds=(of, of_b),
+            p_value=as_rare / sum(ways),
+        )
+
+
+def estimate(gap: Contrast, level: float, method: str) -> Estimate:
+    """A difference with its interval."""
+    reach = gap.reach(level)
+    return Estimate(
+        value=gap.value,
+        low=gap.value - reach,
+        high=gap.value + reach,
+        level=level,
+        method=method,
+        std_error=gap.std_error,
+    )
+
+
+def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
+    """The pairs with Holm's p-values over the family, and over failure rates, and the decisions."""
+    found = {(i, row.quantity): row for i, pair in enumerate(pairs) for row in pair.differences}
+    headline = [key for key, row in found.items() if row.headline and row.p_value is not None]
+    for family in (headline, [key for key in found if key[1] == "failure_rate"]):
+        adjusted = holm([found[key].p_value or 0.0 for key in family])
+        # A test that an arm with one seed has not cannot decide.
+        by_welch = holm([1.0 if (p := found[key].p_welch) is None else p for key in family])
+        for key, p, p_welch in zip(family, adjusted, by_welch, strict=True):
+            row, value = found[key], found[key].estimate.value
+            decision = row.decision
+            if p < 1.0 - level and value:
+                decision = Decision.above if value > 0 else Decision.below
+            found[key] = replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
+    return [
+        replace(pair, differences=tuple(found[i, row.quantity] for row in pair.differences))
+        for i, pair in enumerate(pairs)
+    ]
+
+
+def is_same(inner: Estimate | None, margin: float | None) -> bool:
+    """Whether an interval lies within the margin."""
+    if inner is None or inner.low is None or inner.high is None or margin is None:
+        return False
+    return -margin < inner.low and inner.high < margin

@@ -1,0 +1,208 @@
+"""From the runs of arms to what is compared: at equal entropy, at equal values of a column, by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.law.diagnostics import lost_reward
+from entropylaw.analysis.seeds import lost_words, series_of
+from entropylaw.analysis.stages import StagedRun, stages_as_arms
+from entropylaw.engine.smoothing import smoothed_entropy
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import shown
+from entropylaw.options import CompareOptions
+from entropylaw.results.arms import Along, ArmComparison, RunSeries
+from entropylaw.results.result import note, replace
+from entropylaw.roles.along import STEP, is_reward, rewards_at
+from entropylaw.roles.select import select
+from entropylaw.roles.stages import stages_of
+from entropylaw.run_names import seed_of
+from entropylaw.units import largest_reward
+
+if TYPE_CHECKING:
+    from entropylaw.documents.document import Entry
+    from entropylaw.pipeline.inputs import Input
+    from entropylaw.results.columns import Choice
+    from entropylaw.results.fit import Fit
+
+ENTROPY = "entropy"
+NO_ENTROPY = "no-entropy-column"
+
+
+class ArmRun(NamedTuple):
+    """A run of an arm: as it was gathered, its entry, and its fit, if it has one.
+
+    A fit that a program gave has no entry.
+    """
+
+    arm: str
+    input: Input
+    entry: Entry[Fit] | None
+    fit: Fit | None
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.input.name
+
+
+def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
+    """The column at equal values of which rewards are compared: entropy, or the step where no run has one."""
+    column = options.at_equal
+    if column is None and runs:
+        refusals = [run.entry.refusal if run.entry is not None else None for run in runs]
+        without = all(refusal is not None and refusal.slug == NO_ENTROPY for refusal in refusals)
+        column = STEP if without else ENTROPY
+    if column in (None, ENTROPY):
+        return Along()
+    return Along(column=column, unit="steps" if column == STEP else "")
+
+
+def result_of(
+    arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions, baseline: str | None
+) -> ArmComparison:
+    """The comparison of arms; runs without a series count as failed.
+
+    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-column``,
+    ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.compare_arms`).
+    """
+    along = along_of(runs, options)
+    series: dict[str, list[RunSeries]] = {arm: [] for arm in arms}
+    failed: dict[str, list[tuple[str, str]]] = {arm: [] for arm in arms}
+    members: list[tuple[ArmRun, RunSeries]] = []
+    rewards: dict[Choice, ArmRun] = {}
+    for run in runs:
+        try:
+            known = _series(run, along, options, rewards)
+        except InputError as error:
+            known = error.message
+        if isinstance(known, str):
+            failed[run.arm].append((run.name, f"refused: {known}"))
+            continue
+        known = replace(known, unit=seed_of(run.name, run.input.path))
+        members.append((run, known))
+        series[run.arm].append(known)
+    refuse_same_run(members)
+    more: dict[str, object] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
+    compared = series
+    if options.stage is not None:
+        staged: dict[str, list[StagedRun]] = {}
+        for run, known in members:
+            staged.setdefault(run.arm, []).append(_staged(run, known, options))
+        compared, pairs = stages_as_arms(staged)
+        more, failed = {"pairs": pairs, "paired": "run"}, {}
+    result = compare_arms(
+        compared,
+        refused=failed,
+        level=options.level,
+        margin=options.margin,
+        between_sd=options.between_sd,
+        along=along,
+        **more,  # type: ignore[arg-type]
+    )
+    if options.at_equal is None and along.column == STEP:
+        return replace(result, findings=(*result.findings, note("no-entropy-in-arms")))
+    return result
+
+
+def _series(
+    run: ArmRun, along: Along, options: CompareOptions, rewards: dict[Choice, ArmRun]
+) -> RunSeries | str:
+    """What is compared of a run, or why it has nothing."""
+    log, refusal = run.input.run, None if run.entry is None else run.entry.refusal
+    if along.column == ENTROPY:
+        if run.fit is not None:
+            return series_of(run.fit)
+        return "it has no fit" if refusal is None else refusal.message
+    if log is None:
+        if run.input.error is not None:
+            return run.input.error.message
+        message = f"--at-equal reads a column of logs, and {shown(run.name)} is a stored fit"
+        raise UsageError("column-needs-logs", message, "give the logs themselves")
+    reward, at, values = rewards_at(log, along.column, options.reward)
+    refuse_other_reward(run, reward.choice, rewards)
+    pairs = reward.best.pairs
+    inside = (at[0] <= pairs.step) & (pairs.step <= at[-1])
+    if options.from_step is not None:
+        inside &= pairs.step >= options.from_step
+    step, value = pairs.step[inside], pairs.reward[inside]
+    if not step.size:
+        return f"it has no reward between the steps of {shown(along.column)}"
+    smooth, error = step, np.zeros(step.size)
+    if along.column != STEP:
+        smoothed = smoothed_entropy(at, values, step)
+        smooth, error = smoothed.entropy, smoothed.sd
+    # Of two rewards the one at equal values of which the other is compared says whether a run died.
+    judged = values if is_reward(log, along.column) else value
+    most = options.max_reward
+    if most is None:
+        most = largest_reward(reward.choice.column, log.finite(reward.choice.column))
+    return RunSeries(
+        run=run.name,
+        step=step,
+        reward=value,
+        along=smooth,
+        error=error,
+        max_reward=most if isinstance(most, float) else None,
+        lost=lost_words(lost_reward(judged)),
+    )
+
+
+def refuse_other_reward(run: ArmRun, choice: Choice, seen: dict[Choice, ArmRun]) -> None:
+    """Refuse arms whose rewards differ: their numbers do not compare.
+
+    Raises UsageError ``arms-mix-columns``.
+    """
+    first, other = next(iter(seen.items()), (choice, run))
+    if (first.column, first.meaning.kind) != (choice.column, choice.meaning.kind):
+        message = f"the arms differ in reward: {shown(other.name)} ({other.arm}) has {first.column} and "
+        message += f"{shown(run.name)} ({run.arm}) has {choice.column}"
+        raise UsageError(
+            "arms-mix-columns", message, "name one column with --reward, or compare runs of one kind"
+        )
+    seen.setdefault(choice, run)
+
+
+def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
+    """Refuse evaluations that are in two arms, or twice in one.
+
+    Raises InputError ``run-in-two-arms``.
+    """
+    seen: dict[bytes, ArmRun] = {}
+    for run, series in members:
+        arrays = (np.asarray(values, dtype=float) for values in (series.step, series.along, series.reward))
+        first = seen.setdefault(b"".join(array.tobytes() for array in arrays), run)
+        if first is run:
+            continue
+        where = f"arms {shown(first.arm)} and {shown(run.arm)}"
+        if first.arm == run.arm:
+            where = f"arm {shown(run.arm)} twice"
+        called = "" if first.name == run.name else f" (there called {shown(first.name)})"
+        message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
+        hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+        raise InputError("run-in-two-arms", message, hint)
+
+
+def _staged(run: ArmRun, series: RunSeries, options: CompareOptions) -> StagedRun:
+    """A run with its stages.
+
+    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stages_of`.
+    """
+    log, stage = run.input.run, options.stage
+    assert stage is not None
+    if log is None:
+        message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
+        raise UsageError("stages-need-logs", message, "give the logs themselves")
+    chosen = select(log, entropy=options.entropy, reward=options.reward)
+    stages = stages_of(log, stage, options.domain, chosen.reward_choice.column)
+    rewards = {}
+    for domain, values in stages.rewards.items():
+        there = np.isfinite(values)
+        rewards[domain] = (stages.step[there], values[there])
+    evaluated = chosen.reward_choice.meaning.kind != "training"
+    before = evaluated and chosen.pair == "same"
+    return StagedRun(series=series, stages=stages.stages, rewards=rewards, before_update=before)
