@@ -255,27 +255,30 @@ def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
 
 def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolArray:
     """The records that are evaluations by the metrics that they have and lack."""
-    marked, updating = np.zeros_like(entropies), entropies.copy()
+    marked, losing = np.zeros((2, len(entropies)), dtype=bool)
     shared = dict[str, FloatArray]()
     for name, cells in table.columns.items():
         metric = folded(name)
-        evaluated = is_evaluation(name) and metric.endswith(_OF_EVALUATIONS)
-        if evaluated or metric in _OF_UPDATES:
-            there = np.isfinite(parse_column(cells).values)
-            marked |= there & evaluated
-            updating |= there & (not evaluated)
+        if is_evaluation(name) and metric.endswith(_OF_EVALUATIONS):
+            marked |= np.isfinite(parse_column(cells).values)
+        elif metric in _OF_UPDATES:
+            losing |= np.isfinite(parse_column(cells).values)
         elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
             shared[name] = parse_column(cells).values
+    updating = entropies | losing
     if (marked & ~updating).any() and updating.any():
         return marked & ~updating
-    # Records without an entropy contradict those with one at the same steps.
+    # Evaluations may log the entropy, too, and then they lack a loss.
+    if losing.sum() * 2 >= entropies.sum():
+        updating = losing
+    # Records that are no updates contradict those that are at the same steps.
     labelled = any(folded(name) in RUN_NAMES for name in table.columns)
     for values in shared.values() if not labelled else ():
         there = np.isfinite(values) & np.isfinite(step.values)
-        own, others = there & entropies, there & ~updating
-        common, first, second = np.intersect1d(step.values[own], step.values[others], return_indices=True)
-        differ = values[own][first] != values[others][second]
-        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < own.sum():
+        trained, others = there & updating, there & ~updating
+        common, first, second = np.intersect1d(step.values[trained], step.values[others], return_indices=True)
+        differ = values[trained][first] != values[others][second]
+        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < trained.sum():
             return ~updating
     return np.zeros_like(marked)
 
