@@ -489,7 +489,8 @@ class _Prints:
         if not ended:
             # A last line that breaks off may lack a part of a name.
             return [(name, number) for name, number in pairs if name in self._names]
-        self._names |= {name for name, _ in pairs if "%|" not in text}
+        if "%|" not in text:
+            self._names.update(name for name, _ in pairs)
         return pairs
 
 
