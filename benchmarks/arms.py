@@ -1,254 +1,311 @@
-"""Differences between arms with few seeds: false differences, coverage, power, and what others find.
+"""Differences between arms with few seeds: false decisions, coverage, power, and bands of curves.
 
-python -m benchmarks.arms             print the tables
-python -m benchmarks.arms --write     and put them into docs/benchmarks/arms.md
+python -m benchmarks.arms                       print the tables
+python -m benchmarks.arms --write               and put them into docs/benchmarks/arms.md
+python -m benchmarks.arms --runs 1000 --jobs 16 more draws, in several processes
+
+Needs numpy, scipy, msgspec and the package: numbers per seed are drawn, and runs without their fits.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import Pool
+from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_ind
+from scipy.special import stdtr
 
-from benchmarks.docs import write_block
-from benchmarks.worlds import FloatArray
-from entropylaw import fit_law
 from entropylaw.analysis.arms import compare_arms
-from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison
-from entropylaw.results.fit import Fit
+from entropylaw.analysis.between_seeds import contrast, holm, spreads, squares
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.smoothing import smoothed_entropy
+from entropylaw.results.arms import Along, RunSeries
 
-N, STEPS = 60, 400.0
-CEILING, A = 0.6, 0.25
-NOISE, DRIFT = 0.01, 0.006
-QUESTIONS, BOOTSTRAPS = 500, 1000
-"""Questions per evaluation, and draws of a bootstrap."""
+RUNS, LEVEL = 400, 0.95
 
-MARGIN, RUNS = 0.01, 100
+
+# -- numbers per seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """Two arms: seeds of either, sd between seeds, decay times of the entropy, planted shift of the curve.
+class Numbers:
+    """Two numbers per seed, correlated by a half: arms and seeds, spreads, deaths, and one arm's shift.
 
-    ``failed`` seeds of either lose their reward half-way; ``shape`` is the truth's, ``tails`` that of the
-    spread between seeds.
+    ``unlike`` is the arm whose spread is ``times`` that of the others, 0 the baseline; ``tails`` are the
+    degrees of freedom of the numbers.
     """
 
-    name: str
-    seeds: tuple[int, int] = (3, 3)
-    between: float = 0.01
-    decay: tuple[float, float] = (0.25, 0.25)
-    floor: tuple[float, float] = (0.05, 0.05)
-    start: tuple[float, float] = (1.0, 1.0)
+    arms: int
+    seeds: int
+    unlike: int = 1
+    times: float = 1.0
+    deaths: float = 0.0
     shift: float = 0.0
-    failed: tuple[int, int] = (0, 0)
+    tails: float = np.inf
+
+
+def drawn(cell: Numbers, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Both numbers of the living seeds (2, n), and their arms (n,)."""
+    arm = np.repeat(np.arange(cell.arms), cell.seeds)
+    own = rng.standard_normal((2, arm.size))
+    own[1] = 0.5 * own[0] + np.sqrt(0.75) * own[1]
+    if np.isfinite(cell.tails):
+        own /= np.sqrt(rng.chisquare(cell.tails, (1, arm.size)) / cell.tails)
+    own *= np.where(arm == cell.unlike, cell.times, 1.0)
+    own += cell.shift * (arm == 1)
+    alive = rng.random(arm.size) >= cell.deaths
+    return own[:, alive], arm[alive]
+
+
+def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
+    """Any decision by the family and by the pooled t-test, that on the first arm, and the coverage."""
+    values, arm = drawn(cell, rng)
+    counts = np.bincount(arm, minlength=cell.arms)
+    p_values: list[float] = []
+    pooled: list[float] = []
+    covered: list[bool] = []
+    first: list[int] = []
+    for value in values:
+        known = spreads(value, arm)
+        free = int(np.maximum(counts - 1, 0).sum())
+        if known is None or counts[0] == 0:
+            continue
+        variance = float(squares(value, arm).sum()) / free
+        for number in range(1, int(arm.max()) + 1):
+            if counts[number] == 0:
+                continue
+            gap = contrast(value, arm, number, 0, known)
+            truth = cell.shift if number == 1 else 0.0
+            covered.append(abs(gap.value - truth) <= gap.reach(LEVEL))
+            first += [len(p_values)] if number == 1 else []
+            p_values.append(gap.p_value)
+            error = np.sqrt(variance * (1 / counts[number] + 1 / counts[0]))
+            pooled.append(float(2 * stdtr(free, -abs(gap.value) / error)))
+    if not p_values:
+        return {}
+    ours, theirs = (np.array(holm(p)) < 1.0 - LEVEL for p in (p_values, pooled))
+    found = {"any": float(ours.any()), "any, pooled": float(theirs.any()), "covered": float(np.mean(covered))}
+    if first:
+        found |= {"found": float(ours[first].any()), "found, pooled": float(theirs[first].any())}
+    return found
+
+
+SHIFTS = {2: 6.5, 3: 3.6, 4: 2.9, 6: 2.2}
+"""Seeds → a shift of one arm that the pooled t-test finds in about nine of ten, in standard deviations."""
+
+
+def numbers(tails: float = np.inf) -> dict[str, Mapping[str, Numbers]]:
+    """Arms × seeds → the cells of a row."""
+    rows = {}
+    for arms in (2, 5, 12):
+        for seeds in (2, 3, 4, 6):
+            plain = Numbers(arms=arms, seeds=seeds, tails=tails)
+            rows[f"{arms} × {seeds}"] = {
+                "equal": plain,
+                "other": replace(plain, unlike=1, times=3.0),
+                "baseline": replace(plain, unlike=0, times=3.0),
+                "deaths": replace(plain, deaths=0.25),
+                "shifted": replace(plain, shift=SHIFTS[seeds]),
+            }
+    return rows
+
+
+# -- curves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curves:
+    """Two arms of runs: the truth's shape, the noise of the entropy, their paths, and a shift of one.
+
+    A path is the decay time, the floor and the start of the entropy; ``every`` logged entropies there is an
+    evaluation.
+    """
+
     shape: str = "law"
-    tails: str = "normal"
+    noise: float = 0.0
+    paths: tuple[tuple[float, float, float], tuple[float, float, float]] = (
+        (0.15, 0.03, 1.0),
+        (0.4, 0.25, 1.0),
+    )
+    shift: float = 0.0
+    seeds: int = 3
+    every: int = 1
+    along: str = "entropy"
 
 
-def curve(shape: str, entropy: FloatArray) -> FloatArray:
+def truth(shape: str, entropy: FloatArray) -> FloatArray:
     """Mean reward at an entropy."""
-    if shape == "law":
-        return CEILING - A * np.expm1(entropy)
-    if shape == "hyperbola":
-        return CEILING - 0.45 * entropy / (0.4 + entropy)
-    if shape == "sigmoid":
-        return 0.15 + 0.45 / (1 + np.exp((entropy - 0.5) / 0.12))
-    raise ValueError(shape)
+    shapes: dict[str, Callable[[FloatArray], FloatArray]] = {
+        "law": lambda h: 0.6 - 0.25 * np.expm1(h),
+        "hyperbola": lambda h: 0.6 - 0.45 * h / (0.4 + h),
+        "sigmoid": lambda h: 0.15 + 0.45 / (1 + np.exp((h - 0.5) / 0.12)),
+        "steep": lambda h: 0.7 * np.exp(-h / 0.15),
+        "hump": lambda h: 0.6 - 1.2 * (h - 0.4) ** 2,
+        "kink": lambda h: 0.6 - 0.2 * h - 0.5 * np.maximum(h - 0.5, 0.0),
+    }
+    return shapes[shape](entropy)
 
 
-def run_of(
-    cell: Cell, arm: int, failed: bool, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Step, entropy and reward of one seed."""
-    step = np.linspace(0.0, STEPS, N)
-    time = step / STEPS
-    decay = cell.decay[arm] * np.exp(0.15 * rng.standard_normal())
-    floor = cell.floor[arm] * np.exp(0.1 * rng.standard_normal())
-    start = cell.start[arm] * np.exp(0.03 * rng.standard_normal())
-    entropy = floor + (start - floor) * np.exp(-time / decay)
-    own = cell.between * (rng.standard_normal() if cell.tails == "normal" else rng.standard_t(3) / np.sqrt(3))
-    gap = np.abs(step[:, None] - step) / (0.15 * STEPS)
-    drift = DRIFT * np.linalg.cholesky(np.exp(-gap) + 1e-9 * np.eye(N)) @ rng.standard_normal(N)
-    reward = curve(cell.shape, entropy) + cell.shift * (arm == 1) + own + drift
-    if failed:
-        late = np.maximum(time - 0.5, 0.0) / 0.5
-        reward -= (reward - 0.05) * np.minimum(3.0 * late, 1.0)
-    return step, entropy, reward + NOISE * rng.standard_normal(N)
+N = 60
 
 
-def compared(cell: Cell, rng: np.random.Generator) -> tuple[ArmComparison, list[FloatArray]]:
-    """A comparison of two simulated arms, and the last rewards of their seeds."""
-    arms: dict[str, list[Fit]] = {"a": [], "b": []}
-    last: list[FloatArray] = []
-    for arm, name in enumerate(arms):
-        ends = []
-        for seed in range(cell.seeds[arm]):
-            step, entropy, reward = run_of(cell, arm, seed < cell.failed[arm], rng)
-            arms[name].append(fit_law(entropy, reward, step, run=f"{name}_s{seed}"))
-            ends.append(reward[-1])
-        last.append(np.array(ends))
-    return compare_arms(arms, margin=MARGIN), last
+def run_of(cell: Curves, arm: int, name: str, rng: np.random.Generator) -> RunSeries:
+    """One seed: its own path and level, drift, and noise in reward and entropy."""
+    time = np.linspace(0.0, 1.0, N * cell.every)
+    decay, floor, start = np.array(cell.paths[arm]) * np.exp(
+        np.array([0.15, 0.1, 0.03]) * rng.standard_normal(3)
+    )
+    path = floor + (start - floor) * np.exp(-time / decay)
+    at = slice(None, None, cell.every)
+    logged = np.maximum(path + cell.noise * rng.standard_normal(time.size), 1e-3)
+    gap = np.abs(time[at][:, None] - time[at]) / 0.15
+    drift = 0.006 * np.linalg.cholesky(np.exp(-gap) + 1e-9 * np.eye(N)) @ rng.standard_normal(N)
+    reward = truth(cell.shape, path[at]) + cell.shift * (arm == 1) + 0.01 * rng.standard_normal() + drift
+    column = logged if cell.along == "entropy" else 1.0 - 0.8 * logged
+    smooth = smoothed_entropy(time, column, time[at])
+    return RunSeries(
+        run=name,
+        step=400.0 * time[at],
+        reward=reward + 0.01 * rng.standard_normal(N),
+        along=smooth.entropy,
+        error=smooth.sd,
+    )
 
 
-def peers(last: list[FloatArray], rng: np.random.Generator) -> dict[str, bool]:
-    """Whether other methods call the last rewards of two arms different at 5 %."""
-    answers = [rng.binomial(QUESTIONS, np.clip(one, 0.0, 1.0)) / QUESTIONS for one in last]
-    # Over questions: the seeds of an arm are averaged per question, and the questions drawn anew.
-    error = np.sqrt(sum(np.mean(one * (1 - one)) / one.size / QUESTIONS for one in answers))
-    gap = float(answers[1].mean() - answers[0].mean())
-    drawn = [one[rng.integers(one.size, size=(BOOTSTRAPS, one.size))].mean(axis=1) for one in answers]
-    low, high = np.quantile(drawn[1] - drawn[0], [0.025, 0.975])
+def of_curves(cell: Curves, rng: np.random.Generator) -> dict[str, float]:
+    """Whether the band and the interval at equal entropy hold the truth, and whether anything is decided."""
+    arms = {
+        name: [run_of(cell, arm, f"{name}{seed}", rng) for seed in range(cell.seeds)]
+        for arm, name in enumerate("ab")
+    }
+    along = Along() if cell.along == "entropy" else Along(column=cell.along, unit="")
+    pair = compare_arms(arms, baseline="a", along=along, margin=0.01).pairs[0]
+    equal = pair[along.quantity]
+    if pair.band is None or equal.estimate.low is None or equal.estimate.high is None:
+        return {"refused": 1.0}
+    ends = zip(pair.band.low, pair.band.high, strict=True)
     return {
-        "questions": abs(gap) > 1.959964 * error,
-        "seeds": low > 0 or high < 0,
-        "welch": bool(ttest_ind(answers[1], answers[0], equal_var=False).pvalue < 0.05),
-        "t": bool(ttest_ind(answers[1], answers[0]).pvalue < 0.05),
+        "refused": 0.0,
+        "band": float(not all(low <= cell.shift <= high for low, high in ends)),
+        "covered": float(equal.estimate.low <= cell.shift <= equal.estimate.high),
+        "width": float(np.mean(np.subtract(pair.band.high, pair.band.low))),
     }
 
 
-def final_entropy(cell: Cell, arm: int) -> float:
-    """Entropy at the last step of a typical seed."""
-    return float(cell.floor[arm] + (cell.start[arm] - cell.floor[arm]) * np.exp(-1.0 / cell.decay[arm]))
+SAME = ((0.25, 0.05, 1.0), (0.25, 0.05, 1.0))
+CURVES = {
+    **{f"{shape}, other paths": Curves(shape=shape) for shape in ("law", "hyperbola", "sigmoid")},
+    **{
+        f"{shape}, other paths, entropy ± {noise}": Curves(shape=shape, noise=noise)
+        for shape in ("law", "sigmoid")
+        for noise in (0.02, 0.06)
+    },
+    "law, same path": Curves(paths=SAME),
+    "law, other paths, six seeds": Curves(seeds=6),
+    "shift of .03 at equal pass rate": Curves(shift=0.03, along="pass@1", paths=SAME, seeds=4),
+    "shift of .03 at equal pass rate ± .02, other paths": Curves(
+        shift=0.03, noise=0.02, along="pass@1", seeds=4
+    ),
+    "nothing in common": Curves(paths=((0.25, 0.35, 1.0), (0.25, 0.05, 0.3))),
+}
+CURVES_ASIDE = {
+    **{f"{shape}, other paths": Curves(shape=shape) for shape in ("steep", "hump", "kink")},
+    "hump, other paths, entropy ± 0.04": Curves(shape="hump", noise=0.04),
+    "kink, slow against fast, entropy ± 0.04, three entropies per evaluation": Curves(
+        shape="kink", noise=0.04, every=3, paths=((0.1, 0.05, 0.9), (0.7, 0.1, 1.1))
+    ),
+    "steep, shift of .03, four seeds": Curves(shape="steep", shift=0.03, seeds=4),
+    "hump, shift of .03 at equal pass rate, other paths": Curves(
+        shape="hump", shift=0.03, along="pass@1", seeds=4
+    ),
+}
 
 
-def measured(cell: Cell, runs: int, number: int) -> dict[str, float]:
-    """Shares over simulated comparisons of a cell; nan where a number was never known."""
-    rng, found = np.random.default_rng([7, number]), defaultdict(list)
+# -- tables
+
+
+def mean_of(work: tuple[Any, int, int]) -> dict[str, float]:
+    """Means over the draws of a cell, whose random numbers follow from its place."""
+    cell, runs, place = work
+    rng = np.random.default_rng([11, place])
+    draw = of_numbers if isinstance(cell, Numbers) else of_curves
+    found: dict[str, list[float]] = {}
     for _ in range(runs):
-        comparison, last = compared(cell, rng)
-        pair = comparison.pair("b", "a")
-        assert pair is not None
-        for name, found_by in peers(last, rng).items():
-            found[name].append(float(found_by))
-        one, final = pair["reward_at_entropy"], pair["last_reward"]
-        found["refused"].append(float(one.p_value is None))
-        found["last"].append(float(final.p_value is not None and final.p_value < 0.05))
-        if one.p_value is not None:
-            found["found"].append(float(one.p_value < 0.05))
-            found["covered"].append(inside(one.estimate, cell.shift))
-            found["width"].append(one.estimate.width or np.nan)
-        if pair.band is not None:
-            ends = zip(pair.band.low, pair.band.high, strict=True)
-            found["band"].append(float(all(low <= cell.shift <= high for low, high in ends)))
-        if (split := pair.split) is not None and split.shift.value is not None:
-            final_rewards = [float(curve(cell.shape, np.array(final_entropy(cell, arm)))) for arm in (0, 1)]
-            found["shift"].append(inside(split.shift, cell.shift))
-            found["movement"].append(inside(split.movement, final_rewards[1] - final_rewards[0]))
-    names = [
-        "found",
-        "covered",
-        "band",
-        "width",
-        "shift",
-        "movement",
-        "refused",
-        "last",
-        "questions",
-        "seeds",
-        "welch",
-        "t",
-    ]
-    return {name: float(np.mean(found[name])) if found[name] else np.nan for name in names}
+        for name, value in draw(cell, rng).items():
+            found.setdefault(name, []).append(value)
+    return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def inside(estimate: Estimate, truth: float) -> float:
-    """Whether an interval holds a number."""
-    assert estimate.low is not None and estimate.high is not None  # noqa: PT018
-    return float(estimate.low <= truth <= estimate.high)
+Mapped = Callable[[list[tuple[Any, int, int]]], list[dict[str, float]]]
 
 
-WIDE = {"decay": (0.15, 0.4), "floor": (0.03, 0.25)}
-FIFTH = {"start": (1.0, 0.37), "floor": (0.22, 0.05)}
-"""Entropies that overlap by about a fifth of their range."""
-
-CELLS = (
-    *(
-        Cell(name="same arm", seeds=(n, n), between=sd)
-        for n, sd in ((2, 0.01), (3, 0.0), (3, 0.03), (6, 0.01))
-    ),
-    Cell(name="same arm, unequal numbers", seeds=(2, 6), between=0.01),
-    Cell(name="same arm, between seeds 10 × within", between=0.06),
-    Cell(name="same arm, one failed seed in either", failed=(1, 1), seeds=(4, 4)),
-    Cell(name="same curve, other paths", **WIDE),
-    Cell(name="same curve, other paths, no spread", between=0.0, **WIDE),
-    Cell(name="shift of .03", shift=0.03),
-    Cell(name="shift of .03, other paths", shift=0.03, seeds=(4, 4), **WIDE),
-    Cell(name="shift of .03, a fifth in common", shift=0.03, seeds=(4, 4), **FIFTH),
-    Cell(name="nothing in common", start=(1.0, 0.3), floor=(0.35, 0.05)),
-)
-ASIDE = (
-    Cell(name="hyperbola, other paths", shape="hyperbola", **WIDE),
-    Cell(name="late sigmoid, other paths", shape="sigmoid", **WIDE),
-    Cell(name="seeds by Student's t(3)", tails="t"),
-    Cell(
-        name="hyperbola, shift of .03, a fifth in common",
-        shape="hyperbola",
-        shift=0.03,
-        seeds=(4, 4),
-        **FIFTH,
-    ),
-)
-"""Another shape and another spread, looked at once the method was fixed."""
-
-HEADS = (
-    ("", ""),
-    ("found", "differs"),
-    ("covered", "interval covers"),
-    ("band", "band covers"),
-    ("width", "width"),
-    ("shift", "shift covers"),
-    ("movement", "movement covers"),
-    ("refused", "refused"),
-    ("last", "final reward differs"),
-    ("t", "t-test"),
-    ("welch", "Welch"),
-    ("seeds", "bootstrap over seeds"),
-    ("questions", "over questions"),
-)
+def numbers_table(
+    rows: dict[str, Mapping[str, Numbers]], runs: int, first: int, mapped: Mapped
+) -> Iterator[str]:
+    """False decisions where nothing differs, coverage, and power for one shifted arm, per cent."""
+    yield (
+        "| arms × seeds | equal | one arm 3 × | baseline 3 × | deaths | covered | covered, deaths | power "
+        "| pooled t-test |"
+    )
+    yield "| --- |" + " ---: |" * 8
+    work = [(cell, runs, 0) for cells in rows.values() for cell in cells.values()]
+    found = iter(mapped([(cell, runs, first + i) for i, (cell, runs, _) in enumerate(work)]))
+    for name, cells in rows.items():
+        known = {kind: next(found) for kind in cells}
+        shares = [known[kind]["any"] for kind in ("equal", "other", "baseline", "deaths")]
+        shares += [known["equal"]["covered"], known["deaths"]["covered"]]
+        shares += [known["shifted"]["found"], known["shifted"]["found, pooled"]]
+        yield f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |"
 
 
-def table(cells: tuple[Cell, ...], runs: int, first: int) -> list[str]:
-    """A row per cell, in per cent."""
-    heads = ["truth", "seeds", *(head for _, head in HEADS[1:])]
-    lines = ["| " + " | ".join(heads) + " |", "| --- |" + " ---: |" * (len(heads) - 1)]
-    for number, cell in enumerate(cells):
-        found = measured(cell, runs, first + number)
-        shown = (
-            "—"
-            if np.isnan(found[name])
-            else f"{found[name]:.3f}"
-            if name == "width"
-            else f"{100 * found[name]:.0f}"
-            for name, _ in HEADS[1:]
-        )
-        lines.append(f"| {cell.name} | {cell.seeds[0]} + {cell.seeds[1]} | " + " | ".join(shown) + " |")
-        print(lines[-1], flush=True)
-    return lines
+def curves_table(cells: dict[str, Curves], runs: int, first: int, mapped: Mapped) -> Iterator[str]:
+    """How often the band leaves out the truth, the interval at equal entropy holds it, and it is refused."""
+    yield "| truth | band leaves it out | interval covers | width of the band | refused |"
+    yield "| --- |" + " ---: |" * 4
+    found = mapped([(cell, runs, first + i) for i, cell in enumerate(cells.values())])
+    for name, known in zip(cells, found, strict=True):
+        shares = [f"{100 * known[key]:.1f}" if key in known else "—" for key in ("band", "covered")]
+        shares.append(f"{known['width']:.3f}" if "width" in known else "—")
+        yield f"| {name} | {' | '.join(shares)} | {100 * known['refused']:.0f} |"
+
+
+def tables(runs: int, mapped: Mapped) -> Iterator[str]:
+    """All tables, with what they show."""
+    yield (
+        f"Shares of {runs} draws per cell, in per cent. *Equal* to *deaths*: any decision in the family of "
+        "two correlated numbers over all arms where nothing differs, with equal spreads, with another spread "
+        "of one arm or of the baseline, and where a quarter of the seeds died. *Power*: one shifted arm is "
+        "found, and by the pooled t-test with the same adjustment."
+    )
+    parts: tuple[tuple[str, Iterator[str]], ...] = (
+        ("Numbers per seed", numbers_table(numbers(), runs, 0, mapped)),
+        ("Set aside: Student's t of 4 degrees of freedom", numbers_table(numbers(4.0), runs, 500, mapped)),
+        ("Curves of two arms of three seeds", curves_table(CURVES, runs, 1000, mapped)),
+        ("Set aside: other curves", curves_table(CURVES_ASIDE, runs, 1500, mapped)),
+    )
+    for heading, lines in parts:
+        yield f"\n**{heading}**\n"
+        for line in lines:
+            print(line, flush=True)
+            yield line
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/arms.md")
-    parser.add_argument("--runs", type=int, default=RUNS, help="comparisons per cell")
+    parser.add_argument("--runs", type=int, default=RUNS, help="draws per cell")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
-    text = [
-        f"Shares of {options.runs} simulated comparisons per cell, in per cent; two arms of runs of {N} "
-        "evaluations, each fitted. The columns on the left are of the reward at equal entropy, from *final "
-        "reward differs* on of the reward at the last step. Nominal: 5 where nothing differs, 95 of "
-        f"coverage. The bootstraps and the t-tests take the last evaluation over {QUESTIONS} questions.",
-        "",
-        *table(CELLS, options.runs, 0),
-        "",
-        "Set aside, looked at once:",
-        "",
-        *table(ASIDE, options.runs, 100),
-    ]
+    with Pool(options.jobs) as pool:
+        text = list(tables(options.runs, partial(pool.map, mean_of, chunksize=1)))
     if options.write:
+        from benchmarks.docs import write_block
+
         write_block("arms", "\n".join(text))
 
 

@@ -42,9 +42,10 @@ from entropylaw.option import (
 HUNDREDTH = "0.01 of an accuracy, else by its range"
 
 
-def column(name: str, help: str, unset: str = "by name") -> Any:
-    """The name of a column of the logs."""
-    return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
+def column(name: str, help: str, unset: str = "by name", *, many: bool = False) -> Any:
+    """The name of a column of the logs, or ``many`` names and shell patterns."""
+    more = "Repeatable, also a shell pattern." if many else ""
+    return setting(f"--{name}", f"{help} {more}".rstrip(), COLUMN, COLUMNS, unset=unset, many=many)
 
 
 FOLDER, PICTURES = "reports", ("svg", "png", "pdf")
@@ -90,9 +91,9 @@ class Command:
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
-        of_families = {option.label for family in families for option in options_of(family).values()}
-        labels = (options_of(type(self))[name].label for name in self.given)
-        return [label for label in labels if label in of_families]
+        of_families = [option for family in families for option in options_of(family).values()]
+        options = options_of(type(self))
+        return [options[name].label for name in self.given if options[name] in of_families]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -161,8 +162,8 @@ class Coverage:
 class ColumnOptions(LogOptions):
     """Family: which columns of a log are the law's, and how they are paired."""
 
-    entropy: str | None = column("entropy", "Entropy column.")
-    reward: str | None = column("reward", "Reward column.")
+    entropy: tuple[str, ...] = column("entropy", "Entropy column.", many=True)
+    reward: tuple[str, ...] = column("reward", "Reward column, or label of a reward.", many=True)
     pair: str | None = setting(
         "--pair",
         "Entropy paired with the reward at step s: same, the one at s; next, the next one after s.",
@@ -212,13 +213,19 @@ class LawOptions(ColumnOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Gained:
-    """Family: the gain of reward that counts."""
+    """Family: the gain of reward that counts, and when the training is to end."""
 
     gain: float | None = setting(
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
         *(GAIN, INTERVALS),
         unset=HUNDREDTH,
+    )
+    steps: float | None = setting(
+        "--steps N",
+        "The step at which the training is planned to end, for the forecast.",
+        *(NUMBER, INTERVALS),
+        unset="half as many again",
     )
 
 
@@ -314,4 +321,4 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
 
     ALWAYS: ClassVar = frozenset({"level"})
 
-    entropy: str | None = column("entropy", "Entropy of all tokens.")
+    entropy: tuple[str, ...] = column("entropy", "Entropy of all tokens.", many=True)

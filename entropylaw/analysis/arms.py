@@ -235,7 +235,19 @@ class _Comparison(Design):
             curves = {seed: seed.at(grid) for seed in covering}
             average = {seed: float(curve.mean()) for seed, curve in curves.items()}
             variance = {seed: seed.variance(grid) for seed in covering}
-            found.append(self.difference(quantity, average, a, b, variance, self.margin, headline=True))
+            bias = self.bias(grid, curves, a, b)
+            found.append(
+                self.difference(
+                    quantity,
+                    average,
+                    a,
+                    b,
+                    variance,
+                    self.margin,
+                    headline=True,
+                    bias=abs(float(bias.mean())),
+                )
+            )
             band = self.band(grid, curves, a, b)
             if self.along.column == "entropy":
                 found.append(self.entropy_at_reward(grid, curves, a, b))

@@ -100,8 +100,12 @@ class Design:
         margin: float | None = None,
         *,
         headline: bool = False,
+        bias: float = 0.0,
     ) -> Difference:
-        """The difference of two arms in a quantity, from the numbers of all seeds and their own variances."""
+        """The difference of two arms in a quantity, from the numbers of all seeds and their own variances.
+
+        ``bias`` is what the difference may be off by whatever the number of seeds.
+        """
         value, group, one, other = self.groups(numbers, a, b)
         compared = [one] if other is None else [one, other]
         counts = np.bincount(group, minlength=max(compared) + 1)[compared]
@@ -118,9 +122,10 @@ class Design:
             reason = "no arm has two seeds: no between-seed variance, not comparable"
             apart = float(middle[0] - middle[1:].sum())
             return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
+        sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
+        gap = replace(gap, error=np.hypot(gap.error, bias))
         given = unit == "reward" and self.between_sd is not None
         method = f"between-seed sd of {self.between_sd:g} as given" if given else METHOD
-        sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         inner = None
         if margin is not None:
             inner = estimate(
@@ -182,20 +187,28 @@ class Design:
             return None
         assert gap is not None
         reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / len(self.pairs))
-        middle, bias, moved = np.zeros(grid.size), np.zeros(grid.size), np.zeros(grid.size)
+        middle, moved = np.zeros(grid.size), np.zeros(grid.size)
         for sign, arm in ((1.0, a), (-1.0, b)):
             of_arm = [seed for seed in curves if seed.arm == arm]
-            mean = np.mean([curves[seed] for seed in of_arm], axis=0)
-            middle += sign * mean
-            bias += sign * (np.mean([seed.at(grid, seed.coarse) for seed in of_arm], axis=0) - mean)
+            middle += sign * np.mean([curves[seed] for seed in of_arm], axis=0)
             moved = np.hypot(moved, np.mean([seed.at(grid, seed.moved) for seed in of_arm], axis=0))
-        half = np.hypot(reach * width, moved) + np.abs(bias)
+        half = np.hypot(reach * width, moved) + np.abs(self.bias(grid, curves, a, b))
         return Band(
             along=tuple(grid.tolist()),
             mean=tuple(middle.tolist()),
             low=tuple((middle - half).tolist()),
             high=tuple((middle + half).tolist()),
         )
+
+    @staticmethod
+    def bias(grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int) -> FloatArray:
+        """What twice the bandwidth changes in the difference of two arms' curves."""
+        changes = (
+            [seed.at(grid, seed.coarse) - curve for seed, curve in curves.items() if seed.arm == arm]
+            for arm in (a, b)
+        )
+        one, other = (np.mean(change, axis=0) if change else np.zeros(grid.size) for change in changes)
+        return np.asarray(one - other)
 
     def failures(self, a: int, b: int) -> Difference:
         """Difference in the share of failed runs, with Newcombe's interval (1998) and Fisher's exact test."""

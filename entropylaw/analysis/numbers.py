@@ -168,13 +168,6 @@ def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
     )
 
 
-def reward_now_at(fit: Fit, level: float | None) -> Estimate:
-    """The reward now of a fit, at another level where one is given."""
-    if level is None or level == fit.level:
-        return fit.reward_now
-    return number(fit.law.reads, "reward_now", fit.law.reads.averaged, checked_level(level))
-
-
 def p_gain(reads: Reads, gain: float) -> float:
     """Probability that the headroom is at least a gain."""
     below = reads.cells(1, reads.averaged, reads.most_left()).below(np.array([gain]))
@@ -207,10 +200,12 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
 
 def _shapes(reads: Reads, name: str, level: float) -> dict[str, Estimate]:
     """The parameter in which a form is not linear: between the listed values it is interpolated."""
-    shape = FORMS[name].shape
+    shape, rows = FORMS[name].shape, reads.table.is_form(name)
     if shape is None:
         return {}
-    values, probability = reads.shapes(name)
+    values, which = np.unique(reads.table.shape[rows], return_inverse=True)
+    weight = np.bincount(which, reads.averaged[rows])
+    probability = weight / max(weight.sum(), 1e-300)
     middle = np.cumsum(probability) - 0.5 * probability
     low, value, high = np.interp(tails(level), middle, values).tolist()
     method = f"over {values.size} values; {OWN}"

@@ -11,7 +11,7 @@ from entropylaw.cli import output
 from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
-from entropylaw.cli.running import result_of
+from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import one_line
@@ -47,7 +47,7 @@ def compare(options: CompareCommand) -> None:
     style = output.style_of(options.style, quiet=quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    fit = partial(result_of, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
+    fit = partial(answered, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, settings, fit)
     compared_arms: set[str] = set()
     if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:
@@ -69,7 +69,9 @@ def compare(options: CompareCommand) -> None:
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
     """The inputs and their arms, which are printed."""
     arms = by_arm(options.logs, options.arms)
-    fixed = [flag for flag in options.flags_given(LawOptions) if (flag, options.pair) != ("--pair", "seed")]
+    fixed = options.flags_given(LawOptions)
+    if "pair" in options.given and options.pair != "seed":
+        fixed.append("--pair")
     with reading_shown():
         inputs = gather_arms(arms, settings, fixed)
     output.say_skipped(inputs.warnings, quiet=options.quiet)

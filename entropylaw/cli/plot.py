@@ -1,4 +1,4 @@
-"""``entropylaw plot``: one figure of one run, for a paper or a slide."""
+"""``entropylaw plot``: one figure of one run, or of arms, for a paper or a slide."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from entropylaw.cli.output import format_of, gather, style_of
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
+from entropylaw.documents.loading import load_document
 from entropylaw.errors import FitError, UsageError
-from entropylaw.escaping import safe_name
+from entropylaw.escaping import listing, safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.pipeline.steps import Ahead, Fit, Phases
+from entropylaw.pipeline.steps import Fit, Phases
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
     from entropylaw.results.phases import PhaseFit
-
-FAN = 12
-"""Later steps at which a forecast is drawn that the source does not hold yet."""
 
 MOST_NAMED = 8
 
@@ -35,20 +33,28 @@ def plot(options: PlotCommand) -> None:
     output, quiet = options.output, options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
     extra = style_of(options.style, quiet=quiet)
-    result = _result(options)
+    figure = DRAWN[options.figure]
+    content, run = drawn_part(options)
     width = WIDTHS.get(options.width) or float(options.width)
     with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):
-        figure, entry = DRAWN[options.figure], result.fit if hasattr(result, "fit") else result
-        if entry.refusal is not None:
-            _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
-        name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            drawn = entry if figure.needs == "law" else result
-            contents = files(figure.name, drawn, [kind], name)
+            contents = files(figure.name, content, [kind], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:
-            _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
+            _nothing(run, figure.name, str(error), "wait for more evaluations, or draw another figure")
     write_atomically(output, contents[kind])
     say(f"wrote {output}", quiet=quiet)
+
+
+def drawn_part(options: PlotCommand) -> tuple[Any, str]:
+    """What the figure is drawn from, and the name of its run or comparison."""
+    if DRAWN[options.figure].needs == "arms":
+        comparison = load_document("comparison", options.source).comparison
+        return comparison, " ".join(arm.arm for arm in comparison.arms)
+    result = _result(options)
+    entry: Any = result.fit if isinstance(result, RunReport) else result
+    if entry.refusal is not None:
+        _nothing(result.run, options.figure, entry.refusal.message, entry.refusal.hint)
+    return entry if DRAWN[options.figure].needs == "law" else result, result.run
 
 
 def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
@@ -56,9 +62,8 @@ def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
 
 
 def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
-    """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    needs = DRAWN[options.figure].needs
-    phases = needs == "phases"
+    """What is drawn: the run's law with its forecast, or its phases."""
+    phases = DRAWN[options.figure].needs == "phases"
     # --run names the run here, and no column.
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
@@ -68,15 +73,14 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
         raise inputs.errors[0]
     refuse_other_document(held[0], options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
-    result = result_of(step, [_chosen(held, options)])[0]
+    result, *others = result_of(step, [_chosen(held, options)])
+    labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
+    if others:
+        named = f"{labels[0]} is drawn; --reward names another: {listing(labels[1:], MOST_NAMED)}"
+        say(named, quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
-    if isinstance(result, RunReport):
-        return result
-    if needs == "forecast":
-        # So many steps that the fan of a forecast is smooth.
-        return result_of(Ahead(FAN), [result])[0]
-    return RunReport(fit=result)
+    return result if isinstance(result, RunReport) else RunReport(fit=result)
 
 
 def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:

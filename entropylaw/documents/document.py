@@ -20,7 +20,7 @@ from entropylaw.paths import NOT_READ, shown_path
 from entropylaw.results import EntropySet, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
+from entropylaw.results.forecast import Forecast, RunBacktest, Skill
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace
 from entropylaw.version import __version__
@@ -78,12 +78,12 @@ def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 class Entry(Result, Generic[T], frozen=True, kw_only=True):
-    """One run of a document: where it was read from, its columns, and its result or why it has none.
+    """One run of a document, of several rewards one: its columns, and its result or why it has none.
 
     Attributes
     ----------
-    run, path
-        Its name, and the path of its file.
+    run, path, reward
+        Its name, the path of its file, and a short label of the reward, empty where the run has one.
     columns
         What a column is used for, such as ``"entropy"`` → the column; empty where none could be chosen.
     dropped
@@ -96,12 +96,12 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
 
     run: str
     path: str
+    reward: str = ""
     columns: Mapping[str, Choice]
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     result: T | None
     refusal: Refusal | None
-    training: Entry[Fit] | None = None
 
     @classmethod
     def of(
@@ -121,12 +121,18 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         return cls(
             run=name or shown_path(path),
             path=shown_path(path),
+            reward=series.label if series else "",
             columns=series.columns if series else {},
             dropped=dict(dropped),
             notes=notes + (series.notes if series else ()),
             result=result,
             refusal=None if error is None else refusal_of(error, log),
         )
+
+    @property
+    def name(self) -> str:
+        """The name of the run, with that of the reward behind it where there are several."""
+        return f"{self.run} · {self.reward}" if self.reward else self.run
 
     @property
     def read(self) -> bool:
@@ -162,8 +168,8 @@ class Document(AnyDocument, Generic[T], frozen=True, kw_only=True):
 
     @property
     def answered(self) -> bool:
-        """Whether any run has a result, be it for its training reward."""
-        return any(run.result is not None or run.training is not None for run in self.runs)
+        """Whether any run has a result."""
+        return any(run.result is not None for run in self.runs)
 
 
 class FitDocument(Document[Fit], frozen=True, kw_only=True):
@@ -184,15 +190,11 @@ class PhasesDocument(Document[PhaseFit], frozen=True, kw_only=True):
 class RunReport(Result, frozen=True, kw_only=True):
     """One run of a report.
 
-    ``fit`` is its law, or why there is none. ``forecast`` is of later steps, ``spending`` says when the
-    entropy will be spent; where both are None, ``no_forecast`` says why. ``phases`` is None where the log has
+    ``fit`` is its law with the forecast, or why there is none. ``phases`` is None where the log has
     no curves of planning or execution; where they cannot be fitted it has a refusal.
     """
 
     fit: Entry[Fit]
-    forecast: Forecast | None = None
-    spending: SaturationForecast | None = None
-    no_forecast: str | None = None
     phases: Entry[PhaseFit] | None = None
 
     @property
@@ -226,8 +228,8 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, averaged over the functional forms.
 
     ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
-    of reward is left, None for a run that lost its reward. ``forecast`` is of later steps, ``spending`` of
-    when the entropy will be spent; where these were requested and are None, ``no_forecast`` says why.
+    of reward is left on the curve, None for a run that lost its reward. ``forecast`` is of later steps;
+    where these were requested and it is None, ``no_forecast`` says why.
     """
 
     verdict: Verdict
@@ -239,7 +241,6 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None
-    spending: SaturationForecast | None = None
     no_forecast: str | None = None
 
     @property
@@ -258,7 +259,7 @@ class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
     """A backtest with its provenance."""
 
     level: float
-    overall: tuple[Skill, ...]
+    overall: Skill | None
     schema: str = KINDS["backtest"].schema
 
 

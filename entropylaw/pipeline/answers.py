@@ -6,34 +6,28 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
-from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
+from entropylaw.analysis.forecast import entropy_drop, forecast, usual_step
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
-from entropylaw.analysis.numbers import p_gain, reward_now_at
+from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
-from entropylaw.arguments import as_number
+from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction, RunReport
+from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
 from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.law import LawFit
 from entropylaw.results.phases import CURVES, PhaseFit
-from entropylaw.results.result import NO_SHIFT, Finding, caution, note, replace
-from entropylaw.roles.select import select
+from entropylaw.results.result import Finding, caution, field_names, note, replace
+from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
-
-SPAN_AHEAD = 0.5
-"""How far a report forecasts, in spans of the run."""
 
 
 def fit_series(series: Series, **options: Any) -> Fit:
@@ -58,7 +52,7 @@ def fit_series(series: Series, **options: Any) -> Fit:
         most = None
     options["max_reward"] = most
     try:
-        fit = fit_law(
+        return fit_law(
             *values,
             entropy_sd=series.entropy_sd,
             logged=series.logged,
@@ -69,22 +63,7 @@ def fit_series(series: Series, **options: Any) -> Fit:
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
-        raise FitError(error.slug, error.message, series.offer.sentence) from error
-    if not series.offer or series.training is not None:
-        return fit
-    return replace(fit, findings=with_offer(fit.findings, series.offer))
-
-
-def with_offer(findings: Sequence[Finding], offer: Finding) -> tuple[Finding, ...]:
-    """Findings with a longer column, which is the remedy for too few evaluations, and is named there."""
-    merged: list[Finding] = []
-    named = False
-    for finding in findings:
-        if finding.code == "too-few-evaluations" and not named:
-            finding = replace(finding, values={**finding.values, **offer.values})
-            named = True
-        merged.append(finding)
-    return tuple(merged) if named else (*findings, offer)
+        raise FitError(error.slug, error.message, series.offer) from error
 
 
 def from_step_on(series: Series, first: float) -> Series:
@@ -113,22 +92,24 @@ def from_step_on(series: Series, first: float) -> Series:
 def fit_run(
     run: Run,
     *,
-    entropy: str | None = None,
-    reward: str | None = None,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
     pair: str | None = None,
     level: float = 0.95,
     eval_size: int | None = None,
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
     gain: float | None = None,
+    steps: float | None = None,
     max_reward: float | str | None = None,
     from_step: float | None = None,
-) -> Fit:
+) -> RunFit:
     """Choose the columns of a run by the catalog (or as given), pair them, and fit the law.
 
-    ``entropy_sd`` is a number of nats, or the column that holds one for each entropy. ``max_reward`` is the
-    largest reward that is possible, by default that of a share of problems, and ``"none"`` where there is
-    none.
+    ``entropy`` and ``reward`` are columns, or shell patterns of them. Of several rewards the first is the
+    answer, and ``rewards`` of the result has all that can be fitted. ``entropy_sd`` is a number of nats, or
+    the column that holds one for each entropy. ``max_reward`` is the largest reward that is possible, by
+    default that of a share of problems, and ``"none"`` where there is none.
 
     Raises
     ------
@@ -139,20 +120,28 @@ def fit_run(
     """
     if entropy_sd is not None and not isinstance(entropy_sd, str):
         entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
-    series = select(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)
-    if from_step is not None:
-        series = from_step_on(series, as_number(from_step, "from_step"))
-    return fit_series(
-        series,
-        level=level,
-        eval_size=eval_size,
-        keep_outliers=keep_outliers,
-        gain=gain,
-        max_reward=max_reward,
-    )
+    fits: dict[str, Fit] = {}
+    for series in select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd):
+        if from_step is not None:
+            series = from_step_on(series, as_number(from_step, "from_step"))
+        try:
+            fits[series.label or series.reward_choice.column] = fit_series(
+                series,
+                level=level,
+                eval_size=eval_size,
+                keep_outliers=keep_outliers,
+                gain=gain,
+                steps=steps,
+                max_reward=max_reward,
+            )
+        except FitError:
+            if not fits:
+                raise
+    first = next(iter(fits.values()))
+    return RunFit(**{name: getattr(first, name) for name in field_names(first)}, rewards=fits)
 
 
-def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> Fit:
+def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> RunFit:
     """Read a log with one run, and fit it.
 
     ``log``, ``step`` and ``run`` are as in :func:`entropylaw.read_runs`, and ``options`` those of
@@ -165,7 +154,9 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    named = [name for key in ("entropy", "reward", "entropy_sd") if isinstance(name := options.get(key), str)]
+    named = [*texts(options.get("entropy"), "entropy"), *texts(options.get("reward"), "reward")]
+    if isinstance(noise := options.get("entropy_sd"), str):
+        named.append(noise)
     runs = read_runs(log, step=step, run=run, columns=named)
     if len(runs) != 1:
         names = ", ".join(logged.name for logged in runs[:8])
@@ -178,42 +169,22 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
-    """A run with its answer, and with that for its training reward where the validation reward is short.
-
-    Raises FitError where neither can be fitted.
-    """
-    if series.training is None:
-        return _fitted(run, series, options)
-    try:
-        entry = _fitted(run, series, options)
-    except FitError as error:
-        entry = Entry.of(run, series, error=error)
-    try:
-        training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
-    except FitError:
-        if entry.result is None:
-            raise
-        return entry
-    return replace(entry, training=training)
-
-
-def _fitted(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
-    """A run with its law and, where the options say so, its level shifts."""
+def fit(_: Run, series: Series, options: FitOptions) -> Fit:
+    """The law of a run with one of its rewards and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
-    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    names = ("level", "eval_size", "keep_outliers", "gain", "steps", "max_reward")
     how: dict[str, Any] = {name: getattr(options, name) for name in names}
     fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
-    unshifted = (note(NO_SHIFT),) if options.find_seams and not shifts else ()
+    unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
     fitted = replace(
         fitted,
         findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
     )
-    return Entry.of(run, series, result=as_stored(fitted))
+    return as_stored(fitted)
 
 
 def levels_of(series: Series, level: float) -> list[Finding]:
@@ -225,8 +196,8 @@ def levels_of(series: Series, level: float) -> list[Finding]:
         return []
 
 
-def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseFit]:
-    """A run with its phases."""
+def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
+    """The phases of a run."""
     try:
         columns = {name: getattr(series, name) for name in (*CURVES, "planning_share", "length")}
         fitted = fit_phases(series.step, **columns, level=options.level, run=run.name)
@@ -237,50 +208,21 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseF
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
     fitted = replace(fitted, findings=(*fitted.findings, *series.findings))
-    return Entry.of(run, series, result=as_stored(fitted))
+    return as_stored(fitted)
 
 
-def backtest(run: Run, series: Series, options: FitOptions) -> Entry[RunBacktest]:
+def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit."""
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
-    return Entry.of(run, series, result=backtest_run(series.step, series.entropy, series.reward, **how))
-
-
-def ahead(entry: Entry[Fit], _: Entry[Fit], points: int) -> RunReport:
-    """A fitted run with a forecast at some later ``points``, and when its entropy will be spent."""
-    answer = entry.result
-    if answer is None:
-        return RunReport(fit=entry, no_forecast="the run has no fit")
-    law = answer.law
-    series, first, last = (law.step, law.entropy, law.reward), float(law.step[0]), float(law.step[-1])
-    later = np.linspace(last, last + SPAN_AHEAD * (last - first), points + 1)[1:]
-    # Whole steps where the run's are whole numbers.
-    at = np.unique(np.ceil(later) if (law.step % 1 == 0).all() else later)
-    where: dict[str, Any] = {"level": law.level, "run": law.run, "max_reward": answer.max_reward}
-    where["reward_now"] = answer.reward_now
-    later_rewards = as_stored(forecast(*series, at_step=at, **where))
-    spending = as_stored(saturation_forecast(*series, **where))
-    return RunReport(fit=entry, forecast=later_rewards, spending=spending)
+    return backtest_run(series.step, series.entropy, series.reward, **how)
 
 
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit,
     "phases": phases,
     "backtest": backtest,
-    "ahead": ahead,
 }
 """Name of a step → its function of a run, the run's series and the options."""
-
-
-def usual_targets(answer: Fit) -> tuple[Sequence[float], Sequence[float]]:
-    """Entropies and later steps that are predicted where no target is given."""
-    law = answer.law
-    first, last = float(law.step[0]), float(law.step[-1])
-    half = last + SPAN_AHEAD * (last - first)
-    later = float(np.ceil(half)) if (law.step % 1 == 0).all() else half
-    now = max(law.entropy_now, 0.0)
-    # At 0 it is the ceiling, which a run that lost its reward does not have.
-    return [now] if answer.lost else [now, 0.0], [later]
 
 
 def predict_runs(
@@ -288,7 +230,6 @@ def predict_runs(
     *,
     entropies: Sequence[float] = (),
     rewards: Sequence[float] = (),
-    saturation: bool = False,
     at_step: Sequence[float] = (),
     gain: float | None = None,
     level: float | None = None,
@@ -296,15 +237,15 @@ def predict_runs(
     """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
 
     Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
-    entropy now, 0, and half as many steps again. ``saturation`` adds when the entropy will be
-    spent in the forecast. ``gain`` of reward and ``level`` are by default those of each fit.
+    entropy now, 0, and half as many steps again. ``gain`` of reward and ``level`` are by default those of
+    each fit.
     """
-    requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step), saturation)
+    requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step))
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:
             predicted: Any = predict_run(entry.result, requested, gain=gain, level=level)
-            entries.append(replace(entry, result=predicted, training=None))  # type: ignore[arg-type]
+            entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
 
 
@@ -314,13 +255,14 @@ class Targets(NamedTuple):
     entropies: Sequence[float]
     rewards: Sequence[float]
     at_step: Sequence[float]
-    saturation: bool
 
 
 def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
     """The predictions from one fit; parameters as :func:`predict_runs`."""
     law = answer.law
-    at, later = (targets.entropies, targets.at_step) if any(targets) else usual_targets(answer)
+    at, later = targets.entropies, targets.at_step
+    if not any(targets):
+        at, later = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
     least = answer.gain if gain is None else gain
     if answer.lost:
         # Below the run's entropies its curve leads to the ceiling, which is unknown.
@@ -336,24 +278,13 @@ def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: flo
         predictions=answer.predict(at, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
     )
-    how: dict[str, Any] = {"level": answer.level if level is None else level, "run": answer.run}
-    how |= {"max_reward": answer.max_reward, "reward_now": reward_now_at(answer, level)}
-    return replace(prediction, **_later(law, later, least, saturation=targets.saturation, **how))
-
-
-def _later(
-    law: LawFit, later: Sequence[float], gain: float, *, saturation: bool, **how: Any
-) -> dict[str, Any]:
-    """The forecasts of a run for later steps, or why there are none, as fields of a prediction."""
-    series = (law.step, law.entropy, law.reward)
-    ahead: dict[str, Any] = {}
+    if not later:
+        return prediction
+    how: dict[str, Any] = {"gain": least, "level": answer.level if level is None else level}
+    how |= {"max_reward": answer.max_reward, "run": answer.run}
     try:
-        if later:
-            ahead["forecast"] = forecast(*series, at_step=later, **how)
-        if saturation or later:
-            by = max(later, default=None)
-            ahead["spending"] = saturation_forecast(*series, gains=[gain], at_step=by, **how)
+        ahead = forecast(law.step, law.entropy, law.reward, at_step=later, **how)
     except FitError as error:
         # The run is too short for it.
-        ahead["no_forecast"] = error.message
-    return ahead
+        return replace(prediction, no_forecast=error.message)
+    return replace(prediction, forecast=ahead)

@@ -14,14 +14,20 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
-from entropylaw.escaping import counted, one_line
+from entropylaw.escaping import one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.index import arm_of as arm_of
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_step
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_number,
+    format_percent,
+    format_probability,
+    format_step,
+)
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
 from entropylaw.results.phases import PhasesAcross
@@ -120,6 +126,7 @@ def run_page(
     following: Neighbour | None = None,
     home: str = "../index.html",
     section: str = "",
+    sections: Sequence[str] = (),
 ) -> str:
     """The page of a run.
 
@@ -139,6 +146,8 @@ def run_page(
         The address of the index; empty for a page without one.
     section
         The id of the page as a section of another one.
+    sections
+        The pages of the run's other rewards, which are below this one.
     """
     heading, *blocks = describe(run)
     assert isinstance(heading, Heading)
@@ -149,10 +158,11 @@ def run_page(
     blocks += [*figures_of("tokens", None), Heading("Files and settings", name="inputs")]
     blocks += _inputs(document, run)
     return _page(
-        f"{one_line(run.run)}: {words.verdict_cell(run.fit)} — Entropy law report",
-        run.run,
+        f"{one_line(run.fit.name)}: {words.verdict_cell(run.fit)} — Entropy law report",
+        run.fit.name,
         fragment([heading, *blocks], figures, links, prefix=_prefix(section)),
         section=section,
+        sections=sections,
         home=home,
         previous=previous,
         following=following,
@@ -209,12 +219,16 @@ def _tiles(run: RunReport) -> list[Tile]:
         Tile("Verdict on the law", fit.verdict, [reason], fit.verdict),
         Tile("Reward now", now.value, [now.interval, f"at H = {format_number(fit.law.entropy_now)} nats"]),
         Tile("Ceiling, H = 0", ceiling.value, ceiling_notes),
-        Tile("Left", left.value, left_notes),
+        Tile("Left on the curve", left.value, left_notes),
     ]
-    if run.forecast is not None:
-        ahead = format_estimate(run.forecast.reward[-1])
-        step = f"at step {format_step(run.forecast.step[-1])}"
-        tiles.append(Tile("Forecast", ahead.value, [ahead.interval, step]))
+    if fit.forecast is not None:
+        ahead, best = format_estimate(fit.forecast.rewards[-1]), fit.forecast.best_so_far
+        gain = f"P(+{fit.forecast.gain:.3g}) = {format_probability(fit.forecast.p_gains[-1])}"
+        tiles.append(
+            Tile(f"By step {format_step(fit.forecast.step[-1])}", ahead.value, [ahead.interval, gain])
+        )
+        better = f"step {format_step(best.step)}, {words.p_words(best.p_better)}"
+        tiles.append(Tile("Best so far", format_number(best.level), [better]))
     return tiles
 
 
@@ -290,7 +304,7 @@ def index_page(
     """
     named = by_name(rows)
     blocks = index.ceilings(named, arms)
-    count = counted(len(named), "run")
+    count = runs.counted_rows([row.cells for row in named])
     return _page(
         f"Entropy law report: {count}",
         count,

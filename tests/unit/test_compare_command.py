@@ -230,6 +230,64 @@ def test_figures_are_written(logs, tmp_path):
     assert_error(done, "unknown-suffix", 2)
 
 
+def test_figures_of_a_stored_comparison(logs, tmp_path):
+    stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
+    for figure in ("arms", "differences"):
+        done = typed("plot", figure, "comparison.json", "-o", f"{figure}.svg", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / f"{figure}.svg").read_text().startswith("<svg")
+
+
+def write_columns(path, seed, gain, *, entropy=True):
+    """A run with tokens, and with an entropy or without one."""
+    chance = np.random.default_rng([seed, int(1000 * gain)])
+    rows = ["step,tokens,val_acc" + ",actor/entropy" * entropy]
+    for i in range(30):
+        reward = 0.2 + gain + 0.4 * (1 - np.exp(-i / 8)) + 0.004 * chance.standard_normal()
+        rows.append(f"{10 * i},{1000 * (i + 1)},{reward}" + f",{0.1 + np.exp(-i / 10)}" * entropy)
+    path.write_text("\n".join(rows))
+
+
+def test_arms_without_an_entropy_are_compared_at_equal_steps(tmp_path):
+    for arm, gain in (("a", 0.0), ("b", 0.05)):
+        for seed in range(3):
+            write_columns(tmp_path / f"{arm}_s{seed}.csv", seed, gain, entropy=False)
+    _, document = stored(tmp_path, *(f"{arm}_s{seed}.csv" for arm in "ab" for seed in range(3)))
+    pair = document.comparison.pairs[0]
+    assert (document.comparison.along.column, document.left_out) == ("step", ())
+    for name in ("last_reward", "reward_at_equal"):
+        assert pair[name].estimate.value == pytest.approx(0.05, abs=0.01)
+        assert pair[name].decision.value == "higher"
+    assert [one.code for one in document.comparison.findings] == ["no-entropy-in-arms"]
+
+
+def test_rewards_at_equal_values_of_a_column(tmp_path):
+    for arm, gain in (("a", 0.0), ("b", 0.05)):
+        for seed in range(3):
+            write_columns(tmp_path / f"{arm}_s{seed}.csv", seed, gain)
+    names = [f"{arm}_s{seed}.csv" for arm in "ab" for seed in range(3)]
+    _, document = stored(tmp_path, *names, "--at-equal", "tokens")
+    found = document.comparison.pairs[0]["reward_at_equal"]
+    assert found.estimate.value == pytest.approx(0.05, abs=0.01)
+    done = typed("compare", *names, "--at-equal", "tokens", cwd=tmp_path)
+    assert "at equal tokens over 1000–30000" in " ".join(done.stdout.split())
+    assert "nats" not in done.stdout
+    assert_error(typed("compare", *names, "--at-equal", "token", cwd=tmp_path), "no-such-column", 2)
+    assert "--at-equal tokens" in typed("compare", *names, "--at-equal", "token", cwd=tmp_path).stderr
+    for name in names:
+        assert typed("fit", name, "-o", f"{name}.json", cwd=tmp_path).returncode == 0
+    done = typed("compare", *(f"{name}.json" for name in names), "--at-equal", "tokens", cwd=tmp_path)
+    assert_error(done, "column-needs-logs", 2)
+
+
+def test_pairing_by_seed(logs, tmp_path):
+    _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*", "--pair", "seed")
+    assert (document.comparison.paired, document.settings.pair) == ("seed", "seed")
+    assert document.comparison.pairs[0]["reward_at_entropy"].seeds == (3, 3)
+    done = typed("compare", f"a={logs}/grpo_s0.csv", f"b={logs}/clip_s1.csv", "--pair", "seed", cwd=tmp_path)
+    assert_error(done, "nothing-paired", 2)
+
+
 def test_the_function_takes_paths_and_fits(logs, tmp_path):
     _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
     fits = [entropylaw.fit(logs / f"clip_s{seed}.csv") for seed in range(3)]

@@ -63,14 +63,14 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
             "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
-            "fit width_96_s0 -o -",
+            "fit width_96_s0 --steps 700 -o -",
         ),
     ),
     "prediction": (
         PredictionDocument,
         (
             "predict clean_start_s0 --target-entropy 0.1 --target-reward 0.5 --target-reward 0.9 "
-            "--saturation --at-step 800 --gain 0.01",
+            "--at-step 800 --gain 0.01",
             "predict few.csv --at-step 800",
         ),
     ),
@@ -97,7 +97,8 @@ MEDIA: dict[str, tuple[Render, ...]] = {
 }
 """Results → what renders them beside JSON, what shows most of them first."""
 
-FITS, AHEAD, CURVES = ("fit", "report"), ("prediction", "report"), ("phases", "report")
+FITS, CURVES = ("fit", "report"), ("phases", "report")
+AHEAD = (*FITS, "prediction")
 
 NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
@@ -124,28 +125,20 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "the code says which values there are",
     ),
     (
-        FITS,
-        r"runs\.training\.(?!result\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-        r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|columns\.column).*",
-        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
-    ),
-    (
         (*FITS, "columns"),
         r"(runs\.columns|entropy|reward)\.meaning\.(role|trainer|sign)",
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",
     ),
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
-    (
-        AHEAD,
-        r"runs\.(result\.)?forecast\.(run|block|origins|members\.(formula|error))",
-        "the members have names, weights and what they give together",
-    ),
-    (AHEAD, r"runs\.(result\.)?spending\.(run|reward\.note|reward_now\..*)", "as in the forecast"),
-    (AHEAD, r"runs\.(result\.)?spending\.share", "the entropy that it gives is shown"),
+    (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
+    (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
+    (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
+    (("backtest",), r"runs\.result\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
+    (CURVES, r"runs\.result\.CURVE\.eruptions\.rise", "a caution has it"),
     (CURVES, r"runs\.result\.CURVE\.name", "one of four names, without which nothing can be said"),
     (("phases",), r"across\.curves\.(at|mean|low|high|name)", "curves, which the figure draws"),
     (
@@ -156,6 +149,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("phases",), r"ESTIMATES\.(level|method|std_error)", "the level is above the table"),
     (("phases",), r"runs\.columns\.meaning\.kind", "the name of the curve says which entropy it is"),
     (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
+    ((*FITS, "phases"), r"runs\.columns\.label", "the reward's own label is shown where there are several"),
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),

@@ -21,11 +21,12 @@ from entropylaw.options import (
 class CompareCommand(Parallel, CompareOptions, Styled, Written):
     """Compare arms of an experiment over their seeds.
 
-    Which arm gives more reward at the same entropy, and which only moves along the same curve? Every run
-    is fitted first, on its own residuals; the seed is then the unit, and all runs count, failed ones too.
-    How runs are grouped into arms is printed first. An arm is higher or lower where the test, adjusted for
-    the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
-    the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
+    Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same
+    curve? The seed is the unit; runs that failed are counted apart. How runs are grouped into arms is
+    printed first, then a sentence per arm. An arm is higher or lower where the test, adjusted for both
+    questions and all arms, says so, and the same only where the difference is shown to be below --margin;
+    beside the others is the smallest difference that these seeds show. Exit code 4 means that no run could
+    be fitted.
     """
 
     example: ClassVar[str] = "entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'"

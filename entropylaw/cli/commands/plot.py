@@ -15,8 +15,8 @@ from entropylaw.options import (
 )
 from entropylaw.report.figures import FIGURES
 
-# Of one run, without the tokens' sums, which no log and no document holds.
-DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in ("law", "forecast", "phases")}
+# Of one run, without the tokens' sums, which no log and no document holds; and of arms.
+DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in ("law", "forecast", "phases", "arms")}
 
 WIDTHS = {"single": 3.4, "double": 6.9}
 """Inches of the columns of a paper."""
@@ -31,14 +31,14 @@ def width_text(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
-    """Draw one figure of one run for a paper."""
+    """Draw one figure of one run, or of arms, for a paper."""
 
     example: ClassVar[str] = "entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
 
     figure: str = option(
         "FIGURE", f"{', '.join([*DRAWN][:-1])} or {[*DRAWN][-1]}.", one_of(*DRAWN), required=True
     )
-    source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
+    source: str = option("SOURCE", "A log, or a fit, report, phases or comparison document.", required=True)
     width: str = option(
         "--width WIDTH",
         "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",

@@ -139,6 +139,20 @@ class Key:
     but_not: tuple[str, ...] = ()
     initial: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """What it is of any data set; empty for a key that is not of one data set."""
+        return self.template.replace("/acc/", "/<score>/") if "<data>" in self.template else ""
+
+    def label(self, column: str) -> str:
+        """A short name of a column that it matches, ``gsm8k mean@1``; the column where there is none."""
+        for separator in (re.escape("/"), "[/._]"):
+            text = re.escape(self.template).replace("<data>", "(.+)").replace("/", separator)
+            match = re.fullmatch(re.sub("<[a-z]+>", ".+", text), column, re.IGNORECASE | re.DOTALL)
+            if match is not None and match.groups():
+                return " ".join([match[1].rpartition("/")[2], *re.findall(r"[a-z]+@\d+", column)[-1:]])
+        return column
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trainer:

@@ -29,8 +29,8 @@ from entropylaw.report.describe import (
 )
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
-from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.fit import Fit, RunFit
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest
 from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.tokens import TokenSummary
 
@@ -43,9 +43,9 @@ ENTRIES: dict[type, ModuleType] = {
 """Class of the result in an entry → the module that describes the entry."""
 
 MODULES: dict[type, ModuleType] = {
-    Fit: law,
+    **dict.fromkeys((Fit, RunFit), law),
     **dict.fromkeys((FitDocument, ReportDocument, RunReport), runs),
-    **dict.fromkeys((Forecast, SaturationForecast), forecast),
+    Forecast: forecast,
     PredictionDocument: prediction,
     **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
     **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
