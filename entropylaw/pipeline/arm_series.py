@@ -77,24 +77,24 @@ def result_of(
     rewards: dict[Choice, ArmRun] = {}
     for run in runs:
         try:
-            known = _series(run, along, options, rewards)
+            outcome = _series(run, along, options, rewards)
         except InputError as error:
-            known = error.message
-        if isinstance(known, str):
-            failed[run.arm].append((run.name, f"refused: {known}"))
+            outcome = error.message
+        if isinstance(outcome, str):
+            failed[run.arm].append((run.name, f"refused: {outcome}"))
             continue
-        known = replace(known, unit=seed_of(run.name, run.input.path))
-        members.append((run, known))
-        series[run.arm].append(known)
+        of_run = replace(outcome, unit=seed_of(run.name, run.input.path))
+        members.append((run, of_run))
+        series[run.arm].append(of_run)
     refuse_same_run(members)
-    more: dict[str, object] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
+    how: dict[str, object] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
     compared = series
     if options.stage is not None:
         staged: dict[str, list[StagedRun]] = {}
-        for run, known in members:
-            staged.setdefault(run.arm, []).append(_staged(run, known, options))
+        for run, of_run in members:
+            staged.setdefault(run.arm, []).append(_staged(run, of_run, options))
         compared, pairs = stages_as_arms(staged)
-        more, failed = {"pairs": pairs, "paired": "run"}, {}
+        how, failed = {"pairs": pairs, "paired": "run"}, {}
     result = compare_arms(
         compared,
         refused=failed,
@@ -102,7 +102,7 @@ def result_of(
         margin=options.margin,
         between_sd=options.between_sd,
         along=along,
-        **more,  # type: ignore[arg-type]
+        **how,  # type: ignore[arg-type]
     )
     if options.at_equal is None and along.column == STEP:
         return replace(result, findings=(*result.findings, note("no-entropy-in-arms")))

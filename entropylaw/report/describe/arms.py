@@ -91,30 +91,30 @@ def answers(result: ArmComparison) -> list[str]:
 
 def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
-    said = []
+    parts: list[str] = []
     died, whole, left = (pair.find(name) for name in ("failure_rate", "last_reward", "last_entropy"))
     living = pair.find("living_reward")
     at_end = "at its end" if pair.last_step is None else f"at step {format_step(pair.last_step)}"
     if died is not None and living is not None:
-        said.append(_failed(pair, died))
+        parts.append(_failed(pair, died))
         if whole is not None and whole.estimate.value is not None:
             of_all = format_number(whole.estimate.value)
-            said.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
-        said.append(f"among the runs that did not fail it ends {_decided(living)} {at_end}")
+            parts.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
+        parts.append(f"among the runs that did not fail it ends {_decided(living)} {at_end}")
     elif whole is not None:
-        said.append(f"ends {_decided(whole)} {at_end}")
+        parts.append(f"ends {_decided(whole)} {at_end}")
     equal = pair.find(result.along.quantity)
     if equal is not None:
         at = f"at equal {result.along.column}"
         if pair.common is not None:
             at += f" over {tables.over(*pair.common)} {result.along.unit}".rstrip()
-        said.append(f"{at} {_decided(equal)}")
+        parts.append(f"{at} {_decided(equal)}")
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)
-        said.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
+        parts.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
     if result.between_sd is not None:
-        said.append(f"between-seed sd {result.between_sd:g} as given")
-    return said or ["nothing is comparable"]
+        parts.append(f"between-seed sd {result.between_sd:g} as given")
+    return parts or ["nothing is comparable"]
 
 
 def _decided(row: Difference) -> str:
