@@ -86,6 +86,13 @@ def text_or_none(value: Any, name: str) -> str | None:
     return None if value is None else of_kind(value, str, name)
 
 
+def texts(value: Any, name: str) -> tuple[str, ...]:
+    """``value`` as texts, if it is text, several of them, or None."""
+    if isinstance(value, list | tuple):
+        return several(value, str, name)
+    return () if value is None else (of_kind(value, str, name),)
+
+
 def type_of(value: Any) -> str:
     """The type of a value, in an error."""
     return f"an object of type {type(value).__name__}"

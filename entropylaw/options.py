@@ -42,9 +42,10 @@ from entropylaw.option import (
 HUNDREDTH = "0.01 of an accuracy, else by its range"
 
 
-def column(name: str, help: str, unset: str = "by name") -> Any:
-    """The name of a column of the logs."""
-    return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
+def column(name: str, help: str, unset: str = "by name", *, many: bool = False) -> Any:
+    """The name of a column of the logs, or ``many`` names and shell patterns."""
+    more = "Repeatable, also a shell pattern." if many else ""
+    return setting(f"--{name}", f"{help} {more}".rstrip(), COLUMN, COLUMNS, unset=unset, many=many)
 
 
 FOLDER, PICTURES = "reports", ("svg", "png", "pdf")
@@ -161,8 +162,8 @@ class Coverage:
 class ColumnOptions(LogOptions):
     """Family: which columns of a log are the law's, and how they are paired."""
 
-    entropy: str | None = column("entropy", "Entropy column.")
-    reward: str | None = column("reward", "Reward column.")
+    entropy: tuple[str, ...] = column("entropy", "Entropy column.", many=True)
+    reward: tuple[str, ...] = column("reward", "Reward column, or label of a reward.", many=True)
     pair: str | None = setting(
         "--pair",
         "Entropy paired with the reward at step s: same, the one at s; next, the next one after s.",
@@ -314,4 +315,4 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
 
     ALWAYS: ClassVar = frozenset({"level"})
 
-    entropy: str | None = column("entropy", "Entropy of all tokens.")
+    entropy: tuple[str, ...] = column("entropy", "Entropy of all tokens.", many=True)

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -165,7 +166,8 @@ def lab_fits(kept) -> FitDocument:
     with contextlib.chdir(ROOT):
         logs = [f"data/lab/{name}/metrics.parquet" for name in chosen]
         inputs = gather([*logs, "nowhere.csv"], step.options)
-        return step.document(inputs, answers(step, inputs.entries, cache=Cache(kept)))
+        results = answers(step, inputs.entries, cache=Cache(kept))
+        return step.document(inputs, chain.from_iterable(results))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,21 +142,26 @@ def fit_laws(
         else:
             n[i] = used.step.size
             groups.setdefault(used.step.tobytes(), []).append((i, used))
-    batches = [group[i : i + _AT_ONCE] for group in groups.values() for i in range(0, len(group), _AT_ONCE)]
-    for batch in batches:
-        smoothed = [smoothed_at(used).entropy for _, used in batch]
-        rewards = [used.reward for _, used in batch]
-        tables = tables_of(batch[0][1].step, smoothed, rewards, prior=LAW_ALONE)
-        for (i, used), table in zip(batch, tables, strict=True):
-            reads = Reads(table)
-            law = law_numbers(reads, level)
-            for row, name in enumerate(_NUMBERS):
-                numbers[row, :, i] = [getattr(law[name], end) for end in Numbers.__slots__]
-            if lost_reward(used.reward) is not None:
-                numbers[[_NUMBERS.index("ceiling"), _NUMBERS.index("headroom")], :, i] = np.nan
-            share, effective = reads.memory()
-            memory[:, i] = share, min(effective * table.group, used.step.size)
+    for group in groups.values():
+        for start in range(0, len(group), _AT_ONCE):
+            members, evaluations = zip(*group[start : start + _AT_ONCE], strict=True)
+            for i, (law, of_residual) in zip(members, _laws(evaluations, level), strict=True):
+                numbers[:, :, i], memory[:, i] = law, of_residual
     arrays = {name: Numbers(*values) for name, values in zip(_NUMBERS, numbers, strict=True)}
     return LawBatch(
         n=n, **arrays, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused
     )
+
+
+def _laws(runs: Sequence[Evaluations], level: float) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Numbers (5, 4) and memory (2,) of runs with the same steps."""
+    smoothed = [smoothed_at(used).entropy for used in runs]
+    rewards = [used.reward for used in runs]
+    for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
+        reads = Reads(table)
+        law, (share, effective) = law_numbers(reads, level), reads.memory()
+        ends = [[getattr(law[name], end) for end in Numbers.__slots__] for name in _NUMBERS]
+        numbers = np.array(ends, dtype=float)
+        if lost_reward(used.reward) is not None:
+            numbers[[_NUMBERS.index("ceiling"), _NUMBERS.index("headroom")]] = np.nan
+        yield numbers, np.array([share, min(effective * table.group, used.step.size)])

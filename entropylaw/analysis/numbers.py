@@ -207,10 +207,12 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
 
 def _shapes(reads: Reads, name: str, level: float) -> dict[str, Estimate]:
     """The parameter in which a form is not linear: between the listed values it is interpolated."""
-    shape = FORMS[name].shape
+    shape, rows = FORMS[name].shape, reads.table.is_form(name)
     if shape is None:
         return {}
-    values, probability = reads.shapes(name)
+    values, which = np.unique(reads.table.shape[rows], return_inverse=True)
+    weight = np.bincount(which, reads.averaged[rows])
+    probability = weight / max(weight.sum(), 1e-300)
     middle = np.cumsum(probability) - 0.5 * probability
     low, value, high = np.interp(tails(level), middle, values).tolist()
     method = f"over {values.size} values; {OWN}"

@@ -53,7 +53,7 @@ def check(options: CheckCommand) -> None:
         config=options.config,
         gates=tuple(gate.shown for gate in gates),
         **rules,
-        runs=len(subjects),
+        runs=len({(subject.run, subject.path, subject.sources) for subject in subjects}),
         failed=any(case.failed for case in cases),
         cases=cases,
         warnings=inputs.warnings,
@@ -63,7 +63,7 @@ def check(options: CheckCommand) -> None:
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
     for subject in (*subjects, *chain.from_iterable(baselines.values())):
         if subject.refusal is not None:
-            show_error(output.refused(subject.run, subject.refusal))
+            show_error(output.refused(subject.name, subject.refusal))
     if document.failed:
         raise typer.Exit(TRIPPED)
     if unwritten:

@@ -11,7 +11,7 @@ from entropylaw.cli import output
 from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
-from entropylaw.cli.running import result_of
+from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import one_line
@@ -47,7 +47,7 @@ def compare(options: CompareCommand) -> None:
     style = output.style_of(options.style, quiet=quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    fit = partial(result_of, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
+    fit = partial(answered, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, settings, fit)
     compared_arms: set[str] = set()
     if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:

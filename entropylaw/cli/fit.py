@@ -57,10 +57,10 @@ def fit(options: FitCommand) -> None:
 
 def by_argument(step: Fit, inputs: Inputs, results: Sequence[Entry[FitResult]]) -> dict[str, FitDocument]:
     """Argument → the document of its runs."""
-    results_of = dict(zip(inputs.entries, results, strict=True))
     documents: dict[str, FitDocument] = {}
     for argument, part_of in inputs.by_argument().items():
-        documents[argument] = step.document(part_of, [results_of[entry] for entry in part_of.entries])
+        names = {entry.name for entry in part_of.entries}
+        documents[argument] = step.document(part_of, [entry for entry in results if entry.run in names])
     return documents
 
 
@@ -69,10 +69,16 @@ def to_wandb(run_path: str, document: FitDocument) -> str:
 
     Raises UsageError ``to-wandb-several``, and as :func:`entropylaw.wandb_runs.write_summary`.
     """
-    if len(document.fitted) != 1:
-        message = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
+    fits = {entry.reward: entry.result for entry in document.runs if entry.result is not None}
+    runs = {entry.run for entry in document.runs if entry.result is not None}
+    if len(runs) != 1:
+        message = f"--to-wandb {run_path} takes the answer of one run, and {len(runs)} were fitted"
         raise UsageError("to-wandb-several", message, "name the log of that run alone")
-    write_summary(run_path, summary_values(document.fitted[0]))
+    values: dict[str, float | str | None] = {}
+    for reward, fit in fits.items():
+        prefix = f"{reward}/" if reward else ""
+        values |= {f"{prefix}{name}": value for name, value in summary_values(fit).items()}
+    write_summary(run_path, values)
     return run_path
 
 
@@ -123,7 +129,8 @@ def store(fitted: Mapping[str, FitDocument]) -> tuple[dict[str, FitDocument], li
     earlier: list[str] = []
     for log, document in fitted.items():
         if document.fitted:
-            name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
+            names = {entry.run for entry in document.runs}
+            name = document.runs[0].run if len(names) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
             path, others = free_path(name, document, taken, moved=moved)
             stored[path] = document

@@ -266,9 +266,8 @@ def finish_runs(document: Any, formats: Mapping[str, str], *, quiet: bool) -> No
 def finish_fits(runs: Sequence[Entry[Any]]) -> None:
     """Show the errors of runs without a result; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
-    errors = [refused(run.run, run.refusal) for run in failed]
-    answered = len(failed) < len(runs) or any(run.training for run in failed)
-    finish(errors, answered=answered, read=any(run.read for run in failed))
+    errors = [refused(run.name, run.refusal) for run in failed]
+    finish(errors, answered=len(failed) < len(runs), read=any(run.read for run in failed))
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:

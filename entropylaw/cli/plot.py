@@ -13,7 +13,7 @@ from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import FitError, UsageError
-from entropylaw.escaping import safe_name
+from entropylaw.escaping import listing, safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
@@ -77,7 +77,11 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
         raise inputs.errors[0]
     refuse_other_document(held[0], options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
-    result = result_of(step, [_chosen(held, options)])[0]
+    result, *others = result_of(step, [_chosen(held, options)])
+    labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
+    if others:
+        named = f"{labels[0]} is drawn; --reward names another: {listing(labels[1:], MOST_NAMED)}"
+        say(named, quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
     if isinstance(result, RunReport):

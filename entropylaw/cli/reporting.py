@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import typer
@@ -57,15 +58,16 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
     output.say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
     failures, runs = outcome.failures, counted(len(outcome.done), "run")
-    say(f"{runs}, {len(outcome.done) - len(failures)} fitted{same}", quiet=quiet)
+    say(f"{runs}, {sum(run.fitted for run in outcome.done)} fitted{same}", quiet=quiet)
     for path in outcome.written:
         say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
         say(f"nothing was fitted: {unwritten}", quiet=False)
-    for run in failures[:LISTED]:
-        show_error(output.refused(run.row.run, run.refusal))
-    if len(failures) > LISTED:
-        rest = counted(len(failures) - LISTED, "more run")
+    refused = list(chain.from_iterable(run.refused for run in failures))
+    for name, refusal in refused[:LISTED]:
+        show_error(output.refused(name, refusal))
+    if len(refused) > LISTED:
+        rest = counted(len(refused) - LISTED, "more run")
         say(f"{rest} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
         missing = counted(outcome.unfinished, "run")

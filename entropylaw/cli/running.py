@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from itertools import chain
 from typing import Any, TypeVar
 
 from entropylaw.cli.output import runs_shown
@@ -14,11 +15,16 @@ from entropylaw.pipeline.steps import Step, answers
 R = TypeVar("R")
 
 
-def result_of(
+def answered(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[R]:
+) -> list[tuple[R, ...]]:
     """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
     several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
     with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
         cache = OFF if anew else user_cache()
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
+
+
+def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None, **how: bool) -> list[R]:
+    """The results of all inputs in one list; parameters as :func:`answered`."""
+    return list(chain.from_iterable(answered(step, subjects, jobs, **how)))

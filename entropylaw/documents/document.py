@@ -78,12 +78,12 @@ def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 class Entry(Result, Generic[T], frozen=True, kw_only=True):
-    """One run of a document: where it was read from, its columns, and its result or why it has none.
+    """One run of a document, of several rewards one: its columns, and its result or why it has none.
 
     Attributes
     ----------
-    run, path
-        Its name, and the path of its file.
+    run, path, reward
+        Its name, the path of its file, and a short label of the reward, empty where the run has one.
     columns
         What a column is used for, such as ``"entropy"`` → the column; empty where none could be chosen.
     dropped
@@ -96,12 +96,12 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
 
     run: str
     path: str
+    reward: str = ""
     columns: Mapping[str, Choice]
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     result: T | None
     refusal: Refusal | None
-    training: Entry[Fit] | None = None
 
     @classmethod
     def of(
@@ -121,12 +121,18 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         return cls(
             run=name or shown_path(path),
             path=shown_path(path),
+            reward=series.label if series else "",
             columns=series.columns if series else {},
             dropped=dict(dropped),
             notes=notes + (series.notes if series else ()),
             result=result,
             refusal=None if error is None else refusal_of(error, log),
         )
+
+    @property
+    def name(self) -> str:
+        """The name of the run, with that of the reward behind it where there are several."""
+        return f"{self.run} · {self.reward}" if self.reward else self.run
 
     @property
     def read(self) -> bool:
@@ -162,8 +168,8 @@ class Document(AnyDocument, Generic[T], frozen=True, kw_only=True):
 
     @property
     def answered(self) -> bool:
-        """Whether any run has a result, be it for its training reward."""
-        return any(run.result is not None or run.training is not None for run in self.runs)
+        """Whether any run has a result."""
+        return any(run.result is not None for run in self.runs)
 
 
 class FitDocument(Document[Fit], frozen=True, kw_only=True):

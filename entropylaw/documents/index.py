@@ -24,7 +24,7 @@ def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
 
 def pages_of(index: Stored) -> list[Path]:
     """The paths of the runs' documents that a report's index names; none of other documents."""
-    return [page for page, _ in _pages(index)]
+    return list(dict.fromkeys(page for page, _ in _pages(index)))
 
 
 def whole_pages(index: Stored) -> list[Path]:
@@ -62,14 +62,14 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
 def difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
-        (run,) = document["runs"]
-        fit, cells = run["fit"], row["cells"]
+        fits = {run["fit"]["reward"]: run["fit"] for run in document["runs"]}
+        fit, cells = fits[row["reward"]], row["cells"]
         answer = fit["result"] or {}
         numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
         slug = (fit["refusal"] or {}).get("slug")
         pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
         pairs |= {"refusal": (row["refusal"], slug)}
-        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers}
+        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers and name != "run"}
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""
     return next((name for name, (left, right) in pairs.items() if left != right), "")

@@ -39,11 +39,11 @@ KINDS = {
         Kind("prediction", "entropylaw predict", 7),
         Kind("phases", "entropylaw phases", 4),
         Kind("report", "entropylaw report", 8),
-        Kind("index", "entropylaw report", 6, "entropylaw.pipeline.site"),
+        Kind("index", "entropylaw report", 7, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
         Kind("backtest", "entropylaw backtest", 4),
         Kind("columns", "entropylaw columns"),
-        Kind("comparison", "entropylaw compare", 3, module="entropylaw.documents.comparison"),
+        Kind("comparison", "entropylaw compare", 4, module="entropylaw.documents.comparison"),
     )
 }
 """Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""

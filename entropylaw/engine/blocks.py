@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from entropylaw.engine.constants import (
     FREE,
     LAW,
     LEAST_NEW,
+    LEFT_OUT,
     SATURATION,
     SEVERAL,
     STEP,
@@ -187,7 +189,7 @@ class Blocks:
         self, form: str, linear: list[int], curves: list[int], term: int, first: int, log_prior: float
     ) -> Block | None:
         """The linear columns alone, or with one of the curves at a time; ``form`` is theirs without one."""
-        df = self.n - len(linear) - (1 if curves else 0)
+        df = self.n - len(linear) - bool(curves)
         if df < 1:
             return None
         target, whole = self.target, np.maximum(self.product[:, self.target, self.target], 1e-300)
@@ -198,7 +200,7 @@ class Blocks:
         squares = (whole - np.einsum("kp,kp->k", with_reward, level))[:, None]
         log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
         if curves:
-            names = [self.columns.names[i] for i in curves]
+            names, curve_shapes = [self.columns.names[i] for i in curves], self.columns.shapes[curves]
             flat, centre = np.array([name == FLAT for name in names]), self.columns.slope[curves]
             prior = np.where(flat, 0.0, self.precision[:, None])
             solved = inverse @ self.product[:, linear][:, :, curves]
@@ -214,7 +216,7 @@ class Blocks:
             log_weight = log_weight + self.density[curves] - np.log(shapes) - 0.5 * np.log(precision)
             log_weight = np.where(unknown, -np.inf, log_weight)
         else:
-            names = [form]
+            names, curve_shapes = [form], np.array([np.nan])
             solved, slope = np.zeros((*level.shape, 1)), np.zeros((len(level), 1))
             precision = np.full((len(level), 1), np.inf)
         squares = np.maximum(squares, EXACT * whole[:, None])
@@ -226,7 +228,7 @@ class Blocks:
             log_weight = log_weight + _log_lower_gamma(df / 2.0, squares * self.noisy / (2.0 * self.noise))
         return Block(
             forms=np.array([FORMS.index(name) for name in names]),
-            shapes=self.columns.shapes[curves] if curves else np.array([np.nan]),
+            shapes=curve_shapes,
             term=term,
             first=first,
             linear=linear,
@@ -240,6 +242,16 @@ class Blocks:
             df=df,
             log_weight=log_weight,
         )
+
+
+def that_matter(blocks: Sequence[Block]) -> IntArray:
+    """Numbers of the covariances on which a number of some curve depends."""
+    matters = np.zeros(len(blocks[0].level), dtype=bool)
+    for block in blocks:
+        for form in dict.fromkeys(block.forms.tolist()):
+            log_weight = block.log_weight[:, block.forms == form].max(axis=1)
+            matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
+    return np.flatnonzero(matters)
 
 
 def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:

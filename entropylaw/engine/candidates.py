@@ -125,7 +125,6 @@ def candidates(
         builder.add(LAGGED, np.expm1(means), lag, np.expm1)
     for function in _free_curve(entropy, prior):
         builder.keep(FREE, function(entropy), at=function)
-    curves = len(builder.names)
     builder.add(STEP, share)
     builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)))
     for rate in prior.saturations:
@@ -138,15 +137,14 @@ def candidates(
     builder.keep("reward", (reward - origin) / unit)
     columns = np.column_stack(builder.columns)
     # Reward rises as entropy falls; a free curve has no direction.
-    slope = -prior.slope * np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
-    slope[[name == FREE for name in builder.names]] = 0.0
-    slope[[0, *range(curves, slope.size)]] = 0.0
+    towards = np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
+    directed = np.isin(builder.names, (LAW, FLAT, LINE, SQUARE, RATE, POWER, LAGGED))
     return Candidates(
         columns=columns,
         names=tuple(builder.names),
         shapes=np.array(builder.shapes),
         onward=tuple(builder.onward),
-        slope=slope,
+        slope=np.where(directed, -prior.slope * towards, 0.0),
         unit=unit,
         origin=origin,
         law_unit=float(np.std(np.expm1(entropy))) or 1.0,

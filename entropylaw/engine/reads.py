@@ -7,7 +7,7 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -272,45 +272,41 @@ class Reads:
         """The largest headroom: what is above the reward now."""
         return max(self.top - float(self.averaged @ self.location[2]), 0.0)
 
-    def _curves(self, entropy: FloatArray, heavy: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Location and scale of the curve in the ``heavy`` rows, at each of some entropies (q,)."""
-        for start in range(0, entropy.size, 16):
-            location, scale = self.table.numbers(reward_at(self.table, entropy[start : start + 16]))
-            yield from zip(location[:, heavy] + self.table.candidates.origin, scale[:, heavy], strict=True)
+    def predicted(
+        self, entropy: FloatArray, weight: FloatArray, *, fresh: bool = False, merge: bool = True
+    ) -> list[Cells]:
+        """The curve at entropies (q,); with ``fresh`` one more evaluation there, far from the last.
 
-    def predicted(self, entropy: FloatArray, weight: FloatArray, *, fresh: bool = False) -> list[Cells]:
-        """The curve at entropies (q,); with ``fresh`` one more evaluation there, far from the last."""
+        Without ``merge`` every row is a cell, and a distribution is smooth in the entropy.
+        """
         heavy, white = heavier(weight), self.table.whitened
-        df, variance = self.table.df[heavy], np.zeros(heavy.size)
+        share, df = weight[heavy] / weight[heavy].sum(), self.table.df[heavy]
+        variance, cells = np.zeros(heavy.size), list[Cells]()
         if fresh:
             # At the last evaluation's scale; a mean of neighbours has a part of one's white noise.
-            share = white.white * (self.table.group - 1.0) + 1.0
-            at_last = (white.last_square * share)[self.table.covariance[heavy]]
+            of_one = white.white * (self.table.group - 1.0) + 1.0
+            at_last = (white.last_square * of_one)[self.table.covariance[heavy]]
             variance = at_last * self.table.variance[heavy] * self.table.candidates.unit**2
-        return [
-            merged(location, np.sqrt(scale**2 + variance), df, weight[heavy], self.top)
-            for location, scale in self._curves(entropy, heavy)
-        ]
+        for start in range(0, entropy.size, 16):
+            numbers = self.table.numbers(reward_at(self.table, entropy[start : start + 16]))
+            for location, scale in zip(*(values[:, heavy] for values in numbers), strict=True):
+                at, spread = location + self.table.candidates.origin, np.sqrt(scale**2 + variance)
+                if merge:
+                    cells.append(merged(at, spread, df, share, self.top))
+                else:
+                    spread = np.maximum(spread, 1e-300)
+                    cells.append(Cells(weight=share, location=at, scale=spread, df=df, top=self.top))
+        return cells
 
     def p_below(self, entropy: FloatArray, weight: FloatArray, reward: float, *, merge: bool) -> FloatArray:
         """Probability that the curve is at most a reward, at entropies (q,).
 
-        Of the largest reward that is 1: there the curves are taken as they were fitted. With ``merge`` it is
-        that of the predictions; without, rows are not merged in cells, and it is smooth in the entropy.
+        Of the largest reward that is 1: there the curves are taken as they were fitted.
         """
-        if merge:
-            cells = self.predicted(entropy, weight)
-            if reward >= self.top:
-                cells = [replace(numbers, top=np.inf) for numbers in cells]
-            return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
-        heavy = heavier(weight)
-        df, share = self.table.df[heavy], weight[heavy] / weight[heavy].sum()
-        bounds = np.array([[reward]] if reward >= self.top else [[reward], [self.top]])
-        values = np.ones((entropy.size, 2))
-        for i, (location, scale) in enumerate(self._curves(entropy, heavy)):
-            values[i, : bounds.size] = t_below(df, (bounds - location) / np.maximum(scale, 1e-300)) @ share
-        below, whole = values.T
-        return np.where(whole < BELIEVED, 0.0, below / np.maximum(whole, BELIEVED))
+        cells = self.predicted(entropy, weight, merge=merge)
+        if reward >= self.top:
+            cells = [replace(numbers, top=np.inf) for numbers in cells]
+        return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
 
     def mean_curve(self, entropy: FloatArray, weight: FloatArray) -> FloatArray:
         """Mean of the curve over some rows, at entropies (q,), reward units."""
@@ -404,13 +400,6 @@ class Reads:
         product = np.sqrt(variances[0]) * np.sqrt(variances[1])
         between = 0.5 * (variances[0] + variances[1] - variances[2])
         return float(np.clip(between / product, -1.0, 1.0)) if product > 0 else 0.0
-
-    def shapes(self, name: str) -> tuple[FloatArray, FloatArray]:
-        """The shapes of a curve, increasing, and their probabilities."""
-        rows = self.table.is_form(name)
-        values, which = np.unique(self.table.shape[rows], return_inverse=True)
-        weight = np.bincount(which, self.averaged[rows], values.size)
-        return values, weight / max(weight.sum(), 1e-300)
 
     def memory(self) -> tuple[float, float]:
         """Drift's share of the residual variance, and effective sample size on the level: posterior means."""

@@ -251,9 +251,15 @@ class Whitened:
     last_square: FloatArray
     number: IntArray
 
-    def only(self, kept: IntArray) -> Whitened:
+    def only(self, chosen: IntArray) -> Whitened:
         """Some of the covariances."""
-        return Whitened(**{name: getattr(self, name)[kept] for name in Whitened.__slots__})
+        return Whitened(**{name: getattr(self, name)[chosen] for name in Whitened.__slots__})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Whitened]) -> Whitened:
+        """Several sets of covariances, numbered anew."""
+        arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in cls.__slots__}
+        return cls(**arrays | {"number": np.arange(arrays["number"].size)})
 
 
 def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
@@ -284,9 +290,7 @@ def whitened(runs: Sequence[tuple[FloatArray, FloatArray, FloatArray, Prior]]) -
                 for group, (white, drift) in zip(groups, filtered, strict=True):
                     products.append(_products(group, white[:, :, span], drift[:, span], profile, probability))
                 start = span.stop
-            arrays = {name: [getattr(part, name) for part in products] for name in Whitened.__slots__}
-            joined = {name: np.concatenate(parts) for name, parts in arrays.items()}
-            results[i] = Whitened(**joined | {"number": np.arange(joined["number"].size)})
+            results[i] = Whitened.joined(products)
     return [results[i] for i in range(len(runs))]
 
 

@@ -51,56 +51,50 @@ def smoothed_entropy(
     sd
         Shape (m,): known noise of each logged entropy, nats.
     """
-    known = sd is not None
-    if step.size < (4 if known else FEWEST_SMOOTHED) or np.ptp(entropy) == 0:
+    fewest = FEWEST_SMOOTHED if sd is None else 4
+    if step.size < fewest or np.ptp(entropy) == 0:
         error = np.zeros(at.size) if sd is None else np.interp(at, step, sd)
         return SmoothedEntropy(entropy=np.interp(at, step, entropy), sd=error, noise=None)
     weight = np.ones(step.size) if sd is None else np.mean(sd**2) / sd**2
     time = (step - step[0]) / (step[-1] - step[0]) * (step.size - 1)
-    groups = _Groups.of(time, entropy, weight)
-    roughness, basis = _demmler_reinsch(groups.time.tobytes(), groups.weight.tobytes())
-    root = np.sqrt(groups.weight)
-    score = basis.T @ (root * (groups.entropy - entropy.mean()))
+    knot, mean, weight, within = _joined(time, entropy, weight)
+    roughness, basis = _demmler_reinsch(knot.tobytes(), weight.tobytes())
+    root = np.sqrt(weight)
+    score = basis.T @ (root * (mean - entropy.mean()))
     penalty = np.exp(np.linspace(-12.0, np.log(1e3 * float(time[-1]) ** 3), _PENALTIES))[:, None]
     removed = penalty * roughness / (1.0 + penalty * roughness)
-    misfit = removed**2 @ score**2 + groups.within
-    freedom = removed.sum(axis=1) + (step.size - groups.time.size)
+    misfit = removed**2 @ score**2 + within
+    freedom = removed.sum(axis=1) + (step.size - knot.size)
     variance = None if sd is None else float(np.mean(sd**2))
     risk = misfit / freedom**2 if variance is None else misfit - 2.0 * variance * freedom
     best = int(np.argmin(risk))
-    kept = 1.0 - removed[best]
-    knots = basis @ (kept * score) / root + entropy.mean()
+    left = 1.0 - removed[best]
+    values = basis @ (left * score) / root + entropy.mean()
     if variance is None:
         variance = float(misfit[best] / freedom[best])
-    error = np.sqrt(variance * (basis**2 @ kept)) / root
+    error = np.sqrt(variance * (basis**2 @ left)) / root
     where = (at - step[0]) / (step[-1] - step[0]) * (step.size - 1)
-    curve = _natural_spline(groups.time, knots, where)
+    curve = _natural_spline(knot, values, where)
     if entropy.min() >= 0:
         curve = np.maximum(curve, 0.0)
     scatter = float(np.sqrt(misfit[best] / freedom[best]))
-    return SmoothedEntropy(entropy=curve, sd=np.interp(where, groups.time, error), noise=scatter)
+    return SmoothedEntropy(entropy=curve, sd=np.interp(where, knot, error), noise=scatter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Groups:
-    """Weighted means of neighbouring logged values, shapes (k,), and the sum of squares within the groups."""
+def _joined(
+    time: FloatArray, entropy: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Weighted means of neighbours, at most :data:`MOST_KNOTS`, and the sum of squares within them.
 
-    time: FloatArray
-    entropy: FloatArray
-    weight: FloatArray
-    within: float
-
-    @classmethod
-    def of(cls, time: FloatArray, entropy: FloatArray, weight: FloatArray) -> _Groups:
-        """Groups of equal size, each value its own where there are at most :data:`MOST_KNOTS`."""
-        if time.size <= MOST_KNOTS:
-            return cls(time=time, entropy=entropy, weight=weight, within=0.0)
-        starts = np.unique(np.linspace(0, time.size, MOST_KNOTS, endpoint=False).astype(int))
-        total = np.add.reduceat(weight, starts)
-        mean = np.add.reduceat(weight * entropy, starts) / total
-        within = weight @ (entropy - np.repeat(mean, np.diff([*starts, time.size]))) ** 2
-        middle = np.add.reduceat(weight * time, starts) / total
-        return cls(time=middle, entropy=mean, weight=total, within=float(within))
+    Times, entropies and weights, shapes (k,), of groups of about equal size.
+    """
+    if time.size <= MOST_KNOTS:
+        return time, entropy, weight, 0.0
+    starts = np.unique(np.linspace(0, time.size, MOST_KNOTS, endpoint=False).astype(int))
+    total = np.add.reduceat(weight, starts)
+    means = [np.add.reduceat(weight * values, starts) / total for values in (time, entropy)]
+    within = weight @ (entropy - np.repeat(means[1], np.diff([*starts, time.size]))) ** 2
+    return means[0], means[1], total, float(within)
 
 
 def _second_differences(time: FloatArray) -> tuple[FloatArray, FloatArray]:

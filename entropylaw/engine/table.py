@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.blocks import FORMS, Block, Blocks, Functional
+from entropylaw.engine.blocks import FORMS, Block, Blocks, Functional, that_matter
 from entropylaw.engine.candidates import Candidates, candidates
 from entropylaw.engine.constants import (
     FLAT,
     FREE,
     LARGEST_GROUPED,
     LAW,
-    LEFT_OUT,
     NODES,
     PRIOR,
     STEP,
@@ -205,13 +204,7 @@ def _table(
     """The rows of one run from its whitened columns."""
     size, (step, entropy, reward) = run
     blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
-    # Covariances of which no number of any curve depends are left out.
-    matters = np.zeros(len(products.white), dtype=bool)
-    for block in blocks:
-        for form in dict.fromkeys(block.forms.tolist()):
-            log_weight = block.log_weight[:, block.forms == form].max(axis=1)
-            matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
-    chosen = np.flatnonzero(matters)
+    chosen = that_matter(blocks)
     products, blocks = products.only(chosen), [block.only(chosen) for block in blocks]
     rows = [(block, *block.log_weight.shape) for block in blocks]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from itertools import chain, product
+from itertools import chain
 from typing import Any
 
 from entropylaw.documents.document import GateCase
@@ -84,29 +84,50 @@ def decide(
     Raises UsageError ``no-such-arm``: no comparison has the arms of a gate.
     """
     check_arms(gates, subjects)
-    counts = Counter(subject.run for subject in subjects)
-    alone = sum(Part.law in run.parts or run.refusal is not None for run in subjects) == 1
+    counts = Counter(subject.name for subject in subjects)
+    held = [subject for subject in subjects if Part.law in subject.parts or subject.refusal is not None]
+    alone = Counter(subject.reward for subject in held)
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
+    runs: dict[tuple[str, tuple[str, ...]], list[Subject]] = {}
+    for subject in subjects:
+        runs.setdefault((subject.run, subject.sources), []).append(subject)
     cases = []
-    for subject, gate in product(subjects, gates):
-        value: Value | None = None
-        if gate.quantity.kind is Kind.flag:
-            outcome, sentence = decide_flag(gate.quantity, subject)
-        else:
-            value = compared_value(gate, subject, baselines, rules, alone=alone)
-            outcome, sentence = decide_value(gate, value, subject, rules)
-        case = GateCase(
-            run=subject.run + (f" ({', '.join(subject.sources)})" if counts[subject.run] > 1 else ""),
-            sources=subject.sources,
-            gate=gate.shown,
-            outcome=outcome.value,
-            failed=outcome in failing,
-            sentence=sentence,
-            limit=gate.limit,
-            **numbers_of(value),
-        )
-        cases.append(case)
+    for rewards in runs.values():
+        pairs = [(gate, *compared) for gate in gates for compared in compared_rewards(gate, rewards)]
+        # Reward by reward, each with its gates in their order.
+        for gate, subject, unmatched in sorted(pairs, key=lambda pair: rewards.index(pair[1])):
+            value: Value | None = None
+            if unmatched or subject.ends:
+                outcome, sentence = Outcome.unknown, unmatched or subject.ends
+            elif gate.quantity.kind is Kind.flag:
+                outcome, sentence = decide_flag(gate.quantity, subject)
+            else:
+                value = compared_value(gate, subject, baselines, rules, alone=alone[subject.reward] == 1)
+                outcome, sentence = decide_value(gate, value, subject, rules)
+            name = subject.run if unmatched else subject.name
+            case = GateCase(
+                run=name + (f" ({', '.join(subject.sources)})" if counts[subject.name] > 1 else ""),
+                sources=subject.sources,
+                gate=gate.shown,
+                outcome=outcome.value,
+                failed=outcome in failing,
+                sentence=sentence,
+                limit=gate.limit,
+                **numbers_of(value),
+            )
+            cases.append(case)
     return tuple(cases)
+
+
+def compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
+    """The rewards of one run that a gate is for, each with an empty text; or the first, and that none is."""
+    matched = [(subject, "") for subject in rewards if not gate.reward or subject.has_reward(gate.reward)]
+    if matched:
+        # The phases are those of the run.
+        return matched[:1] if gate.quantity.part is Part.phases else matched
+    refusal, labels = rewards[0].refusal, [subject.reward or subject.column for subject in rewards]
+    reason = f"it has {listing(labels, 8)}" if all(labels) else getattr(refusal, "message", "none is known")
+    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {reason}")]
 
 
 def numbers_of(value: Value | None) -> dict[str, Any]:
@@ -184,7 +205,7 @@ def compared_value(
     if gate.baseline is None or gate.measured is None:
         return value
     others, any_law = baselines[gate.baseline], rules.even_if_fails
-    return regression(value, others, gate.measured, subject.run, alone=alone, any_law=any_law)
+    return regression(value, others, gate.measured, subject, alone=alone, any_law=any_law)
 
 
 def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple[Outcome, str]:
@@ -269,17 +290,17 @@ def _text(x: Decimal, decimals: int) -> str:
 
 
 def regression(
-    value: Value, baseline: Sequence[Subject], measured: str, name: str, *, alone: bool, any_law: bool
+    value: Value, baseline: Sequence[Subject], measured: str, now: Subject, *, alone: bool, any_law: bool
 ) -> Value:
     """The relative decrease to a value from that of a run in the baseline.
 
     One run that is ``alone`` is compared with one run, whatever its name; of several runs on either side,
-    with the run of the same ``name``. With ``any_law`` the baseline's law may fail.
+    with the run of the same name and reward. With ``any_law`` the baseline's law may fail.
     """
     for run in baseline:
         if not run.read and run.refusal is not None:
             return Unknown(reason=f"the baseline could not be read: {run.refusal.message}")
-    before = run_before(baseline, name, alone=alone)
+    before = run_before(baseline, now, alone=alone)
     if isinstance(before, Unknown):
         return before
     if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
@@ -292,14 +313,14 @@ def regression(
     return relative_decrease(value, then, measured)
 
 
-def run_before(baseline: Sequence[Subject], name: str, *, alone: bool) -> Subject | Unknown:
+def run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:
     """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
-    lawful = [run for run in baseline if Part.law in run.parts]
-    runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == name]
+    lawful = [run for run in baseline if Part.law in run.parts and run.reward == now.reward]
+    runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == now.run]
     if len(runs) != 1:
         count = f"{len(runs)} runs" if runs else "no run"
         reason = "where there are several runs, here or there, their names have to match"
-        return Unknown(reason=f"the baseline has {count} of the name {name!r}; {reason}")
+        return Unknown(reason=f"the baseline has {count} of the name {now.name!r}; {reason}")
     if runs[0].refusal is not None:
         return Unknown(reason=f"the baseline's run was refused: {runs[0].refusal.message}")
     return runs[0]

@@ -25,7 +25,8 @@ from entropylaw.gates.quantities import (
 from entropylaw.paths import shown_path
 
 GRAMMAR = (
-    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), \"QUANTITY=='WORD'\", "
+    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), REWARD:QUANTITY OP NUMBER (as gsm8k*:ceiling<0.9, "
+    "mean:used>90%), \"QUANTITY=='WORD'\", "
     "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided, "
     "lost or refused; OP is one of < <= > >= == !="
 )
@@ -43,6 +44,7 @@ _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
 _WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
+_REWARD = re.compile(r"""\s*(?:(?P<quote>['"])(?P<quoted>.*?)(?P=quote)|(?P<plain>[^'"<>=!(),:]+))\s*:""")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 _COMPARED_END = re.compile(r"\)\s*\.\s*(?=[A-Za-z_])")
 _ARM = r"""\s*("[^"]*"|'[^']*'|[^,'"\s](?:[^,]*[^,\s])?)\s*"""
@@ -53,6 +55,7 @@ _ARMS = re.compile(f"{_ARM},{_ARM}")
 class Gate:
     """A parsed gate: the expression as given, and the quantity that it compares.
 
+    ``reward`` is a shell pattern of the rewards that it is for, by label or column; without one all are.
     ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
     with the number ``limit``, as written ``limit_text``; a percentage is a share. A regression is of the
     quantity ``measured``, against the document ``baseline``; a difference is between two ``arms``.
@@ -67,6 +70,7 @@ class Gate:
     baseline: str | None = None
     measured: str | None = None
     arms: tuple[str, ...] = ()
+    reward: str = ""
 
     @property
     def shown(self) -> str:
@@ -101,6 +105,9 @@ class _Reader:
 
     def gate(self) -> Gate:
         """The whole expression."""
+        prefix = _REWARD.match(self.text)
+        self.move(prefix.end() if prefix is not None else 0)
+        reward = prefix["quoted"] or prefix["plain"].strip() if prefix is not None else ""
         start = self.place
         name = self.take(_NAME)
         if name is None:
@@ -116,7 +123,12 @@ class _Reader:
             raise UsageError("unknown-quantity", message, hint)
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
         gate = Gate(
-            text=self.text.strip(), quantity=quantity, measured=measured, baseline=baseline, arms=arms
+            text=self.text.strip(),
+            quantity=quantity,
+            measured=measured,
+            baseline=baseline,
+            arms=arms,
+            reward=reward,
         )
         if quantity.kind is Kind.flag:
             self.end(f"; {name} stands alone")

@@ -123,7 +123,7 @@ def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[
 
     def accessor(run: Entry[PhaseFit] | None) -> Value:
         if run is None:
-            return Unknown(reason="the log has no curves of entropy")
+            return Unknown(reason="the log has no curves of planning, execution or plans")
         if run.result is None:
             return Unknown(reason=f"no phases: {run.refusal.message if run.refusal else missing}")
         value = read(run.result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from entropylaw.gates.quantities import Needs, Part, Quantity, Value
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Refusal
-from entropylaw.results.result import LOST, sentences
+from entropylaw.results.result import ENDS, LOST, sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import AnyDocument
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 class Subject:
     """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
+    Of a run with several rewards this is one, with a label as ``reward`` and its ``column``. ``ends`` says
+    that its evaluations end long before those of others. ``named`` is the label of a
+    single reward, too.
     ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
     they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
     answer, None where no document holds one, ``lost`` is how it lost its reward. ``refusal`` is why it has no
@@ -42,6 +46,19 @@ class Subject:
     lost: str = ""
     refusal: Refusal | None = None
     read: bool = True
+    reward: str = ""
+    column: str = ""
+    named: str = ""
+    ends: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the run, with that of the reward behind it where there are several."""
+        return f"{self.run} · {self.reward}" if self.reward else self.run
+
+    def has_reward(self, pattern: str) -> bool:
+        """Whether a shell pattern matches its reward, by label or column."""
+        return any(fnmatchcase(name, pattern) for name in (self.reward, self.column, self.named) if name)
 
     @property
     def parts(self) -> frozenset[Part]:
@@ -108,17 +125,20 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
         held = {Part.arms: document}
         return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
-    for entry in document.runs:  # type: ignore[attr-defined]
+    entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
+    # Of a report with several rewards per run, one entry holds the phases.
+    phased = {entry.run: entry.phases for entry in entries if getattr(entry, "phases", None) is not None}
+    for entry in entries:
         run = entry.fit if kind == "report" else entry
         holders: dict[Part, Any] = {Part.law: run}
         if kind == "report":
-            holders |= {Part.ahead: entry, Part.phases: entry.phases}
+            holders |= {Part.ahead: entry, Part.phases: phased.get(entry.run)}
         elif kind == "phases":
             holders = {Part.phases: entry}
         elif kind == "prediction":
             holders = {Part.ahead: entry.result}
         judged = None if kind == "phases" else run.result
-        findings = getattr(judged, "findings", ())
+        findings, chosen = getattr(judged, "findings", ()), run.columns.get("reward")
         subject = Subject(
             run=run.run,
             path=run.path,
@@ -130,6 +150,10 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
             lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
             refusal=run.refusal,
             read=run.read,
+            reward="" if kind == "phases" else run.reward,
+            column=getattr(chosen, "column", ""),
+            named=getattr(chosen, "label", ""),
+            ends=next((finding.sentence for finding in findings if finding.code == ENDS), ""),
         )
         subjects.append(subject)
     return subjects
@@ -142,7 +166,7 @@ def stored_subjects(document: Stored) -> list[Subject]:
         if document.data is None:
             raise document.damaged(shown)
         subjects = subjects_of(read_document(document.data, shown), shown)
-        runs = [(subject.run, subject.path) for subject in subjects if subject.refusal is None]
+        runs = [(subject.name, subject.path) for subject in subjects if subject.refusal is None]
         if len(set(runs)) < len(runs):
             raise damaged(shown, "at $.runs: expected each run once")
         return subjects
@@ -168,10 +192,17 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
     """Subjects in their order; documents that hold different parts of one run make one subject.
 
     One run is one name and one log. Where two documents hold the same part of it, all of them stay apart.
+    What holds of a run with several rewards is joined to each of them.
     """
-    groups: dict[tuple[str, str], list[Subject]] = {}
+    rewards: dict[tuple[str, str], dict[str, None]] = {}
     for subject in subjects:
-        groups.setdefault((subject.run, subject.path), []).append(subject)
+        if subject.reward:
+            rewards.setdefault((subject.run, subject.path), {})[subject.reward] = None
+    groups: dict[tuple[str, str, str], list[Subject]] = {}
+    for subject in subjects:
+        run = (subject.run, subject.path)
+        for reward in (subject.reward,) if subject.reward else rewards.get(run, ("",)):
+            groups.setdefault((*run, reward), []).append(subject)
     result: list[Subject] = []
     for group in groups.values():
         parts = [part for subject in group for part in subject.parts]
@@ -189,7 +220,8 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     judged = next((subject for subject in with_law if subject.verdict is not None), with_law[0])
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))
-    merged = replace(group[0], sources=sources, holders=holders, verdict=judged.verdict, why=judged.why)
+    named = next((subject for subject in group if subject.reward), with_law[0])
+    merged = replace(named, sources=sources, holders=holders, verdict=judged.verdict, why=judged.why)
     return replace(
         merged, reasons=judged.reasons, lost=judged.lost, refusal=refused.refusal, read=refused.read
     )

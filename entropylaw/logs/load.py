@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -374,7 +375,8 @@ class _Collector:
 
     def _is_useful(self, column: str) -> bool:
         """Whether a column of a large file is kept: it is known, or the user names it."""
-        named = column in self._columns or column in (self._step, self._run)
+        named = any(column == name or fnmatchcase(column, name) for name in self._columns)
+        named = named or column in (self._step, self._run)
         return named or catalog.is_useful(column) or bool(measured([column]))
 
 

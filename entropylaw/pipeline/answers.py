@@ -15,7 +15,7 @@ from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, lev
 from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
-from entropylaw.arguments import as_number
+from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction, RunReport
 from entropylaw.errors import FitError, InputError
@@ -24,12 +24,12 @@ from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import CURVES, PhaseFit
-from entropylaw.results.result import NO_SHIFT, Finding, caution, note, replace
-from entropylaw.roles.select import select
+from entropylaw.results.result import Finding, caution, field_names, note, replace
+from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
 
 SPAN_AHEAD = 0.5
@@ -58,7 +58,7 @@ def fit_series(series: Series, **options: Any) -> Fit:
         most = None
     options["max_reward"] = most
     try:
-        fit = fit_law(
+        return fit_law(
             *values,
             entropy_sd=series.entropy_sd,
             logged=series.logged,
@@ -69,22 +69,7 @@ def fit_series(series: Series, **options: Any) -> Fit:
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
-        raise FitError(error.slug, error.message, series.offer.sentence) from error
-    if not series.offer or series.training is not None:
-        return fit
-    return replace(fit, findings=with_offer(fit.findings, series.offer))
-
-
-def with_offer(findings: Sequence[Finding], offer: Finding) -> tuple[Finding, ...]:
-    """Findings with a longer column, which is the remedy for too few evaluations, and is named there."""
-    merged: list[Finding] = []
-    named = False
-    for finding in findings:
-        if finding.code == "too-few-evaluations" and not named:
-            finding = replace(finding, values={**finding.values, **offer.values})
-            named = True
-        merged.append(finding)
-    return tuple(merged) if named else (*findings, offer)
+        raise FitError(error.slug, error.message, series.offer) from error
 
 
 def from_step_on(series: Series, first: float) -> Series:
@@ -113,8 +98,8 @@ def from_step_on(series: Series, first: float) -> Series:
 def fit_run(
     run: Run,
     *,
-    entropy: str | None = None,
-    reward: str | None = None,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
     pair: str | None = None,
     level: float = 0.95,
     eval_size: int | None = None,
@@ -123,12 +108,13 @@ def fit_run(
     gain: float | None = None,
     max_reward: float | str | None = None,
     from_step: float | None = None,
-) -> Fit:
+) -> RunFit:
     """Choose the columns of a run by the catalog (or as given), pair them, and fit the law.
 
-    ``entropy_sd`` is a number of nats, or the column that holds one for each entropy. ``max_reward`` is the
-    largest reward that is possible, by default that of a share of problems, and ``"none"`` where there is
-    none.
+    ``entropy`` and ``reward`` are columns, or shell patterns of them. Of several rewards the first is the
+    answer, and ``rewards`` of the result has all that can be fitted. ``entropy_sd`` is a number of nats, or
+    the column that holds one for each entropy. ``max_reward`` is the largest reward that is possible, by
+    default that of a share of problems, and ``"none"`` where there is none.
 
     Raises
     ------
@@ -139,20 +125,27 @@ def fit_run(
     """
     if entropy_sd is not None and not isinstance(entropy_sd, str):
         entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
-    series = select(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)
-    if from_step is not None:
-        series = from_step_on(series, as_number(from_step, "from_step"))
-    return fit_series(
-        series,
-        level=level,
-        eval_size=eval_size,
-        keep_outliers=keep_outliers,
-        gain=gain,
-        max_reward=max_reward,
-    )
+    fits: dict[str, Fit] = {}
+    for series in select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd):
+        if from_step is not None:
+            series = from_step_on(series, as_number(from_step, "from_step"))
+        try:
+            fits[series.label or series.reward_choice.column] = fit_series(
+                series,
+                level=level,
+                eval_size=eval_size,
+                keep_outliers=keep_outliers,
+                gain=gain,
+                max_reward=max_reward,
+            )
+        except FitError:
+            if not fits:
+                raise
+    first = next(iter(fits.values()))
+    return RunFit(**{name: getattr(first, name) for name in field_names(first)}, rewards=fits)
 
 
-def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> Fit:
+def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> RunFit:
     """Read a log with one run, and fit it.
 
     ``log``, ``step`` and ``run`` are as in :func:`entropylaw.read_runs`, and ``options`` those of
@@ -165,7 +158,9 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    named = [name for key in ("entropy", "reward", "entropy_sd") if isinstance(name := options.get(key), str)]
+    named = [*texts(options.get("entropy"), "entropy"), *texts(options.get("reward"), "reward")]
+    if isinstance(noise := options.get("entropy_sd"), str):
+        named.append(noise)
     runs = read_runs(log, step=step, run=run, columns=named)
     if len(runs) != 1:
         names = ", ".join(logged.name for logged in runs[:8])
@@ -178,42 +173,22 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
-    """A run with its answer, and with that for its training reward where the validation reward is short.
-
-    Raises FitError where neither can be fitted.
-    """
-    if series.training is None:
-        return _fitted(run, series, options)
-    try:
-        entry = _fitted(run, series, options)
-    except FitError as error:
-        entry = Entry.of(run, series, error=error)
-    try:
-        training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
-    except FitError:
-        if entry.result is None:
-            raise
-        return entry
-    return replace(entry, training=training)
-
-
-def _fitted(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
-    """A run with its law and, where the options say so, its level shifts."""
+def fit(_: Run, series: Series, options: FitOptions) -> Fit:
+    """The law of a run with one of its rewards and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
     names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
     how: dict[str, Any] = {name: getattr(options, name) for name in names}
     fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
-    unshifted = (note(NO_SHIFT),) if options.find_seams and not shifts else ()
+    unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
     fitted = replace(
         fitted,
         findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
     )
-    return Entry.of(run, series, result=as_stored(fitted))
+    return as_stored(fitted)
 
 
 def levels_of(series: Series, level: float) -> list[Finding]:
@@ -225,8 +200,8 @@ def levels_of(series: Series, level: float) -> list[Finding]:
         return []
 
 
-def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseFit]:
-    """A run with its phases."""
+def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
+    """The phases of a run."""
     try:
         columns = {name: getattr(series, name) for name in (*CURVES, "planning_share", "length")}
         fitted = fit_phases(series.step, **columns, level=options.level, run=run.name)
@@ -237,16 +212,16 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseF
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
     fitted = replace(fitted, findings=(*fitted.findings, *series.findings))
-    return Entry.of(run, series, result=as_stored(fitted))
+    return as_stored(fitted)
 
 
-def backtest(run: Run, series: Series, options: FitOptions) -> Entry[RunBacktest]:
+def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit."""
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
-    return Entry.of(run, series, result=backtest_run(series.step, series.entropy, series.reward, **how))
+    return backtest_run(series.step, series.entropy, series.reward, **how)
 
 
-def ahead(entry: Entry[Fit], _: Entry[Fit], points: int) -> RunReport:
+def ahead(entry: Entry[Fit], _: None, points: int) -> RunReport:
     """A fitted run with a forecast at some later ``points``, and when its entropy will be spent."""
     answer = entry.result
     if answer is None:
@@ -304,7 +279,7 @@ def predict_runs(
     for entry in fits.runs:
         if entry.result is not None:
             predicted: Any = predict_run(entry.result, requested, gain=gain, level=level)
-            entries.append(replace(entry, result=predicted, training=None))  # type: ignore[arg-type]
+            entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
 
 

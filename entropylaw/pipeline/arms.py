@@ -88,7 +88,7 @@ def why_unread(member: Input) -> str:
     """Why its log, or its columns, could not be read; empty where they were."""
     if member.error is not None:
         return refusal_of(member.error, member.path).message
-    entry = member.entry
+    entry = next(iter(member.entries), None)
     return entry.refusal.message if isinstance(entry, Entry) and entry.refusal and not entry.read else ""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import Entry, RunReport, refusal_of
+from entropylaw.documents.document import Entry, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
@@ -25,6 +25,7 @@ from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
+from entropylaw.roles.rewards import require_one_reward
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
 def fitted_runs(
     arms: Mapping[str, Sequence[Input]],
     options: CompareOptions,
-    fit: Callable[[Sequence[Input]], Sequence[Any]],
+    fit: Callable[[Sequence[Input]], Sequence[Sequence[Any]]],
 ) -> list[ArmRun]:
     """The runs of all arms; ``fit`` makes their entries, of all arms at once.
 
@@ -152,13 +153,21 @@ def fitted_runs(
     if options.at_equal is not None and options.at_equal != "entropy":
         return [ArmRun(arm, member, None, None) for arm, member in members]
     runs: list[ArmRun] = []
-    for (arm, member), result in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
-        entry = result.fit if isinstance(result, RunReport) else result
+    for (arm, member), results in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
+        entry = compared_entry([getattr(result, "fit", result) for result in results])
         if isinstance(entry, Fit):
             runs.append(ArmRun(arm, member, None, entry))
         else:
             runs.append(ArmRun(arm, member, entry, entry.result))
     return runs
+
+
+def compared_entry(entries: Sequence[Any]) -> Any:
+    """The entry of a run that is compared, of several the first; raises as :func:`require_one_reward`."""
+    first, *others = entries
+    kept = [entry.reward for entry in others if entry.columns["reward"].meaning.kind != "training"]
+    require_one_reward(first.run, [first.reward, *kept] if kept else [])
+    return first
 
 
 def without_texts(member: Input) -> Input:
@@ -310,7 +319,7 @@ def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
     """The runs of an arm that were given as fits; those without a name get a number."""
     fits = [run for run in runs if isinstance(run, Fit)]
     named = [replace(fit, run=fit.run or f"{arm} {number}") for number, fit in enumerate(fits, 1)]
-    return [Input(name=fit.run, path="", entry=fit, arm=arm) for fit in named]
+    return [Input(name=fit.run, path="", entries=(fit,), arm=arm) for fit in named]
 
 
 def listed_runs(runs: Any) -> Iterator[Any]:

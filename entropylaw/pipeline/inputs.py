@@ -41,17 +41,17 @@ NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "st
 class Input:
     """A run of an argument: as its log holds it, as a document holds it, or the error in its place.
 
-    ``entry`` is that of a document, of which this is the ``kind``, or a fit that a program gave. An ``error``
-    is of a file, or of one run in it. ``path`` is that of its file, ``files`` are all that it was read from,
-    ``config`` is the settings file of its document; ``arm`` is the one that an argument of `entropylaw
-    compare` names.
+    ``entries`` are those of a document of this ``kind``, one per reward, or a fit that a program gave. An
+    ``error`` is of a file, or of one run in it. ``path`` is that of its file, ``files`` are all that it was
+    read from, ``config`` is the settings file of its document; ``arm`` is the one that an argument of
+    `entropylaw compare` names.
     """
 
     name: str
     path: str
     argument: str = ""
     run: Run | None = None
-    entry: Any = None
+    entries: tuple[Any, ...] = ()
     kind: str = ""
     error: EntropyLawError | None = None
     files: tuple[InputFile, ...] = ()
@@ -61,8 +61,8 @@ class Input:
     def renamed(self, name: str) -> Input:
         """The same run by a name that distinguishes it from others."""
         run = None if self.run is None else replace(self.run, name=name)
-        entry = None if self.entry is None else renamed(self.entry, name)
-        return replace(self, name=name, run=run, entry=entry)
+        entries = tuple(renamed(entry, name) for entry in self.entries)
+        return replace(self, name=name, run=run, entries=entries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,11 +292,15 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
 
 def stored_entries(document: Document[Any]) -> Iterator[Input]:
     """The runs of a document."""
-    alone, kind = len(document.runs) == 1, document.schema.split("/")[1]
+    runs: dict[tuple[str, str], list[Any]] = {}
     for entry in document.runs:
         fit = getattr(entry, "fit", entry)
-        files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-        yield Input(name=fit.run, path=fit.path, entry=entry, kind=kind, files=files, config=document.config)
+        runs.setdefault((fit.run, fit.path), []).append(entry)
+    alone, kind = len(runs) == 1, document.schema.split("/")[1]
+    for (name, path), entries in runs.items():
+        files = tuple(file for file in document.inputs if alone or file.path == path)
+        source: dict[str, Any] = {"kind": kind, "files": files, "config": document.config}
+        yield Input(name=name, path=path, entries=tuple(entries), **source)
 
 
 def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:
@@ -336,10 +340,12 @@ def columns_named(options: Any) -> list[str]:
     """The columns that some options name; the noise of an entropy may be a number."""
     from entropylaw.roles.pairing import as_number
 
-    named = {option: getattr(options, option, None) or "" for option in NAMED}
-    if as_number(named["entropy_sd"]) is not None:
-        del named["entropy_sd"]
-    return list(filter(None, named.values()))
+    named: list[str] = []
+    for option in NAMED:
+        value = getattr(options, option, None)
+        if option != "entropy_sd" or as_number(value or "") is None:
+            named += value if isinstance(value, tuple) else filter(None, [value])
+    return named
 
 
 def distinct(entries: Sequence[Input]) -> Iterator[Input]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from entropylaw.documents.document import (
     RunReport,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
+from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.logs.runs import Run
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
@@ -30,7 +32,7 @@ from entropylaw.pipeline.inputs import Input
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
-from entropylaw.report.pages import Neighbour
+from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhaseFit, PhaseSummary
@@ -82,20 +84,25 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The result of a task: its row in the index, the names of its figures, and why it has no law.
+    """The result of a task: its rows in the index, the names of its figures, and what has no law, and why.
 
-    ``read`` distinguishes data that give no fit from a file that could not be read; ``phases`` is the
-    summary of its phases; ``unchanged`` says that its files were there already. ``page`` is
-    that in a report of one file, compressed.
+    A row is of one reward, and ``refused`` has names with reasons. ``read`` distinguishes data that give no
+    fit from a file that could not be read; ``phases`` is the summary of its phases; ``unchanged`` says that
+    its files were there already. ``page`` is that in a report of one file, compressed.
     """
 
-    row: IndexRow
+    rows: tuple[IndexRow, ...]
     figures: tuple[str, ...] = ()
-    refusal: Refusal | None = None
+    refused: tuple[tuple[str, Refusal], ...] = ()
     read: bool = True
     phases: PhaseSummary | None = None
     unchanged: bool = False
     page: bytes = b""
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it has a law for any reward."""
+        return len(self.refused) < len(self.rows)
 
 
 class Files(Struct, frozen=True, kw_only=True):
@@ -130,15 +137,15 @@ class Page(steps.Step[Files]):
 
     name, result = "page", Files
 
-    def refuse(self, log: RunReport, series: Any, error: EntropyLawError, name: str = "") -> Files:
+    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> Files:
         """A page that cannot be drawn."""
         raise error
 
-    def compute(self, subject: RunReport, series: Any) -> Files:
+    def compute(self, subject: tuple[RunReport, ...], series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
         document = ReportDocument(
-            inputs=options.inputs, settings=options.settings, runs=(subject,), config=options.config
+            inputs=options.inputs, settings=options.settings, runs=subject, config=options.config
         )
         contents = dict(_page(document, options))
         if options.section is None:
@@ -154,13 +161,13 @@ def work(task: Task) -> Done:
     """
     making, run = task.making, task.input.run
     try:
-        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache)
-        report: Any = entry
-        if not isinstance(entry, RunReport):
-            report = steps.answer(steps.Ahead(), entry, making.cache)
+        (results,) = steps.answers(steps.Fit(making.settings), [task.input], cache=making.cache)
+        reports: Any = results
+        if not isinstance(results[0], RunReport):
+            reports = tuple(chain.from_iterable(steps.answers(steps.Ahead(), results, cache=making.cache)))
         if run is not None and making.phases:
-            report = replace(report, phases=_phases(making, run))
-        return _write(task, report)
+            reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
+        return _write(task, reports)
     except (OutputError, UsageError):
         raise
     except Exception as error:
@@ -192,31 +199,31 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
     entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
-    return _write(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
+    return _write(task, (RunReport(fit=entry, no_forecast="the run has no fit"),), error)
 
 
-def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
+def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | None = None) -> Done:
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
-    making, entry = task.making, report.fit
-    phases = report.phases.result if report.phases is not None else None
+    making, entries = task.making, [report.fit for report in reports]
+    phases = reports[0].phases.result if reports[0].phases is not None else None
     options = PageOptions(
         slug=task.slug,
         section=task.section if making.folder is None else None,
         kinds=making.kinds or (),
         settings=making.settings,
         inputs=task.input.files,
-        config=making.config if task.input.entry is None else task.input.config,
+        config=making.config if not task.input.entries else task.input.config,
         neighbours=(task.before, task.after),
         style=_with_digest(making.style),
         histogram=_with_digest(task.histogram),
     )
-    contents = steps.answer(Page(options), report, making.cache).contents
+    contents = steps.answer(Page(options), reports, making.cache).contents
     return Done(
-        row=as_stored(index_row(report, task.slug)),
+        rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),
-        refusal=entry.refusal,
+        refused=tuple((entry.name, entry.refusal) for entry in entries if entry.refusal is not None),
         # A run whose columns could not be chosen counts as not read.
-        read=entry.read if error is None else error.exit_code != InputError.exit_code,
+        read=entries[0].read if error is None else error.exit_code != InputError.exit_code,
         phases=as_stored(phases.summary) if phases is not None else None,
         unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
@@ -249,7 +256,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     # Not at the top: where all pages are in the cache, no run is drawn.
     from entropylaw.report.figures import drawings, plotting
 
-    (report,), slug, kinds = document.runs, options.slug, options.kinds
+    slug, kinds = options.slug, options.kinds
     # The page always needs SVG.
     drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
@@ -257,25 +264,33 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         from entropylaw.pipeline.tokens import token_histogram
 
         tokens = token_histogram(options.histogram[0])
-    available = parts(report, tokens)
-    svgs: dict[str, str] = {}
-    with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
-        for entry in FIGURES:
-            if entry.needs in available:
-                name = f"{slug}-{entry.name}"
-                images = drawings.files(entry.name, available[entry.needs], drawn, name)
-                svgs[entry.name] = images["svg"].decode("utf-8")
-                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
-    links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
     before, after = options.neighbours
-    page = pages.run_page(
-        document,
-        report,
-        svgs,
-        links,
-        previous=before,
-        following=after,
-        home="../index.html" if options.section is None else "",
-        section=options.section or "",
-    )
-    yield f"runs/{slug}.html", page.encode()
+    home = "../index.html" if options.section is None else ""
+    around: dict[str, Any] = {"previous": before, "following": after, "home": home}
+    sections: list[str] = []
+    # The first reward is last: its page has the others below it.
+    for stem, report in reversed(stems(slug, document.runs)):
+        first = report is document.runs[0]
+        available = parts(report, tokens if first else None)
+        svgs: dict[str, str] = {}
+        with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
+            for entry in FIGURES:
+                if entry.needs in available:
+                    name = f"{stem}-{entry.name}"
+                    images = drawings.files(entry.name, available[entry.needs], drawn, name)
+                    svgs[entry.name] = images["svg"].decode("utf-8")
+                    yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
+        links = {name: [f"../figures/{stem}-{name}.{kind}" for kind in kinds] for name in svgs}
+        section = options.section or "" if first else section_of(stem)
+        more = {"sections": sections, **around} if first else {"home": ""}
+        sections.insert(0, pages.run_page(document, report, svgs, links, section=section, **more))
+    yield f"runs/{slug}.html", "".join(sections if options.section else sections[:1]).encode()
+
+
+def stems(slug: str, reports: Sequence[RunReport]) -> list[tuple[str, RunReport]]:
+    """The rewards of a run with what the names of their figures begin with."""
+    taken: set[str] = set()
+    return [
+        (f"{slug}-{safe_name(report.fit.reward, taken)}" if position else slug, report)
+        for position, report in enumerate(reports)
+    ]

@@ -10,13 +10,15 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
+from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     AnyDocument,
     InputFile,
+    RunReport,
 )
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_report
@@ -26,7 +28,7 @@ from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
-from entropylaw.pipeline.pages import Done, Making, Task, died, work
+from entropylaw.pipeline.pages import Done, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
@@ -85,17 +87,17 @@ class Outcome:
 
     @property
     def failures(self) -> tuple[Done, ...]:
-        """The runs without a law."""
-        return tuple(run for run in self.done if run.refusal is not None)
+        """The runs without a law, be it for one reward."""
+        return tuple(run for run in self.done if run.refused)
 
     @property
     def answered(self) -> bool:
         """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
-        return any(run.refusal is None or "phases" in run.row.cells for run in self.done)
+        return any(run.fitted or "phases" in run.rows[0].cells for run in self.done)
 
 
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
-    """One row per run; ``runs/SLUG.json`` has the whole document of each.
+    """One row per run and reward; ``runs/SLUG.json`` has the whole document of each.
 
     ``across`` has the phases of two runs or more that have some. ``unfinished`` runs
     were left by an interrupt: writing the report again makes them, and only them.
@@ -217,12 +219,12 @@ def worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
 
 def index_of(outcome: Outcome) -> IndexDocument:
     """The index of the runs that are done."""
-    done = {run.row.slug for run in outcome.done}
+    done = {run.rows[0].slug for run in outcome.done}
     files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
     return IndexDocument(
         inputs=distinct_files(files),
         settings=outcome.settings,
-        rows=tuple(run.row for run in outcome.done),
+        rows=tuple(chain.from_iterable(run.rows for run in outcome.done)),
         unfinished=outcome.unfinished,
         warnings=(*outcome.interrupted, *outcome.warnings),
         across=phases_across(outcome),
@@ -261,12 +263,18 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
 
 def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
     """All runs in Markdown, with their figures, from the documents that were written."""
-    sections = ((load_report(folder / f"runs/{row.slug}.json").runs[0], row.slug) for row in index.rows)
     figures: dict[str, dict[str, str]] = {}
-    for run in outcome.done:
-        paths = {name: f"figures/{run.row.slug}-{name}.svg" for name in NAMED}
-        figures[run.row.slug] = {name: path for name, path in paths.items() if path in run.figures}
-    return pages.markdown(index.rows, sections, warnings=index.warnings, figures=figures, across=index.across)
+
+    def sections() -> Iterator[tuple[RunReport, str]]:
+        for run in outcome.done:
+            slug = run.rows[0].slug
+            for stem, report in stems(slug, load_report(folder / f"runs/{slug}.json").runs):
+                paths = {name: f"figures/{stem}-{name}.svg" for name in NAMED}
+                figures[stem] = {name: path for name, path in paths.items() if path in run.figures}
+                yield report, stem
+
+    said: dict[str, Any] = {"warnings": index.warnings, "figures": figures, "across": index.across}
+    return pages.markdown(index.rows, sections(), **said)
 
 
 def phases_across(outcome: Outcome) -> PhasesAcross | None:

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,7 +35,8 @@ from entropylaw.results.fit import Fit as FitResult
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import replace
-from entropylaw.roles.select import phase_series, select
+from entropylaw.roles.rewards import select_all
+from entropylaw.roles.select import phase_series_all
 
 R = TypeVar("R")
 
@@ -43,30 +45,32 @@ R = TypeVar("R")
 class Step(Generic[R]):
     """What is computed of a run, with some options.
 
-    The function ``name`` of :data:`entropylaw.pipeline.answers.COMPUTED` takes a run, its series and the
-    options and returns a ``result``. ``select`` finds the series, by the options of the names
-    ``selected_by``. Up to ``few`` runs are done faster in this process than by others that have to be
-    started.
+    The function ``name`` of :data:`entropylaw.pipeline.answers.COMPUTED` takes a run, one of its series and
+    the options; the step's own result is of type ``result``. ``select`` finds the series, by the options of
+    the names ``selected_by``. Up to ``few`` runs are done faster in this process than by others that have to
+    be started.
     """
 
     options: Any
 
     name: ClassVar[str]
     result: ClassVar[type[Any]]
-    select: ClassVar[Callable[..., Any]] = staticmethod(lambda run: run)
+    select: ClassVar[Callable[..., Any]] = staticmethod(lambda _: (None,))
     selected_by: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[int] = 3
 
-    def choose(self, run: Any) -> Any:
-        """The series of a run."""
-        return self.select(run, **{name: getattr(self.options, name) for name in self.selected_by})
+    def choose(self, run: Any) -> tuple[Any, ...]:
+        """The series of a run, each of which has a result."""
+        named = {name: getattr(self.options, name) for name in self.selected_by}
+        series: tuple[Any, ...] = self.select(run, **named)
+        return series
 
     def compute(self, subject: Any, series: Any) -> R:
-        """The result of a run."""
+        """The result of a run and one of its series."""
         from entropylaw.pipeline.answers import COMPUTED
 
-        result: R = COMPUTED[self.name](subject, series, self.options)
-        return result
+        result = COMPUTED[self.name](subject, series, self.options)
+        return result if series is None else Entry.of(subject, series, result=result)  # type: ignore[return-value]
 
     def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> R:
         """The result for a run that has none; ``series`` is None where choosing it failed.
@@ -91,7 +95,7 @@ class _Paired(Step[R]):
 
     options: FitOptions
 
-    select, selected_by = staticmethod(select), ("entropy", "reward", "pair", "entropy_sd")
+    select, selected_by = staticmethod(select_all), ("entropy", "reward", "pair", "entropy_sd")
 
 
 class Fit(_Paired[Entry[FitResult]]):
@@ -128,16 +132,18 @@ class Phases(Step[Entry[PhaseFit]]):
     options: PhaseOptions
 
     name, result = "phases", Entry[PhaseFit]
-    select, selected_by = staticmethod(phase_series), ("planning", "execution", "entropy")
+    select, selected_by = staticmethod(phase_series_all), ("planning", "execution", "entropy")
 
     def document(self, inputs: Inputs, entries: Iterable[Entry[PhaseFit]]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""
         from entropylaw.analysis.phases import combine_phases
 
         document = PhasesDocument(settings=self.options, runs=tuple(entries), **provenance(inputs))
-        if len(document.fitted) < 2:
+        # Of a run with several entropies of all tokens the classes are the same.
+        fits = {entry.run: entry.result for entry in reversed(document.runs) if entry.result is not None}
+        if len(fits) < 2:
             return document
-        return replace(document, across=as_stored(combine_phases(document.fitted)))
+        return replace(document, across=as_stored(combine_phases([*fits.values()][::-1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +168,8 @@ class _Task(NamedTuple):
 
 
 def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> R:
-    """Run a step on one run; see :func:`answers`."""
-    return answers(step, [subject], cache=cache)[0]
+    """The first result of a step on one run; see :func:`answers`."""
+    return answers(step, [subject], cache=cache)[0][0]
 
 
 def answers(
@@ -173,8 +179,8 @@ def answers(
     jobs: int = 1,
     cache: Cache = OFF,
     progress: Progress = lambda *_: None,
-) -> list[R]:
-    """Run a step on every input, run or earlier result, in their order.
+) -> list[tuple[R, ...]]:
+    """The results of a step on every input, run or earlier result, in their order; one per series.
 
     What the cache lacks is computed by ``jobs`` processes. What a document holds is taken as it is, and an
     error in the place of a run is a refusal.
@@ -186,37 +192,39 @@ def answers(
     waiting: list[_Task] = []
     done = 0
 
-    def finish(number: int, subject: Any, result: R) -> None:
+    def finish(number: int, subject: Any, of_subject: tuple[R, ...]) -> None:
         nonlocal done
-        results[positions[number]] = result
+        results[positions[number]] = of_subject
         done += 1
-        progress(done, len(positions), number, str(getattr(subject, "name", "") or subject.run))
+        progress(
+            done, len(positions), number, str(getattr(subject, "name", "") or getattr(subject, "run", ""))
+        )
 
     for number, position in enumerate(positions):
         subject = subjects[position]
         subject = subject.run if isinstance(subject, Input) else subject
         key = cache.key(step.name, step.options, subject)
-        cached = cache.get(key, step.result)
+        cached: Any = cache.get(key, tuple[step.result, ...])  # type: ignore[name-defined]
         if cached is None:
             waiting.append(_Task(number, step, subject, cache, key))
         else:
             finish(number, subject, cached)
 
-    def died(task: _Task) -> R:
-        return step.refuse(task.subject, None, killed())
+    def died(task: _Task) -> tuple[R, ...]:
+        return (step.refuse(task.subject, None, killed()),)
 
     for task, answer in results_of(run_step, waiting, jobs=jobs, died=died, few=step.few):
         finish(task.number, task.subject, answer)
     return [result for result in results if result is not None]
 
 
-def given(step: Step[R], subject: Any) -> R | None:
-    """The result for what needs no computation: the entry of a document, or the error in place of a run."""
+def given(step: Step[R], subject: Any) -> tuple[R, ...] | None:
+    """The results that need no computation: the entries of a document, or the error in place of a run."""
     if not isinstance(subject, Input) or subject.run is not None:
         return None
     if subject.error is None:
-        return subject.entry  # type: ignore[no-any-return]
-    return step.refuse(subject.path, None, subject.error, subject.name)
+        return subject.entries
+    return (step.refuse(subject.path, None, subject.error, subject.name),)
 
 
 def killed() -> FitError:
@@ -225,8 +233,10 @@ def killed() -> FitError:
     return FitError("worker-killed", message, "try that log alone, with --jobs 1")
 
 
-def failed(error: Exception) -> FitError:
-    """The error of a run for which an exception is not one of ours; ENTROPYLAW_DEBUG raises it as it is."""
+def failed(error: Exception) -> EntropyLawError:
+    """The error of a run for any exception; ENTROPYLAW_DEBUG raises one that is not one of ours as it is."""
+    if isinstance(error, EntropyLawError):
+        return error
     if os.environ.get("ENTROPYLAW_DEBUG"):
         raise error
     if isinstance(error, MemoryError):
@@ -236,21 +246,31 @@ def failed(error: Exception) -> FitError:
     return FitError("analysis-failed", message, hint)
 
 
-def run_step(task: _Task) -> Any:
-    """What a worker does: the one place where the error of a run becomes a refusal."""
+def run_step(task: _Task) -> tuple[Any, ...]:
+    """What a worker does: the one place where the error of a run becomes a refusal.
+
+    One run never stops the others, even where it is bad by a bug of this program.
+    """
     _, step, subject, cache, key = task
-    series = None
+    results: list[Any] = []
+    refused: list[EntropyLawError] = []
     try:
-        series = step.choose(subject)
-        result = step.compute(subject, series)
+        chosen = step.choose(subject)
     except UsageError:
         raise
     except Exception as error:
-        # One run never stops the others, even where it is bad by a bug of this program.
-        refusal = error if isinstance(error, EntropyLawError) else failed(error)
-        return step.refuse(subject, series, refusal)
-    cache.put(key, result)
-    return result
+        return (step.refuse(subject, None, failed(error)),)
+    for series in chosen:
+        try:
+            results.append(step.compute(subject, series))
+        except UsageError:
+            raise
+        except Exception as error:
+            refused.append(failed(error))
+            results.append(step.refuse(subject, series, refused[-1]))
+    if len(refused) < len(results) and not any(error.slug == "out-of-memory" for error in refused):
+        cache.put(key, tuple(results))
+    return tuple(results)
 
 
 def checked(given: R) -> R:
@@ -305,4 +325,4 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     inputs = gather(paths, step.options)
-    return step.document(inputs, answers(step, inputs.entries))
+    return step.document(inputs, chain.from_iterable(answers(step, inputs.entries)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from entropylaw.escaping import counted, in_shell, shown
+from entropylaw.escaping import counted, shown
 from entropylaw.results.result import Finding
 
 Values = Mapping[str, Any]
@@ -38,11 +38,6 @@ def weightiest(findings: Iterable[Finding]) -> list[str]:
     cautions = [finding for finding in findings if finding.severity == "caution"]
     cautions.sort(key=lambda finding: order.get(finding.code, len(order)))
     return [finding.sentence for finding in cautions[:1]]
-
-
-def _longer_reward(values: Values) -> str:
-    evaluations, column = counted(values["evaluations"], "evaluation"), in_shell(values["column"])
-    return f"the training reward has {evaluations}, this one {values['used']}: --reward {column}"
 
 
 _CONTROL = {
@@ -126,10 +121,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "curve-as-good": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "weak-relation": "the law explains {r_squared:.0%} of the reward's variance; to hold it needs "
     "{needed:.0%}",
-    "too-few-evaluations": lambda values: (
-        "{n} evaluations; {needed} are needed to estimate the drift of the residuals".format_map(values)
-        + (f"; {_longer_reward(values)}" if "column" in values else "")
-    ),
+    "too-few-evaluations": "{n} evaluations; {needed} are needed to estimate the drift of the residuals",
     "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
     "estimate both a and b takes at least {needed}",
     "slope-unclear": f"reward may rise or fall with entropy: {_A}",
@@ -171,7 +163,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",
     # Columns and settings of a run.
-    "training-reward-longer": _longer_reward,
+    "reward-ends": "the evaluations end at step {last:g}, those of another reward of the run at {until:g}",
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",

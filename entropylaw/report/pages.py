@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
-from entropylaw.escaping import counted, one_line
+from entropylaw.escaping import one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, runs
@@ -120,6 +120,7 @@ def run_page(
     following: Neighbour | None = None,
     home: str = "../index.html",
     section: str = "",
+    sections: Sequence[str] = (),
 ) -> str:
     """The page of a run.
 
@@ -139,6 +140,8 @@ def run_page(
         The address of the index; empty for a page without one.
     section
         The id of the page as a section of another one.
+    sections
+        The pages of the run's other rewards, which are below this one.
     """
     heading, *blocks = describe(run)
     assert isinstance(heading, Heading)
@@ -149,10 +152,11 @@ def run_page(
     blocks += [*figures_of("tokens", None), Heading("Files and settings", name="inputs")]
     blocks += _inputs(document, run)
     return _page(
-        f"{one_line(run.run)}: {words.verdict_cell(run.fit)} — Entropy law report",
-        run.run,
+        f"{one_line(run.fit.name)}: {words.verdict_cell(run.fit)} — Entropy law report",
+        run.fit.name,
         fragment([heading, *blocks], figures, links, prefix=_prefix(section)),
         section=section,
+        sections=sections,
         home=home,
         previous=previous,
         following=following,
@@ -290,7 +294,7 @@ def index_page(
     """
     named = by_name(rows)
     blocks = index.ceilings(named, arms)
-    count = counted(len(named), "run")
+    count = runs.counted_rows([row.cells for row in named])
     return _page(
         f"Entropy law report: {count}",
         count,

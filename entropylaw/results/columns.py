@@ -22,7 +22,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     """A column that is used, its meaning, and why it was chosen over the others.
 
     ``usable`` counts its finite values. ``pair`` says which entropy goes with a reward: ``"same"`` for that
-    of the same step, or ``"next"``; None for columns that are not a reward.
+    of the same step, or ``"next"``; None for columns that are not a reward. ``label`` is a short name.
     """
 
     column: str
@@ -30,6 +30,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     why: str
     usable: int
     pair: str | None = None
+    label: str = ""
 
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"

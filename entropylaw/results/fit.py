@@ -219,3 +219,12 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     def to_latex(self) -> str:
         """Its numbers as a LaTeX table."""
         return methods.rendering().rendered(self, "latex")
+
+
+class RunFit(Fit, frozen=True, kw_only=True, eq=False, dict=True):
+    """The answer for a run with one of its rewards, the first, and those for all of them.
+
+    ``rewards`` maps a short label (``gsm8k mean@1``, ``mean``) to the answer; with one reward its column.
+    """
+
+    rewards: Mapping[str, Fit]

@@ -58,8 +58,8 @@ class Result(Struct, frozen=True, kw_only=True):
         return methods.rendering().html(self)
 
 
-LOST, NO_SHIFT = "reward-lost", "no-level-shift"
-"""The codes of the findings that a run lost its reward, and that no level shift was found."""
+LOST, NO_SHIFT, ENDS = "reward-lost", "no-level-shift", "reward-ends"
+"""Codes of findings: the run lost its reward, no level shift was found, the evaluations end before others."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):

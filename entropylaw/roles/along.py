@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from entropylaw.arrays import FloatArray
@@ -11,13 +13,14 @@ from entropylaw.logs.catalog import found
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
-from entropylaw.roles.choose import Chosen, ChosenReward, choose_reward
+from entropylaw.roles.choose import Chosen, ChosenReward, choose_rewards
+from entropylaw.roles.rewards import named_columns, require_one_reward
 
 STEP = "step"
 """In place of a column: the steps of the run."""
 
 
-def rewards_at(run: Run, column: str, reward: str | None) -> tuple[ChosenReward, FloatArray, FloatArray]:
+def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[ChosenReward, FloatArray, FloatArray]:
     """The reward of a run for a comparison at equal values of a column; and that column with its steps.
 
     Raises
@@ -25,7 +28,7 @@ def rewards_at(run: Run, column: str, reward: str | None) -> tuple[ChosenReward,
     UsageError
         ``no-such-column``: the run has no number in the column.
     InputError
-        ``no-reward-column`` and others, as :func:`entropylaw.roles.select.select`.
+        ``several-rewards``; ``no-reward-column`` and others, as :func:`entropylaw.roles.select.select`.
     """
     values = run.step if column == STEP and column not in run.columns else run.columns.get(column)
     if values is None or not np.isfinite(values).any():
@@ -38,7 +41,9 @@ def rewards_at(run: Run, column: str, reward: str | None) -> tuple[ChosenReward,
     choice = Choice(column=column, meaning=meaning, why="named by the user", usable=values.size)
     chosen = Chosen(choice=choice, values=np.zeros(run.step.size), notes=())
     there = np.isfinite(values)
-    return choose_reward(run, chosen, reward, "same"), run.step[there], values[there]
+    rewards = choose_rewards(run, chosen, next(iter(named_columns(run, names)), None), "same")
+    require_one_reward(run.name, [reward.choice.label for reward in rewards if not reward.best.training])
+    return rewards[0], run.step[there], values[there]
 
 
 def is_reward(run: Run, column: str) -> bool:

@@ -23,15 +23,16 @@ from entropylaw.logs.runs.joining import averaged
 from entropylaw.logs.runs.step_column import folded, require_column
 from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, pair_values
 from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5
-# With fewer validation pairs, a training reward that has as many is offered.
-ANSWERING_PAIRS = 12
+# With fewer validation pairs, or entropies over less than this share of its range, a training reward with as
+# many pairs is used too.
+ANSWERING_PAIRS, NARROW = 12, 0.5
 NAMED = "named by the user"
 BY_NAME = "by its name, as the catalog has no column with a value"
 # So many evaluations that are dropped for one reason are listed.
@@ -72,21 +73,13 @@ class Paired(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenReward(Chosen):
-    """The reward column, how it is paired and with what result.
+    """A reward column, how it is paired and with what result.
 
-    ``longer`` is a training reward with many more pairs, where this column has few.
+    ``longer`` names a training reward with many more pairs, where this column has few.
     """
 
     best: Paired
-    longer: Paired | None
-
-    @property
-    def offer(self) -> Finding | None:
-        """Names the training reward with more pairs."""
-        if self.longer is None:
-            return None
-        numbers = {"evaluations": len(self.longer.pairs), "used": len(self.best.pairs)}
-        return caution("training-reward-longer", **numbers, column=self.longer.match.column)
+    longer: str = ""
 
 
 def choose_entropy(run: Run, column: str | None = None, reward: str | None = None) -> Chosen:
@@ -184,12 +177,14 @@ def entropy_sign(
     return sign, ()
 
 
-def choose_reward(
+def choose_rewards(
     run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
-) -> ChosenReward:
-    """Choose the reward column by the pairs that it gives, validation first; errors as of :func:`select`.
+) -> list[ChosenReward]:
+    """Choose the reward columns by the pairs that they give, validation first; errors as of :func:`select`.
 
-    A column without any pair is returned.
+    Without the ``column`` that the user names these are the best, those of its kind on other data sets, and
+    the training reward where that one has few pairs or entropies from a part of the range alone. Columns
+    without any pair are among them.
     """
     require_pairing(pair)
     unit = ""
@@ -215,6 +210,26 @@ def choose_reward(
     else:
         named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
         raise suggest.missing(run, matches, "reward", named)
+    chosen = [(best, reason)]
+    training = longer_reward(best, trainings)
+    if column is None:
+        kind = "" if best.training else best.match.key.kind
+        alike = [other for other in validations if kind and other.match.key.kind == kind]
+        others = [other for other in sorted(alike, key=catalog_order) if other is not best]
+        chosen += ((other, f"{other.known_as} ({counted(len(other.pairs), 'pair')})") for other in others)
+        if training is not None:
+            pairs = counted(len(training.pairs), "pair")
+            chosen.append((training, f"the training reward with {pairs}, fitted beside the validation"))
+    longer = ""
+    if training is not None:
+        evaluations = counted(len(training.pairs), "evaluation")
+        longer = f"the training reward has {evaluations}, this one {len(best.pairs)}: --reward "
+        longer += in_shell(training.match.column)
+    return [_chosen_reward(run, reward, reason, longer * (reward is best)) for reward, reason in chosen]
+
+
+def _chosen_reward(run: Run, best: Paired, reason: str, longer: str) -> ChosenReward:
+    """A reward column with what is said of it."""
     column = best.match.column
     if best.how == "next" and best.averaged:
         message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
@@ -228,11 +243,12 @@ def choose_reward(
             why=reason,
             usable=usable_values,
             pair=best.how,
+            label=best.match.key.label(column),
         ),
         values=run.columns[column],
         best=best,
         notes=tuple(pairing_notes(run, best)),
-        longer=longer_reward(best, trainings),
+        longer=longer,
     )
 
 
@@ -263,11 +279,18 @@ def _by_name(column: str) -> catalog.Match:
 
 
 def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
-    """The training reward that answers where a validation has few pairs; None where there is none."""
-    if best.training or len(best.pairs) >= ANSWERING_PAIRS:
-        return None
+    """The training reward that answers where a validation has few pairs, or a part of the entropies alone.
+
+    None where there is none.
+    """
     many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
-    return next((training for training in many if training.how == "same" or not training.averaged), None)
+    longer = next((training for training in many if training.how == "same" or not training.averaged), None)
+    if best.training or longer is None:
+        return None
+    if len(best.pairs) >= ANSWERING_PAIRS:
+        spans = (np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))) for reward in (best, longer))
+        return longer if next(spans) < NARROW * next(spans) else None
+    return longer
 
 
 def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
@@ -308,14 +331,14 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     return Paired(match, how, reason, average, pairs)
 
 
+def catalog_order(reward: Paired) -> tuple[int, int, str]:
+    """By the catalog's order, then by pairs, then by name."""
+    return reward.match.rank, -len(reward.pairs), reward.match.column
+
+
 def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
-
-    # By the catalog's order, then by pairs, then by name.
-    def order(reward: Paired) -> tuple[int, int, str]:
-        return reward.match.rank, -len(reward.pairs), reward.match.column
-
-    ordered = sorted(validations, key=order)
+    ordered = sorted(validations, key=catalog_order)
     enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
         others = [candidate.match.column for candidate in ordered if candidate is not enough]

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.runs import Run
+from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
-from entropylaw.results.result import replace, sentences
+from entropylaw.results.result import sentences
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import Chosen, ChosenReward, choose_entropy, choose_reward
-from entropylaw.roles.select import select
+from entropylaw.roles.choose import Chosen, ChosenReward, choose_entropy, choose_rewards
+from entropylaw.roles.rewards import named_columns, select_all
 
 
 def explain(
     run: Run,
     *,
-    entropy: str | None = None,
-    reward: str | None = None,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
     pair: str | None = None,
     problem: EntropyLawError | None = None,
 ) -> ColumnReport:
@@ -27,25 +29,30 @@ def explain(
 
     An error is part of the report, and not raised. ``problem`` is one of reading, and stands before others.
     """
-    chosen: Chosen | None = None
-    rewarded: ChosenReward | None = None
+    entropy, reward = texts(entropy, "entropy"), texts(reward, "reward")
+    chosen: list[Chosen] = []
+    rewarded: list[ChosenReward] = []
     error = problem
     settings, paired = run_settings.entropy_settings(run), dict[str, Any]()
     notes, findings = list(run.notes), [*run_settings.findings(settings, run, None)]
     try:
-        chosen = choose_entropy(run, entropy, reward)
-        notes += chosen.notes
-        findings = [*run_settings.findings(settings, run, chosen.values)]
-        rewarded = choose_reward(run, chosen, reward, pair)
-        select(run, entropy=entropy, reward=reward, pair=pair)
+        for column in named_columns(run, entropy) or (None,):
+            chosen.append(choose_entropy(run, column, next(iter(reward), None)))
+        notes += chosen[0].notes
+        findings = [*run_settings.findings(settings, run, chosen[0].values)]
+        # A reward may be named by its label, too.
+        known = by_folded_name(run.columns)
+        columns = [name for name in named_columns(run, reward) if folded(name) in known]
+        for column in columns or (None,):
+            rewarded += choose_rewards(run, chosen[0], column, pair)
+        select_all(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as refused:
         error = problem or refused
     notes += run_settings.notes(settings)
-    if rewarded is not None:
-        notes += rewarded.notes
-        findings += filter(None, [rewarded.offer])
-        pairs = rewarded.best.pairs
-        paired = {"pair": rewarded.best.how, "pair_why": rewarded.best.why, "pairs": len(pairs)}
+    if rewarded:
+        notes += rewarded[0].notes
+        best, pairs = rewarded[0].best, rewarded[0].best.pairs
+        paired = {"pair": best.how, "pair_why": best.why, "pairs": len(pairs)}
         paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
     trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
@@ -70,7 +77,7 @@ def explain(
         coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
         read_dropped=run.dropped,
         notes=tuple(notes),
-        cautions=sentences(findings, "caution"),
+        cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
         others=other_columns(run, used),
@@ -96,13 +103,12 @@ def other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
 
 
 def _candidates(
-    run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
+    run: Run, matches: Sequence[catalog.Match], chosen: Sequence[Chosen], before: Sequence[Candidate] = ()
 ) -> tuple[Candidate, ...]:
-    """List the used column first, also one that the user names, then the others in the catalog's order."""
+    """List the used columns first, also those that the user names, then the others in the catalog's order."""
     taken = {candidate.column for candidate in before}
-    meanings = {}
-    if chosen is not None:
-        meanings[chosen.choice.column] = chosen.choice.meaning
+    used = {column.choice.column: column.choice for column in chosen}
+    meanings = {column: choice.meaning for column, choice in used.items()}
     for match in matches:
         if match.column not in taken:
             meanings.setdefault(match.column, match.key.meaning)
@@ -112,12 +118,16 @@ def _candidates(
         if values.size:
             low, high = float(values.min()), float(values.max())
             reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-            if chosen is not None:
+            if used:
                 reason += "; another one is used"
         candidate = Candidate(
-            column=column, meaning=meaning, usable=values.size, low=low, high=high, used=False, why=reason
+            column=column,
+            meaning=meaning,
+            usable=values.size,
+            low=low,
+            high=high,
+            used=column in used,
+            why=used[column].why if column in used else reason,
         )
         candidates.append(candidate)
-    if chosen is not None:
-        candidates[0] = replace(candidates[0], used=True, why=chosen.choice.why)
     return tuple(candidates)

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from entropylaw.arguments import of_kind, text_or_none
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, quoted_path, shown
+from entropylaw.escaping import quoted_path, shown
 from entropylaw.logs.catalog import TOKEN_COUNTS, class_names, names
 from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
@@ -20,38 +19,32 @@ from entropylaw.results.result import Finding, caution, replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import (
     Chosen,
-    ChosenReward,
     as_entropy,
     choose_entropy,
-    choose_reward,
     named_column,
 )
-from entropylaw.roles.pairing import (
-    ENTROPY_NOT_FINITE,
-    ENTROPY_TOO_HIGH,
-    logged_entropies,
-    noise_of,
-)
+from entropylaw.roles.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH
+from entropylaw.roles.rewards import named_columns, select_all
 from entropylaw.roles.series import PhaseSeries, Series
-from entropylaw.units import MOST_NATS, largest_reward
+from entropylaw.units import MOST_NATS
 
 
 def select(
     run: Run,
     *,
-    entropy: str | None = None,
-    reward: str | None = None,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
     pair: str | None = None,
     entropy_sd: str | None = None,
 ) -> Series:
-    """Choose entropy and reward by the catalog, and pair them.
+    """Choose entropy and reward by the catalog, and pair them; of several rewards the first.
 
     Parameters
     ----------
     run
         As read.
     entropy, reward
-        Columns that the user names; None leaves the choice to the catalog.
+        Columns that the user names, or shell patterns of them; None leaves the choice to the catalog.
     pair
         ``"same"`` or ``"next"``; None leaves it to the catalog.
     entropy_sd
@@ -69,50 +62,7 @@ def select(
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
     """
-    run = of_kind(run, Run, "run")
-    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
-    entropy, reward = text_or_none(entropy, "entropy"), text_or_none(reward, "reward")
-    chosen = choose_entropy(run, entropy, reward)
-    rewarded = choose_reward(run, chosen, reward, pair)
-    pairs = rewarded.best.pairs
-    if not len(pairs):
-        there = (run.step[np.isfinite(side.values)] for side in (chosen, rewarded))
-        first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
-        reasons = "; ".join(f"{reason}: {number}" for reason, number in pairs.dropped.items())
-        message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-        message += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
-        hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
-        raise InputError("no-pairs", message, rewarded.offer.sentence if rewarded.offer else hint)
-    series = _paired_series(run, chosen, rewarded, entropy_sd)
-    if rewarded.longer is None:
-        return series
-    column = rewarded.longer.match.column
-    try:
-        longer = _paired_series(run, chosen, choose_reward(run, chosen, column, pair), entropy_sd)
-    except InputError:
-        return series  # some of its entropies have no known noise, as naming the column says
-    beside = f"the training reward with {counted(len(longer.step), 'pair')}, fitted beside the validation"
-    return replace(series, training=replace(longer, reward_choice=replace(longer.reward_choice, why=beside)))
-
-
-def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd: str | None) -> Series:
-    pairs, settings = rewarded.best.pairs, run_settings.entropy_settings(run)
-    return Series(
-        run=run.name,
-        source=run.source,
-        step=pairs.step,
-        entropy=pairs.entropy,
-        reward=pairs.reward,
-        entropy_choice=chosen.choice,
-        reward_choice=rewarded.choice,
-        dropped=pairs.dropped,
-        notes=(*chosen.notes, *run_settings.notes(settings), *rewarded.notes),
-        findings=run_settings.findings(settings, run, chosen.values),
-        offer=rewarded.offer,
-        max_reward=largest_reward(rewarded.choice.column, rewarded.values[np.isfinite(rewarded.values)]),
-        entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
-        logged=logged_entropies(run.step, chosen.values, pairs),
-    )
+    return select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)[0]
 
 
 def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
@@ -187,6 +137,17 @@ def phase_series(
         notes=tuple(notes),
         findings=tuple(phase_findings(run)),
     )
+
+
+def phase_series_all(
+    run: Run, *, planning: str | None = None, execution: str | None = None, entropy: Sequence[str] = ()
+) -> tuple[PhaseSeries, ...]:
+    """The curves of a run with every entropy of all tokens that the user names; one alone has no label."""
+    columns = named_columns(run, entropy)
+    if len(columns) < 2:
+        return (phase_series(run, planning=planning, execution=execution, entropy=next(iter(columns), None)),)
+    series = (phase_series(run, planning=planning, execution=execution, entropy=name) for name in columns)
+    return tuple(replace(curves, label=name) for curves, name in zip(series, columns, strict=True))
 
 
 def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:

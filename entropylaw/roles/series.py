@@ -24,8 +24,8 @@ class Series:
     evaluations' as these are from their own, and these entropies.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
-    ``offer`` names that one, and ``training`` is its own series, paired with the same entropy; it is None
-    where that cannot be paired.
+    ``offer`` says how to name that one. ``label`` is short, and distinguishes the rewards of a run; it is
+    empty where there is one.
     """
 
     run: str
@@ -38,11 +38,11 @@ class Series:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
-    offer: Finding | None = None
+    offer: str = ""
     max_reward: float | None = None
     entropy_sd: FloatArray | None = None
     logged: tuple[FloatArray, FloatArray] | None = None
-    training: Series | None = None
+    label: str = ""
 
     def __repr__(self) -> str:
         """One line: the run's name, the number of pairs, and their columns."""
@@ -50,9 +50,9 @@ class Series:
         return f"<Series {shown(self.run)}: {counted(len(self.step), 'pair')} of {columns}>"
 
     @property
-    def rewards(self) -> tuple[Series, ...]:
-        """The series of every reward to fit: this one, then that of the training reward."""
-        return (self,) if self.training is None else (self, self.training)
+    def is_training(self) -> bool:
+        """Whether its reward is one of training."""
+        return self.reward_choice.meaning.kind == "training"
 
     @property
     def pair(self) -> str:
@@ -92,3 +92,4 @@ class PhaseSeries:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
+    label: str = ""

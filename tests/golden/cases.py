@@ -110,7 +110,7 @@ CASES = {
             "--fail-if fails -o check.json -o check.md -o check.xml -o check.txt -o -",
             "check fit.json --fail-if 'ceiling<0.55' --strict",
             "check fit.json --fail-if 'ceiling<0.55' --point --even-if-invalid",
-            "check fit.json --fail-if 'turn_planning<1' --fail-if 'saturation_step<1'",
+            "check fit.json --fail-if 'onset_planning<1' --fail-if 'saturation_step<1'",
             "check fit.json --fail-if 'regression(fit.json)>1%'",
         ),
     ),

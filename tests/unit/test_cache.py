@@ -49,7 +49,7 @@ def test_a_gate_trusts_no_earlier_result(run, lab, tmp_path):
     run("fit", RUN, "-o", "x.json", **place)
     (entry,) = entries(kept)
     result = msgspec.msgpack.decode(entry.read_bytes().partition(b"\n")[2])
-    result["result"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    result[0]["result"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
     content = packed(result)
     entry.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     run("fit", RUN, "-o", "x.json", **place)

@@ -75,7 +75,7 @@ def test_a_log_is_fitted_and_gives_what_its_stored_fit_gives(check, lab, fits):
 
 
 def test_logs_are_forecast_and_tested_for_phases_where_a_gate_needs_it(check, lab):
-    done = check(RUN, "saturation_step<401 turn_execution<0", *JSON)
+    done = check(RUN, "saturation_step<401 settled_execution<0", *JSON)
     assert "no document given" not in done.stdout
     assert outcomes(done)["clean_start_s0", "saturation_step<401"] == "passed"
 

@@ -64,11 +64,11 @@ def test_every_setting_arrives_and_a_flag_wins(here):
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
         "[fit]\nsave = false\n"
     )
-    columns = {"entropy": "H", "reward": "R", "step": "s", "run": "r", "pair": "next"}
+    columns = {"entropy": ("H",), "reward": ("R",), "step": "s", "run": "r", "pair": "next"}
     set_here = {"level": 0.9, "keep_outliers": True, "save": False, "eval_size": 960, "entropy_sd": "0.25"}
     assert (columns | set_here).items() <= received("fit", "a.csv").items()
     flags = ("--level", "0.5", "--no-keep-outliers", "--entropy", "h", "--save")
-    given = {"logs": ("c.csv",), "level": 0.5, "keep_outliers": False, "entropy": "h", "save": True}
+    given = {"logs": ("c.csv",), "level": 0.5, "keep_outliers": False, "entropy": ("h",), "save": True}
     assert given.items() <= received("fit", "c.csv", *flags).items()
 
 
@@ -77,7 +77,7 @@ def test_only_settings_that_a_command_has_are_passed_to_it(here):
         'level = 0.9\nkeep-outliers = true\n[columns]\nentropy = "H"\nplanning = "P"\n'
     )
     phases = received("phases", "x.csv")
-    assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, "H", "P")
+    assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, ("H",), "P")
     assert "keep_outliers" not in phases
     # There, --run is the name of a run, and no column.
     assert "columns.run" not in COMMANDS["plot"]
@@ -89,7 +89,7 @@ def test_a_table_for_one_command_wins_there_alone(here):
     (here / "entropylaw.toml").write_text(
         'level = 0.9\n[columns]\nentropy = "H"\n[phases]\nlevel = 0.8\n[phases.columns]\nentropy = "K"\n'
     )
-    for command, expected in (("fit", (0.9, "H")), ("phases", (0.8, "K"))):
+    for command, expected in (("fit", (0.9, ("H",))), ("phases", (0.8, ("K",)))):
         options = received(command, "x.csv")
         assert (options["level"], options["entropy"]) == expected
 

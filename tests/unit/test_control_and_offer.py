@@ -10,6 +10,7 @@ import pytest
 
 from entropylaw.logs.load import read_runs
 from entropylaw.results.result import replace
+from entropylaw.roles.rewards import select_all
 from entropylaw.roles.select import select
 from tests.findings import said
 from tests.typed import typed
@@ -145,20 +146,21 @@ def with_validation(path, every):
 def test_few_validations_are_fitted_and_the_training_reward_beside_them(tmp_path):
     with_validation(tmp_path / "log.jsonl", 10)
     done = typed("fit", "log.jsonl", "--format", "json", "-o", "-", cwd=tmp_path)
-    (run,) = json.loads(done.stdout)["runs"]
-    assert (run["columns"]["reward"]["column"], run["result"]["law"]["n"]) == (VALIDATION, 5)
-    training = run["training"]
+    validation, training = json.loads(done.stdout)["runs"]
+    assert (validation["columns"]["reward"]["column"], validation["result"]["law"]["n"]) == (VALIDATION, 5)
     assert (training["columns"]["reward"]["column"], training["result"]["law"]["n"]) == (TRAINING, 60)
+    assert [entry["reward"] for entry in (validation, training)] == ["gsm8k mean@1", TRAINING]
     alone = typed("fit", "log.jsonl", "--reward", TRAINING, "--format", "json", "-o", "-", cwd=tmp_path)
-    assert training["result"]["ceiling"] == json.loads(alone.stdout)["runs"][0]["result"]["ceiling"]
+    (entry,) = json.loads(alone.stdout)["runs"]
+    assert (entry["reward"], entry["result"]["ceiling"]) == ("", training["result"]["ceiling"])
     shown = typed("columns", "log.jsonl", cwd=tmp_path).stdout
     assert f"--reward {TRAINING}" in " ".join(shown.split())
     text = typed("fit", "log.jsonl", "-o", "-", cwd=tmp_path).stdout
-    assert f"training reward '{TRAINING}', 60 evaluations: " in " ".join(text.split())
+    assert f"log · {TRAINING} · 60 evaluations" in " ".join(text.split())
     typed("report", "log.jsonl", "-o", "out", "--figures", "none", cwd=tmp_path)
     for page in ("report.md", "runs/log.html"):
         text = (tmp_path / "out" / page).read_text()
-        assert re.search(r"critic/score/mean\S+, 60 evaluations", text), page
+        assert re.search(rf"log · {TRAINING}", text), page
 
 
 def test_a_refusal_for_too_few_names_the_flag_in_every_command(tmp_path):
@@ -167,8 +169,7 @@ def test_a_refusal_for_too_few_names_the_flag_in_every_command(tmp_path):
     for command in commands:
         done = typed(command[0], "log.jsonl", *command[1:], "--reward", VALIDATION, cwd=tmp_path)
         text = " ".join((done.stdout + done.stderr).split())
-        # `fit` shows the answer of the training reward; a gate and a report are of the reward named.
-        assert done.returncode == {"fit": 0, "check": 5, "report": 4}[command[0]]
+        assert done.returncode == {"fit": 4, "check": 5, "report": 4}[command[0]]
         assert "too-few-evaluations" in text
         assert f"--reward {TRAINING}" in text
 
@@ -176,28 +177,34 @@ def test_a_refusal_for_too_few_names_the_flag_in_every_command(tmp_path):
 @pytest.mark.parametrize(("every", "rewards"), [(10, 2), (6, 2), (4, 1)])
 def test_few_validations_come_with_the_series_of_the_training_reward(tmp_path, every, rewards):
     (run,) = read_runs(with_validation(tmp_path / "log.jsonl", every))
-    series = select(run)
-    assert series.reward_choice.column == VALIDATION
-    assert len(series.rewards) == rewards
-    named = select(run, reward=TRAINING)
-    assert named.training is None
+    validation, *others = select_all(run)
+    assert validation.reward_choice.column == VALIDATION
+    assert 1 + len(others) == rewards
+    (named,) = select_all(run, reward=TRAINING)
+    assert named.label == ""
     if rewards == 1:
         return
-    longer = series.training
+    (training,) = others
     for field in ("step", "entropy", "reward"):
-        np.testing.assert_array_equal(getattr(longer, field), getattr(named, field))
-    assert (longer.pair, longer.notes, longer.dropped) == (named.pair, named.notes, named.dropped)
-    assert (longer.reward_choice.column, longer.reward_choice.meaning.kind) == (TRAINING, "training")
-    assert "60 pairs" in longer.reward_choice.why
-    assert (longer.training, longer.offer) == (None, None)
+        np.testing.assert_array_equal(getattr(training, field), getattr(named, field))
+    assert (training.pair, training.notes, training.dropped) == (named.pair, named.notes, named.dropped)
+    assert (training.reward_choice.column, training.reward_choice.meaning.kind) == (TRAINING, "training")
+    assert "60 pairs" in training.reward_choice.why
+    assert (validation.label, training.label) == ("gsm8k mean@1", TRAINING)
+
+
+def test_a_validation_of_a_part_of_the_entropies_has_the_training_reward_beside(tmp_path):
+    late = [float(r) if s > 40 else None for s, r in zip(STEP, REWARD, strict=True)]
+    columns = {"step": STEP, "actor/entropy": ENTROPY, TRAINING: REWARD, VALIDATION: late}
+    (run,) = read_runs(written(tmp_path / "log.jsonl", columns))
+    assert [series.reward_choice.column for series in select_all(run)] == [VALIDATION, TRAINING]
 
 
 def test_the_training_series_has_the_noise_of_its_own_entropies(tmp_path):
     (run,) = read_runs(with_validation(tmp_path / "log.jsonl", 10))
-    assert select(run, entropy_sd="0.02").training.entropy_sd.tolist() == [0.02] * N
+    assert select_all(run, entropy_sd="0.02")[1].entropy_sd.tolist() == [0.02] * N
     # Known at the validations' steps only: the training reward cannot be fitted with it.
     noise = np.where(np.isfinite(run.columns[VALIDATION]), 0.02, np.nan)
     noise[1:] = np.where(np.isfinite(noise[:-1]), 0.02, noise[1:])
-    series = select(replace(run, columns={**run.columns, "se": noise}), entropy_sd="se")
-    assert series.training is None
-    assert series.offer is not None
+    (series,) = select_all(replace(run, columns={**run.columns, "se": noise}), entropy_sd="se")
+    assert f"--reward {TRAINING}" in series.offer

@@ -124,12 +124,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "the code says which values there are",
     ),
     (
-        FITS,
-        r"runs\.training\.(?!result\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-        r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|columns\.column).*",
-        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
-    ),
-    (
         (*FITS, "columns"),
         r"(runs\.columns|entropy|reward)\.meaning\.(role|trainer|sign)",
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",
@@ -146,6 +140,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
+    (CURVES, r"runs\.result\.CURVE\.eruptions\.rise", "a caution has it"),
     (CURVES, r"runs\.result\.CURVE\.name", "one of four names, without which nothing can be said"),
     (("phases",), r"across\.curves\.(at|mean|low|high|name)", "curves, which the figure draws"),
     (
@@ -156,6 +151,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("phases",), r"ESTIMATES\.(level|method|std_error)", "the level is above the table"),
     (("phases",), r"runs\.columns\.meaning\.kind", "the name of the curve says which entropy it is"),
     (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
+    ((*FITS, "phases"), r"runs\.columns\.label", "the reward's own label is shown where there are several"),
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),

@@ -178,7 +178,9 @@ def test_open_ends_are_open_to_anything():
 
 
 def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
-    bent, level = phase_samples.curve("planning"), phase_samples.curve("planning", rises=False, p_rise=0.3)
+    settles = phase_samples.estimate(88.0, 80.0, 97.0)
+    bent = phase_samples.curve("planning", settled=settles)
+    level = phase_samples.curve("planning", rises=False, p_rise=0.3)
     phases = phased(
         verdict=None,
         findings=encode(stated("note", "no order")),
@@ -187,12 +189,12 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
         execution=encode(bent),
     )
     curves = document(phases, kind="phases")
-    (found,) = cases([document(fitted()), curves], "turn_execution>3")
+    (found,) = cases([document(fitted()), curves], "settled_execution>3")
     assert found.outcome == "tripped"
     assert found.sources == ("x.fit.json", "x.fit.json")
     assert case(curves, "rise_execution>0.2").outcome == "passed"
     assert case(curves, "rise_execution<0.2").outcome == "tripped"
-    assert "p = 0.3" in case(curves, "turn_planning>3").sentence
+    assert "p = 0.3" in case(curves, "onset_planning>3").sentence
     assert "no order" in case(curves, "phases!='overlapping'").sentence
     assert len(cases([document(fitted()), document(fitted(path="other"))], "fails")) == 2
     twice = cases([document(fitted()), document(fitted())], "fails")
@@ -202,6 +204,21 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
     law, order = cases([document(fitted()), none], "refused", "phases=='overlapping'")
     assert (law.outcome, order.outcome) == ("passed", "unknown")
     assert "no curve" in order.sentence
+
+
+def test_explosions_and_eruptions():
+    planning = phased()["result"]["planning"]
+    erupts = planning | {"eruptions": [{"step": 60.0, "rise": 0.8}] * 3}
+    for change, exploded, erupted in (
+        (erupts, "tripped", "tripped"),
+        (erupts | {"ratio": 1.5, "eruptions": []}, "passed", "passed"),
+        (planning | {"verdict": "cannot tell"}, "unknown", "unknown"),
+        (planning | {"verdict": "does not rise"}, "passed", "unknown"),
+    ):
+        run = document(phased(planning=change), kind="phases")
+        assert case(run, "entropy_exploded").outcome == exploded
+        assert case(run, "eruptions>2").outcome == erupted
+    assert case(document(fitted()), "entropy_exploded").outcome == "unknown"
 
 
 def test_a_report_holds_the_parts_of_its_runs():

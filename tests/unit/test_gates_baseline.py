@@ -108,6 +108,7 @@ def test_a_regression_without_a_number_names_the_run_that_lacks_it():
     baseline = subjects(document(fitted(), fitted("old", drop_per_100_steps=None)))
     none, some = Unknown(reason="none"), estimate(0.5, 0.4, 0.6)
     measured = "drop_per_100_steps"
-    for now, name, said in ((none, "r", "this run has no "), (some, "old", "the baseline has no ")):
-        found = regression(now, baseline, measured, name, alone=True, any_law=False)
+    for now, run, said in ((none, "r", "this run has no "), (some, "old", "the baseline has no ")):
+        (subject,) = subjects(document(fitted(run)))
+        found = regression(now, baseline, measured, subject, alone=True, any_law=False)
         assert found == Unknown(reason=f"{said}{measured}")

@@ -169,7 +169,7 @@ def drawn(run: Entry) -> str:
 
 def test_a_semantic_entropy_is_never_called_a_token_entropy():
     text = " ".join(lines_of(semantic()))
-    assert "semantic entropy of plans" in text
+    assert "plans (semantic)" in text
     assert "semantic entropy begins to rise 86 steps" in " ".join(text.split())
     assert "token entropy of plans" not in text
 

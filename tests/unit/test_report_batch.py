@@ -144,7 +144,7 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
     outcome = site.report_logs([str(logs)], making, jobs=1)
     assert len(outcome.done) - len(outcome.failures) == 3
     (one,) = outcome.failures
-    name, failure = one.row.run, one.refusal
+    ((name, failure),) = one.refused
     assert (name, failure.slug) == ("run-2", "analysis-failed")
     assert "ZeroDivisionError: made up" in failure.message
 
@@ -309,7 +309,7 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     done = pages.died(tasks_of([str(logs)], making).tasks[0])
-    assert (done.refusal.slug, done.read) == ("worker-killed", True)
+    assert (done.refused[0][1].slug, done.read) == ("worker-killed", True)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
+from entropylaw.analysis.law.estimates import unknown
 from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
 from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
@@ -93,10 +94,10 @@ def reasons_of(fit: Fit) -> Iterator[Finding]:
         else:
             steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
             # The form with a free rate has the law at k = 1.
-            rate = next((form.shapes["k"] for form in fit.forms if form.form == "rate"), None)
-            values = {name: getattr(rate, name, None) for name in ("low", "high")}
-            rate_k = getattr(rate, "value", None)
-            yield reason("curve-differs", p_value=min(steps, default=None), rate=rate_k, **values)
+            rates = [form.shapes["k"] for form in fit.forms if form.form == "rate"]
+            rate = rates[0] if rates else unknown("", level=fit.level, method="")
+            ends = {"rate": rate.value, "low": rate.low, "high": rate.high}
+            yield reason("curve-differs", p_value=min(steps, default=None), **ends)
     elif fit.verdict is Verdict.undecided:
         yield from _gaps(fit)
 

@@ -139,6 +139,20 @@ class Key:
     but_not: tuple[str, ...] = ()
     initial: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """What it is of any data set; empty for a key that is not of one data set."""
+        return self.template.replace("/acc/", "/<score>/") if "<data>" in self.template else ""
+
+    def label(self, column: str) -> str:
+        """A short name of a column that it matches, ``gsm8k mean@1``; the column where there is none."""
+        for separator in (re.escape("/"), "[/._]"):
+            text = re.escape(self.template).replace("<data>", "(.+)").replace("/", separator)
+            match = re.fullmatch(re.sub("<[a-z]+>", ".+", text), column, re.IGNORECASE | re.DOTALL)
+            if match is not None and match.groups():
+                return " ".join([match[1].rpartition("/")[2], *re.findall(r"[a-z]+@\d+", column)[-1:]])
+        return column
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trainer:
@@ -291,10 +305,6 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     named = {column: names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
-    if role == "validation" and trainer is generic:
-        # A rate of held-out data, whatever it is called.
-        ranked += [_as_validation(Key(name, _RATE)) for name in columns if is_held_out_rate(name)]
-        keyed += [(name, name) for name in columns if is_held_out_rate(name)]
     every = [
         Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
     ]
@@ -308,6 +318,10 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
             for column, name in apart
             if _matches(key, name)
         ]
+    if role == "validation" and trainer is generic and not every:
+        # A rate of held-out data, whatever it is called.
+        rates = filter(is_held_out_rate, columns)
+        every = [Match(column, _as_validation(Key(column, _RATE)), len(ranked)) for column in rates]
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)

@@ -28,9 +28,7 @@ _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
 # A text of a logger that names a metric.
 _TEXT = r"(?:[^\"\\\n]|\\.){0,400}"
-_MESSAGE = re.compile(
-    rf"\"(?:message|msg|event|text)\"\s*:\s*\"{_TEXT}(?:entrop|reward){_TEXT}\"", re.IGNORECASE
-)
+_MESSAGE = re.compile(rf"\"(?:message|msg|event)\"\s*:\s*\"{_TEXT}(?:entrop|reward){_TEXT}\"", re.IGNORECASE)
 _ARRAY = re.compile(r"\[\s*\{")
 _GAP = re.compile(r"[ \t\r\n,\0]*")
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")

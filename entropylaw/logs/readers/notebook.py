@@ -31,6 +31,7 @@ from entropylaw.logs.readers import delimited
 from entropylaw.logs.readers.console import trl
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import JSON_DECODER, parse_number
+from entropylaw.logs.runs.step_column import STEP_NAMES, folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import READERS
@@ -141,7 +142,8 @@ def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
         if (".log" in reader.suffixes or reader.name == "jsonl") and reader.recognises(content):
             with suppress(InputError):
                 table = reader.read(content)
-                if reader.name != "jsonl" or any(map(catalog.is_metric, table.columns)):
+                stepped = not {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, table.columns))
+                if reader.name != "jsonl" or (stepped and any(map(catalog.is_metric, table.columns))):
                     yield reader.name, table
                     return
 

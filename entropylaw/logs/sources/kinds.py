@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.escaping import counted, listing, shown
@@ -45,6 +46,10 @@ _VALUE_NAMES = ("value", "metric_value", "val", "values", "scalar_value")
 # What only evaluations have, and what they never have.
 _OF_EVALUATIONS = ("loss", "runtime", "samples_per_second", "steps_per_second", "time", "duration", "samples")
 _OF_UPDATES = frozenset(("loss", "train_loss", "policy_loss", "learning_rate", "lr", "grad_norm", "kl"))
+Kinds = NDArray[np.object_]
+Coded = tuple[list[str], FloatArray]
+"""As :func:`coded` gives it."""
+
 _MOST_KINDS, _MOST_METRICS = 64, 4096
 
 
@@ -135,7 +140,7 @@ def _weight(name: str) -> tuple[bool, str]:
     return not catalog.is_metric(name), name
 
 
-def coded(cells: Column) -> tuple[list[str], FloatArray]:
+def coded(cells: Column) -> Coded:
     """The texts of a column, each once, and the place of each cell's among them; nan for any other cell."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         return [], np.full(len(cells), np.nan)
@@ -151,50 +156,64 @@ def where(cells: Column, rows: BoolArray) -> Column:
     return [cell if here else None for cell, here in zip(cells, rows.tolist(), strict=True)]
 
 
-def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
+def _kinds(table: Table, step: StepColumn) -> tuple[Kinds, str]:
     """The kind of every record, empty where it has none, and what shows it; all empty where nothing does."""
-    rows = len(step.values)
+    entropies = _any_finite(table, ("entropy",), len(step.values))
     words = {name: coded(cells) for name, cells in table.columns.items() if _may_be_text(cells)}
-    words = {name: coded for name, coded in words.items() if 0 < len(coded[0]) <= _MOST_KINDS}
-    entropies = _any_finite(table, ("entropy",), rows)
-    kinds, sign = np.full(rows, "", dtype=object), ""
-    for name in sorted(words, key=_kind_rank):
-        labels, at = words[name]
-        if folded(name) in _SWITCHES and {label.casefold() for label in labels} <= {"true", "false"}:
-            said = folded(name).removeprefix("is_")
-            other = "eval" if is_training(said) else "train"
-            labels = [said if label.casefold() == "true" else other for label in labels]
-        elif not _are_kinds(name, labels):
-            continue
-        updates = {labels[int(code)] for code in np.unique(at[entropies & (at >= 0)])}
-        updates = set() if any(map(is_training, labels)) else updates
-        for code, label in enumerate(labels):
-            trains = is_training(label) or (label in updates and not is_evaluation(label))
-            kinds[at == code] = "train" if trains and not is_training(label) else label
-        kinds[np.isnan(at)] = "train" if (entropies & np.isnan(at)).any() else ""
-        sign = "what the lines say" if name == KIND else f"column {shown(name)}"
-        break
-    else:
+    words = {name: texts for name, texts in words.items() if 0 < len(texts[0]) <= _MOST_KINDS}
+    kinds, sign = _by_text(words, entropies)
+    if not sign:
         evaluations = _evaluations(table, step, entropies)
         if evaluations.any():
             kinds[:] = np.where(evaluations, "eval", "train")
             sign = "the metrics that they have"
-    for name in (name for name in words if folded(name) in _SETS):
-        labels, at = words[name]
-        of_sets = at >= 0
-        if sign:
-            of_sets &= np.array([is_evaluation(kind) for kind in kinds.tolist()], dtype=bool)
-        elif (entropies & of_sets).any() or not (entropies & ~of_sets).any():
-            continue
-        distinct = np.unique(at[of_sets])
-        if len(distinct) > 1 or (len(distinct) and not sign):
-            kinds[~of_sets & (kinds == "")] = "train"
-            for code in distinct.tolist():
-                own = of_sets & (at == code)
-                kinds[own] = [f"{kind or 'eval'} {labels[int(code)]}" for kind in kinds[own].tolist()]
-            sign = f"{sign} and {shown(name)}" if sign else f"column {shown(name)}"
-            break
+    sets = next((name for name in words if folded(name) in _SETS), None)
+    if sets is not None and _split_by_set(kinds, words[sets], entropies, apart=not sign):
+        sign = f"{sign} and {shown(sets)}" if sign else f"column {shown(sets)}"
     return kinds, sign
+
+
+def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, str]:
+    """The kinds that a column of text names, and that column."""
+    kinds = np.full(len(entropies), "", dtype=object)
+    for name in sorted(words, key=_kind_rank):
+        labels, at = words[name]
+        if folded(name) in _SWITCHES and {label.casefold() for label in labels} <= {"true", "false"}:
+            on = folded(name).removeprefix("is_")
+            off = "eval" if is_training(on) else "train"
+            labels = [on if label.casefold() == "true" else off for label in labels]
+        elif not _are_kinds(name, labels):
+            continue
+        # Where no text names the training, the records with an entropy are of it.
+        unnamed = not any(map(is_training, labels))
+        updating = {labels[int(code)] for code in np.unique(at[entropies & np.isfinite(at)])}
+        for code, label in enumerate(labels):
+            trains = unnamed and label in updating and not is_evaluation(label)
+            kinds[at == code] = "train" if trains else label
+        kinds[np.isnan(at)] = "train" if (entropies & np.isnan(at)).any() else ""
+        return kinds, "what the lines say" if name == KIND else f"column {shown(name)}"
+    return kinds, ""
+
+
+def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bool) -> bool:
+    """Add the data set to the kind of evaluations, where there are several; whether it was added.
+
+    With ``apart`` no kind is known: records with a data set and without an entropy are evaluations.
+    """
+    labels, at = texts
+    of_sets = np.isfinite(at)
+    if apart and ((entropies & of_sets).any() or not (entropies & ~of_sets).any()):
+        return False
+    if not apart:
+        of_sets &= np.array([is_evaluation(kind) for kind in kinds.tolist()], dtype=bool)
+    codes = np.unique(at[of_sets]).tolist()
+    if len(codes) < (1 if apart else 2):
+        return False
+    kinds[~of_sets & (kinds == "")] = "train"
+    for code in codes:
+        of_set = of_sets & (at == code)
+        kinds[of_set] = [f"{kind or 'eval'} {labels[int(code)]}" for kind in kinds[of_set].tolist()]
+    return True
 
 
 def _may_be_text(cells: Column) -> bool:
@@ -270,7 +289,7 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
     Without any other step, calls with entropies and calls with rewards become one step. Records that lack the
     trainer's step get that of the record before, where W&B's count of calls goes on.
     """
-    counter = next((name for name in table.columns if folded(name) in COUNTERS), None)
+    counter = next((name for name in table.columns if name.casefold() in COUNTERS), None)
     if counter is None or table.partial:
         return table, step
     note = ""

@@ -125,7 +125,7 @@ def _runs(
     if isinstance(result, RunBacktest):
         return [(result.run, result, "")]
     entries = result.runs if isinstance(result, BacktestDocument) else (result,)
-    return [(entry.run, entry.result, getattr(entry.refusal, "message", "")) for entry in entries]
+    return [(entry.name, entry.result, getattr(entry.refusal, "message", "")) for entry in entries]
 
 
 def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]:

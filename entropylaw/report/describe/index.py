@@ -29,6 +29,7 @@ def ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
     readable: dict[str, list[IndexRow]] = {}
     for row in rows:
         arm = arm_of(row.run, arms) or row.run
+        arm = f"{arm} · {row.reward}" if row.reward else arm
         members.setdefault(arm, []).append(row)
         if row.readable:
             readable.setdefault(one_line(arm), []).append(row)
@@ -93,7 +94,7 @@ def _group(
     return RunsTable(
         *_cells(rows),
         badge=Verdict(verdict, "", HOLDS.get(verdict)),
-        title=counted(len(rows), "run"),
+        title=runs.counted_rows([row.cells for row in rows]),
         note=", ".join(f"{number} {reason}" for reason, number in counts),
         open=is_open,
         links=[address(row.slug) for row in rows],

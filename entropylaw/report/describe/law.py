@@ -64,13 +64,12 @@ def sections(
     heading: b.Heading,
     *,
     data: str = "",
-    other: Sequence[b.Block] = (),
     further: Sequence[b.Block] = (),
 ) -> list[b.Block]:
     """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
 
-    Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
-    ``other`` are answers for another reward, and ``further`` blocks come before the diagnostics.
+    Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read, and
+    ``further`` blocks come before the diagnostics.
     """
     law = fit.law
     answers = words.answers(fit)
@@ -127,7 +126,6 @@ def sections(
         b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
         brief_forms(fit),
         b.Notes([b.Note("data", "", data)]),
-        *other,
         b.Notes(reasons + cautions, detail=True),
         *figures_of("law", part, text),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),

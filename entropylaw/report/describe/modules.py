@@ -29,7 +29,7 @@ from entropylaw.report.describe import (
 )
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
 from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.tokens import TokenSummary
@@ -43,7 +43,7 @@ ENTRIES: dict[type, ModuleType] = {
 """Class of the result in an entry → the module that describes the entry."""
 
 MODULES: dict[type, ModuleType] = {
-    Fit: law,
+    **dict.fromkeys((Fit, RunFit), law),
     **dict.fromkeys((FitDocument, ReportDocument, RunReport), runs),
     **dict.fromkeys((Forecast, SaturationForecast), forecast),
     PredictionDocument: prediction,

@@ -32,6 +32,13 @@ NAMES = {
 }
 """Full names of the curves. A semantic entropy is never called a token entropy."""
 
+_ROWS = {
+    "planning": "planning tokens",
+    "execution": "execution tokens",
+    "semantic": "plans (semantic)",
+    "aggregate": "all tokens",
+}
+
 _SUBJECTS = {"semantic": "semantic entropy", "aggregate": "the entropy of all tokens"}
 
 _CURVE = ("n", "first_step", "last_step", "p_rise", "detectable", "lowest", "lowest_step", "ratio", "since")
@@ -82,7 +89,7 @@ def describe(result: Result) -> list[b.Block]:
 def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     """A run: its curves, and the columns that they were read from."""
     if run.result is None:
-        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
+        return [b.Heading(run.name, 2, "" if run.run == run.path else run.path), *_sections(run)]
     curves = run.result.curves
     points = " and ".join(dict.fromkeys(str(curve.n) for curve in curves))
     # Blocks of points begin later and end earlier than the curves themselves.
@@ -90,9 +97,9 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     first, last = format_step(min(curve.first_step for curve in curves)), format_step(last_step(run.result))
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
-        return [b.Heading(run.run, 2, about), *_sections(run)]
+        return [b.Heading(run.name, 2, about), *_sections(run)]
     return [
-        b.Heading(run.run, 2, f"{about} · {run.path}"),
+        b.Heading(run.name, 2, f"{about} · {run.path}"),
         *_sections(run),
         b.Heading("Read and dropped", name="read"),
         b.Notes(_read(run)),
@@ -181,7 +188,8 @@ def does(curve: CurvePhases) -> str:
     if curve.settled is not None:
         text += f" and settles at step {value_and_interval(curve.settled)}"
     if curve.eruptions:
-        text += f" and erupts {counted(len(curve.eruptions), 'time')}"
+        steps = ", ".join(format_step(eruption.step) for eruption in curve.eruptions)
+        text += f" and erupts at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
     return text
 
 
@@ -215,45 +223,36 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
 
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
-    """A table with a column per curve, and planning's share of the entropy."""
-    end, columns, ends = last_step(phases), [], ""
+    """A table with a row per curve, and planning's share of the entropy."""
+    heads = [
+        b.Column("curve", f"{format_percent(phases.level)}, nats"),
+        *(b.Column(label, label) for label in ("p", "lowest, step", "end above it", "since", "entropy now")),
+    ]
+    end, rows, ends = last_step(phases), [], ""
     for curve in phases.curves:
+        now = value_and_interval(curve.last)
         # A curve may end before the others.
-        ended = end - curve.last_step > float(curve.step[-1] - curve.step[-2])
-        columns.append(_numbers_of(curve, f", step {format_step(curve.last_step)}" if ended else ""))
-        if ended:
+        if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
+            now += f", step {format_step(curve.last_step)}"
             ends += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
-    rows = [(label, *(column[label] for column in columns)) for label in columns[0]]
-    filled = [row for row in rows if set(row[1:]) != {MISSING}]
-    heads = [b.Column("", f"{format_percent(phases.level)} intervals, nats")]
-    heads += [b.Column(curve.name, NAMES[curve.name]) for curve in phases.curves]
+        rows.append(
+            (
+                _ROWS[curve.name],
+                f"{curve.p_rise:.2g}",
+                f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}",
+                value_and_interval(curve.rise),
+                MISSING if curve.since is None else format_step(curve.since),
+                now,
+            )
+        )
     share = ""
     if phases.share_planning is not None:
         percent = value_and_interval(phases.share_planning, "%")
         share = f"planning tokens have {percent} of the total entropy at step {format_step(end)}{ends}"
     return [
-        b.Table(heads, filled, words=1 + len(columns)),
+        b.Table(heads, rows),
         b.Notes([b.Note("share", share), b.Note("method", METHOD, "")]),
     ]
-
-
-def _numbers_of(curve: CurvePhases, ended: str) -> dict[str, str]:
-    """The numbers of a curve by label."""
-    erupts = MISSING
-    if curve.eruptions is not None:
-        each = (f"step {format_step(each.step)} (+{format_number(each.rise, 2)})" for each in curve.eruptions)
-        erupts = ", ".join(each) or "none"
-    lowest = f"{format_number(curve.lowest, 2)} at step {format_step(curve.lowest_step)}"
-    above = value_and_interval(curve.rise)
-    if curve.since is not None:
-        above += f" since step {format_step(curve.since)}"
-    return {
-        "p of no rise": f"{curve.p_rise:.2g}",
-        "lowest level": lowest,
-        "end above it": above,
-        "eruptions": erupts,
-        "entropy now": value_and_interval(curve.last) + ended,
-    }
 
 
 def _across(across: PhasesAcross) -> list[b.Block]:
@@ -300,7 +299,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
 
 def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     """A row per curve, or one with the refusal."""
-    base: b.Row = {"run": run.run, "path": run.path}
+    base: b.Row = {"run": run.name, "path": run.path}
     phases = run.result
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}

@@ -36,7 +36,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     notes.append(b.Note("on the curve", gain_words(result)))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
-    blocks: list[b.Block] = [b.Heading(entry.run, 2, entry.path), verdict]
+    blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
     reasons = (reason for reason in sentences(result.findings, "reason") if reason not in title)
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
@@ -96,7 +96,7 @@ def prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
     def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
-        cells: b.Row = {"run": entry.run, "path": entry.path, "question": question, "target": target}
+        cells: b.Row = {"run": entry.name, "path": entry.path, "question": question, "target": target}
         return {**cells, **numbers, **others}
 
     for prediction in run.predictions:

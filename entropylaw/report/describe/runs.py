@@ -30,7 +30,7 @@ from entropylaw.results.result import replace
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
 
-NO_CURVES = "the log has no entropy of planning tokens, of execution tokens or of plans"
+NO_CURVES = "the log has no entropy of planning or of execution tokens"
 NOT_REQUESTED = "no forecast was requested"
 
 Cells = Mapping[str, Cell]
@@ -73,7 +73,7 @@ def _estimate(
 _EVERYWHERE = (PEOPLE, TERMINAL, DATA)
 
 COLUMNS = (
-    Column("run", "run", lambda report: report.fit.run, shown_in=_EVERYWHERE),
+    Column("run", "run", lambda report: report.fit.name, shown_in=_EVERYWHERE),
     _data("path", lambda report: report.fit.path),
     _data("part", lambda _: "run"),
     Column("verdict", "verdict", lambda report: report.fit.verdict, shown_in=_EVERYWHERE),
@@ -109,6 +109,7 @@ COLUMNS = (
     _estimate("forecast", _last("reward"), "", PEOPLE, REPORT),
     _estimate("spent_by_step", lambda report: getattr(report.spending, "step", None), "step", REPORT),
     Column("phases", "phases", phases_verdict, shown_in=(PEOPLE, REPORT)),
+    _data("label", lambda report: report.fit.reward or None),
     _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
 )
 """In the order of a CSV."""
@@ -133,7 +134,7 @@ def parts(report: RunReport) -> Iterator[b.Row]:
     entry = report.fit
     for row in law.level_shift_rows(entry.result.level_shifts if entry.result is not None else ()):
         cells = {key: cell for key, cell in row.items() if cell is not None}
-        yield {"run": entry.run, "path": entry.path, **cells}
+        yield {"run": entry.name, "path": entry.path, **cells}
 
 
 def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[b.Block]:
@@ -154,12 +155,18 @@ def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Ta
     """A row per run, and rows for its parts; reports also have forecasts."""
     runs = _reports(result)
     places = (DATA, REPORT) if isinstance(result, ReportDocument | RunReport) else (DATA,)
-    return b.table_of(COLUMNS, [row for run in runs for row in (cells(run), *parts(run))], *places)
+    return data_table([row for run in runs for row in (cells(run), *parts(run))], *places)
 
 
 def index_table(rows: Iterable[IndexRow]) -> b.Table:
     """The table of a report from the rows of its index."""
-    return b.table_of(COLUMNS, [cells for row in rows for cells in (row.cells, *row.parts)], DATA, REPORT)
+    return data_table([cells for row in rows for cells in (row.cells, *row.parts)], DATA, REPORT)
+
+
+def data_table(rows: Sequence[Cells], *places: str) -> b.Table:
+    """The table of a CSV; labels of rewards are a column where a run has several."""
+    labelled = any("label" in row for row in rows)
+    return b.table_of([column for column in COLUMNS if labelled or column.key != "label"], rows, *places)
 
 
 def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[RunReport]:
@@ -189,15 +196,23 @@ FEW = 3
 
 
 def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
-    """The number of runs by verdict, and of those that lost the reward."""
+    """The number of runs, or of their rewards, by verdict, and of those that lost the reward."""
     runs = list(rows)
     number = Counter(row.get("verdict") for row in runs)
-    text = f"The law holds in {number['holds']} of {counted(len(runs), 'run')}, fails in {number['fails']}"
+    text = f"The law holds in {number['holds']} of {counted_rows(runs)}, fails in {number['fails']}"
     text += f", undecided in {number['undecided']}"
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
     lost = sum("lost" in row for row in runs)
     return f"{text}. {counted(lost, 'run')} lost the reward: no ceiling is known." if lost else f"{text}."
+
+
+def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """``4 runs``, or ``12 rewards of 4 runs`` where some have several."""
+    names = {str(row.get("run")).removesuffix(f" · {row.get('label')}") for row in rows}
+    if all("label" not in row for row in rows):
+        return counted(len(rows), "run")
+    return f"{len(rows)} rewards of {counted(len(names), 'run')}"
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
@@ -206,22 +221,12 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     if fit is None:
         slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
-        heading = b.Heading(run.run, 2, "" if run.run == run.path else run.path)
+        heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
-        return [heading, verdict, refusal, *_training(run), *further, *_read(run)]
-    heading = b.Heading(run.run, 2, law.about(fit))
-    blocks = law.sections(fit, run, heading, data=_data_line(run), other=_training(run), further=further)
+        return [heading, verdict, refusal, *further, *_read(run)]
+    heading = b.Heading(run.name, 2, law.about(fit))
+    blocks = law.sections(fit, run, heading, data=_data_line(run), further=further)
     return blocks + _read(run)
-
-
-def _training(run: Entry[Fit]) -> list[b.Block]:
-    """The answers for the training reward, where the validation reward is short."""
-    if run.training is None or run.training.result is None:
-        return []
-    fit, column = run.training.result, run.training.columns["reward"].column
-    verdict = f"'{column}', {counted(fit.n, 'evaluation')}: {fit.verdict}, {words.headline(fit)}"
-    notes = (b.Note(question, text) for question, text in words.answers(fit))
-    return [b.Notes([b.Note("training reward", verdict), *notes])]
 
 
 def _data_line(run: Entry[Fit]) -> str:
@@ -323,6 +328,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     """
 
     run: str
+    reward: str
     path: str
     slug: str
     cells: Cells
@@ -357,9 +363,10 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The name on one line, at most 120 letters of it; its page has all."""
+        """The name on one line, at most 120 letters of the run's; its page has all."""
         name = one_line(self.run)
-        return name if len(name) <= 120 else f"{name[:119]}…"
+        name = name if len(name) <= 120 else f"{name[:119]}…"
+        return f"{name} · {one_line(self.reward)}" if self.reward else name
 
     def estimate(self, key: str) -> Estimate | None:
         """The estimate in a column; None where there is none, or no value."""
@@ -384,6 +391,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
     ahead = None not in (report.forecast, report.spending)
     return IndexRow(
         run=run.run,
+        reward=run.reward,
         path=run.path,
         slug=slug,
         cells=cells(report),
@@ -438,9 +446,10 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
         elif headroom.low is not None and headroom.low > 0:
             left.append((headroom, row))
     if not left:
-        return f"A gain is left for certain in none of {counted(len(rows), 'run')}."
+        return f"A gain is left for certain in none of {counted_rows([row.cells for row in rows])}."
     most, row = max(left, key=lambda pair: pair[0].value or 0.0)
-    text = f"A gain is left in {len(left)} of {len(rows)} runs"
+    plural = f"{len(rows)} runs" if len(rows) == 1 else counted_rows([row.cells for row in rows])
+    text = f"A gain is left in {len(left)} of {plural}"
     if unknown:
         text += f", unknown in {unknown}"
     return f"{text}; the most in {row.shown}: {format_interval(most)}."

@@ -52,9 +52,11 @@ _SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
 _OPENS = re.compile(r"\{\s*(?=['\"])")
 _GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
 _RULE = re.compile(r"[^\w'\"{}()]{3,}")
+# From a dict as Python prints it to JSON.
 _PYTHON = (
     (re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)"), r"\1"),
     (re.compile(r"\bNone\b|\bnan\b"), "null"),
+    (re.compile("'"), '"'),
 )
 # Words that number records, the best first, and words with which they do not.
 _COUNTS = ("step", "iteration", "iter", "it", "update", "timestep", "batch", "round", "episode", "epoch")
@@ -66,12 +68,11 @@ _FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "afte
 _ALONE = re.compile(r"[\s\[\],}]*\{\s*")
 _INSIDE = re.compile(r"\s*['\"]")
 _HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
-_TITLE = re.compile(r"[^\W\d]")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
-# In place of other words: a progress bar, which has a single minibatch's metrics.
+# The words of a progress bar, which has a single minibatch's metrics.
 _BAR = "%|"
-_MESSAGES = ("message", "msg", "event", "text")
+_MESSAGES = ("message", "msg", "event")
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED = 1 << 13, 4000
 # A longer line is no record; so many lines of others may come between two lines of a dict.
@@ -105,8 +106,8 @@ def recognises(content: Content) -> bool:
 
 def _is_measured(names: Collection[str]) -> bool:
     """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
-    half = catalog.detect(names).trainer.halves and any(is_like("reward", name) for name in names)
-    return half or any(is_like("entropy", name) for name in names)
+    role = "reward" if catalog.detect(names).trainer.halves else "entropy"
+    return any(is_like(role, name) or is_like("entropy", name) for name in names)
 
 
 def read(content: Content) -> Table:
@@ -145,48 +146,66 @@ def _records(
     prints = _Prints(dropped).of(lines)
     if steps_come_last(seen, word):
         prints = _with_later_steps(prints, word)
-    name = word if word in _COLUMNS else "step"
-    record: dict[str, object] = {}
-    # The evaluations of this step: a further one without its own step does not replace them.
-    evaluated: dict[str, float] = {}
+    recorder = _Recorder(word, dropped)
     for printed in prints:
-        steps = [number for metric, number in printed.pairs if word and counts(metric, number) == word]
-        if not word and printed.fraction is not None:
+        yield from recorder.take(printed)
+    yield from recorder.finished()
+
+
+class _Recorder:
+    """Puts what is printed into records; ``word`` numbers them, or fractions where it is empty."""
+
+    def __init__(self, word: str, dropped: Counter[str]) -> None:
+        self._word, self._dropped = word, dropped
+        self._name = word if word in _COLUMNS else "step"
+        self._record: dict[str, object] = {}
+        # The evaluations of this step: a further one without its own step does not replace them.
+        self._evaluated: dict[str, float] = {}
+
+    def take(self, printed: Printed) -> Iterator[dict[str, object]]:
+        """Take what is printed next; yields the record before, where a new one begins."""
+        steps = [number for metric, number in printed.pairs if self._numbers(metric, number)]
+        if not self._word and printed.fraction is not None:
             steps = [printed.fraction]
-        if steps and steps[0] != record.get(name):
-            evaluated = {}
-        values: dict[str, float] = {}
-        for metric, number in printed.pairs:
-            known = evaluated.get(metric, number) if is_evaluation(metric) else number
-            if not word or counts(metric, number) != word:
-                values.setdefault(metric, known)
-                evaluated.setdefault(metric, number)
-        if word and not steps and printed.title == _BAR:
-            continue
-        kind = _kind(printed.title)
+        if not steps and (self._name not in self._record or (self._word and printed.title == _BAR)):
+            return
+        step = steps[0] if steps else self._record[self._name]
+        same = step == self._record.get(self._name)
+        values, kind = self._values(printed, same=same), _kind(printed.title)
+        record = self._record
+        contradicts = any(n == n and record.get(metric, n) != n for metric, n in values.items())
         switches = bool(kind) and (kind == "eval") != (record.get(KIND) == "eval")
-        contradicts = any(
-            metric in record and number == number and record[metric] != number
-            for metric, number in values.items()
-        )
-        if (steps and (steps[0] != record.get(name) or contradicts or switches)) or (
-            switches and name in record
-        ):
-            if len(record) > 1 + (KIND in record):
-                yield record
-            record = {name: steps[0] if steps else record[name]}
-        elif contradicts:
-            dropped[LATER_VALUE] += 1
+        if not same or switches or (steps and contradicts):
+            yield from self.finished()
+            self._record = {self._name: step}
+        else:
+            self._dropped[LATER_VALUE] += contradicts
         if kind:
-            record.setdefault(KIND, kind)
-        if name in record:
-            record |= {metric: number for metric, number in values.items() if metric not in record}
-    if name in record and len(record) > 1 + (KIND in record):
-        yield record
+            self._record.setdefault(KIND, kind)
+        for metric, number in values.items():
+            self._record.setdefault(metric, number)
+
+    def finished(self) -> Iterator[dict[str, object]]:
+        """Yield the last record, if it has a value."""
+        if self._record.keys() - {self._name, KIND}:
+            yield self._record
+
+    def _numbers(self, metric: str, number: float) -> bool:
+        return bool(self._word) and counts(metric, number) == self._word
+
+    def _values(self, printed: Printed, *, same: bool) -> dict[str, float]:
+        """The first value of each metric, and of an evaluation the first at this step."""
+        values: dict[str, float] = {}
+        self._evaluated = self._evaluated if same else {}
+        for metric, number in printed.pairs:
+            if not self._numbers(metric, number):
+                first = self._evaluated.setdefault(metric, number)
+                values.setdefault(metric, first if is_evaluation(metric) else number)
+        return values
 
 
 def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
-    """Whether an entropy, and not of an evaluation, is printed before the first step: it closes its record."""
+    """Whether an entropy, not of an evaluation, is printed before the first step: steps close records."""
     kind = ""
     for printed in sample:
         kind = _kind(printed.title) if printed.title else kind
@@ -243,12 +262,53 @@ def counting_word(sample: Sequence[Printed]) -> str:
         starts = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
         if starts <= max(2, len(numbers) // 20):
             rising[word] = len(set(numbers))
-    if rising.keys() - {"epoch"}:
-        rising.pop("epoch", None)
-    best = max(sorted(rising, key=_COUNTS.index), key=rising.__getitem__, default="")
+    order = sorted(rising, key=lambda word: (word == "epoch", -rising[word], _COUNTS.index(word)))
+    best = order[0] if order else ""
     entropies = [printed for printed in sample if any(is_like("entropy", name) for name, _ in printed.pairs)]
     numbered = sum(printed.fraction is not None for printed in entropies)
     return "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
+
+
+class _Braces:
+    """Puts a dict or an object over several lines together; ``text`` is that of an open one.
+
+    ``broken`` counts those without an end.
+    """
+
+    def __init__(self) -> None:
+        self.broken = 0
+        self.text, self._depth, self._others = "", 0, 0
+
+    def opened(self, line: str) -> str:
+        """Take a dict that opens in a line and goes on below; returns what stands before it."""
+        start = _OPENS.search(line)
+        if start is None or "}" in line or not line.rstrip().endswith(","):
+            return line
+        self.text, self._others = line[start.start() :], 0
+        return line[: start.start()]
+
+    def take(self, line: str) -> str | None:
+        """The whole dict where a line ends it, an empty text within it, None for a line of something else."""
+        if not self.text:
+            if _ALONE.fullmatch(line) is None:
+                return None
+            self.text, self._depth = line.strip(), 1
+            return ""
+        inside = self._depth > 0 or _INSIDE.match(line) is not None
+        self._others = 0 if inside else self._others + 1
+        another = line.startswith("{") and self._depth == 0
+        if another or len(self.text) > _LONGEST_LINE or self._others > _MOST_OTHERS:
+            self.text, self._depth = "", 0
+            self.broken += 1
+            return None
+        if not inside:
+            return ""
+        self.text += f" {line.strip()}"
+        self._depth += (line.count("{") - line.count("}")) if self._depth else 0
+        if self._depth or not line.rstrip().endswith(("}", "},", "]", "],")):
+            return ""
+        text, self.text = self.text, ""
+        return text.strip("[], ")
 
 
 class _Prints:
@@ -259,8 +319,9 @@ class _Prints:
 
     def __init__(self, dropped: Counter[str]) -> None:
         self._dropped = dropped
-        #: Names of sections of YAML above the line with their indents, by process.
+        # Names of sections of YAML above the line with their indents, by process.
         self._sections: dict[str, list[tuple[int, str]]] = {}
+        self._names = set[str]()
         self._header: list[str] = []
         self._table: list[tuple[str, float]] = []
         self._groups: list[list[str]] = []
@@ -268,55 +329,34 @@ class _Prints:
 
     def of(self, lines: Iterable[tuple[str, bool]]) -> Iterator[Printed]:
         """Yield what is printed."""
-        opened, others, depth, unfinished = "", 0, 0, False
+        unfinished, braces = False, _Braces()
         for raw, ended in lines:
             process = _PROCESS.match(raw)
             line = raw[process.end() :] if process else raw
-            if depth:
-                opened += f" {line.strip()}"
-                depth += line.count("{") - line.count("}")
-                if depth <= 0:
-                    yield Printed(self._of_dict(opened.strip("[], "), ended))
-                    opened, depth = "", 0
-                elif len(opened) > _LONGEST_LINE:
-                    self._dropped[CUT_ENTRY] += 1
-                    opened, depth = "", 0
+            if (text := braces.take(line)) is not None:
+                if text:
+                    yield Printed(self._of_dict(text))
                 continue
-            if _ALONE.fullmatch(line):
-                opened, depth = line.strip(), 1
-                continue
-            if opened:
-                inside = _INSIDE.match(line) is not None
-                others = 0 if inside else others + 1
-                opened += f" {line.strip()}" if inside else ""
-                if inside and line.rstrip().endswith("}"):
-                    yield Printed(self._of_dict(opened, ended))
-                    opened = ""
-                elif others > _MOST_OTHERS or line.startswith("{") or len(opened) > _LONGEST_LINE:
-                    self._dropped[CUT_ENTRY] += 1
-                    opened = ""
-                if inside or opened:
-                    continue
-            if (start := _OPENS.search(line)) and "}" not in line and line.rstrip().endswith(","):
-                opened, others = line[start.start() :], 0
-                line = line[: start.start()]
+            line = braces.opened(line)
             cells = box_cells(line)
             unfinished = cells is not None and not ended
-            if cells is None and (self._table or self._groups):
-                yield self._whole_table()
             if cells is not None:
                 yield from self._of_row(cells)
-            elif line.strip():
+                continue
+            yield from self._whole_table()
+            if line.strip():
                 yield from self._of_line(line, process.group() if process else "", ended)
-        self._dropped[CUT_ENTRY] += bool(opened) or unfinished
-        if self._table or self._groups:
-            yield self._whole_table()
+        self._dropped[CUT_ENTRY] += braces.broken + (unfinished or bool(braces.text))
+        yield from self._whole_table()
 
-    def _of_dict(self, text: str, ended: bool) -> list[tuple[str, float]]:
+    def _of_dict(self, text: str) -> list[tuple[str, float]]:
         """The numbers of a dict or an object that opens the text; none where it breaks off."""
         value, _ = json_at(text)
         if not isinstance(value, dict) and text.count("{") > 1:
-            value, _ = json_at(as_json(text))
+            converted = text
+            for pattern, replacement in _PYTHON:
+                converted = pattern.sub(replacement, converted)
+            value, _ = json_at(converted)
         if isinstance(value, dict):
             inner = value.pop("metrics", None)
             value |= inner if isinstance(inner, dict) else {}
@@ -343,10 +383,8 @@ class _Prints:
         if words[0].endswith("/") and not any(words[1:]):
             self._prefix = words[0]
             return
-        if len(words) == len(self._header) and not np.isnan(numbers).all():
-            yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
-        elif _is_header(words):
-            self._header = words
+        if (below := self._below_header(words)) is not None:
+            yield below
         elif len(words) == 1 and (group := _GROUP.fullmatch(cells[0])):
             self._groups.append([group["group"], group["rest"]])
         elif len(words) == 1 and self._groups:
@@ -355,45 +393,41 @@ class _Prints:
             named = [
                 (name, number)
                 for name, word, number in zip(words, words[1:], numbers[1:], strict=False)
-                if word and _TITLE.match(name) and (number == number or not classify(word)[1])
+                if word and _HEADING.match(name) and (number == number or not classify(word)[1])
             ]
             self._dropped[CUT_NAME] += sum(name.endswith("…") for name, _ in named)
             named = [(f"{self._prefix}{name}", number) for name, number in named if not name.endswith("…")]
             if {name for name, _ in named} & {name for name, _ in self._table}:
-                yield self._whole_table()
+                yield from self._whole_table()
             self._table += named
             if not named and (printed := self._pairs(" | ".join(cells), True)):
                 self._table += printed
                 if any(counts(*pair) for pair in printed):
-                    yield self._whole_table()
+                    yield from self._whole_table()
 
-    def _whole_table(self) -> Printed:
-        """What the rows of a table have together."""
+    def _whole_table(self) -> Iterator[Printed]:
+        """Yield what the rows of a table have together, if there are any."""
         pairs = self._table
         for group, text in self._groups:
             prefix = "" if group == "other" else f"{group}/"
             pairs += [(f"{prefix}{name}", number) for name, number in self._pairs(text, True)]
         self._table, self._groups, self._prefix = [], [], ""
-        return Printed(pairs)
+        if pairs:
+            yield Printed(pairs)
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
         """Take a line that is no row of a table."""
         words = re.split(" {2,}", line.strip())
         words = words if len(words) > 2 or "\t" in line else line.split()
-        if self._header and len(words) == len(self._header) and ended:
-            numbers = [classify(word)[0] for word in words]
-            if numbers[0] == numbers[0]:
-                yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
-                return
-        if _is_header(words):
-            self._header = words
+        if ended and (below := self._below_header(words)) is not None:
+            yield below
             return
         pairs = list[tuple[str, float]]()
         title = _LEVEL.sub(" ", line)
         if (prefix := self._section(line, process)) is None:
             return
         if (start := _OPENS.search(line)) is not None:
-            pairs += self._of_dict(line[start.start() :].rstrip(), ended)
+            pairs += self._of_dict(line[start.start() :].rstrip())
             if not pairs:
                 return
             title = title[: max(title.find("{"), 0)]
@@ -404,6 +438,18 @@ class _Prints:
             _BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
             float(fraction[1]) if fraction else None,
         )
+
+    def _below_header(self, words: list[str]) -> Printed | None:
+        """The numbers of a row below a header, none of the header itself; None for what is neither."""
+        names = len(words) > 2 and all(map(_HEADING.fullmatch, words))
+        counted_by = names and any(counts(word, 1.0) for word in words)
+        if counted_by and any(is_like("entropy", word) for word in words):
+            self._header = words
+            return Printed([])
+        numbers = [classify(word)[0] if word else np.nan for word in words]
+        if len(words) != len(self._header) or np.isnan(numbers).all() or classify(words[0])[1]:
+            return None
+        return Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
 
     def _section(self, line: str, process: str) -> str | None:
         """The names of the sections of YAML above a line, each with a slash; None where it opens one."""
@@ -423,31 +469,28 @@ class _Prints:
 
     def _pairs(self, text: str, ended: bool) -> list[tuple[str, float]]:
         """The names with numbers in a text; the last one is left out where the text may break off in it."""
-        found = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
-        marked = [match for match in found if match["mark"].strip()]
+        matches = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
+        if len(matches) == 1 and not counts(matches[0]["name"], 1.0) and not matches[0]["mark"].strip():
+            return []  # in a sentence, a word before a number is the name of nothing
         pairs = list[tuple[str, float]]()
-        # In a sentence, a word before a number is the name of nothing.
-        for match in found if len(found) > 1 or any(counts(m["name"], 1.0) for m in found) else marked:
+        for match in matches:
             words = match["name"].split(" ")
             while len(words) > 1 and words[0].casefold() in _FILLERS:
                 del words[0]
             unit = (match["unit"] or "").strip()
             if words[-1].endswith("…"):
                 self._dropped[CUT_NAME] += 1
-            elif (
-                words[-1] not in ("pid", "ip") and unit in ("", "%") and not text.startswith("|", match.end())
-            ):
+            elif words[-1] in ("pid", "ip") or unit not in ("", "%") or text.startswith("|", match.end()):
+                continue
+            else:
                 self._dropped["%"] += unit == "%"
                 number = float(match["number"])
                 pairs.append((" ".join(words), number / 100 if unit else number))
+        if not ended:
+            # A last line that breaks off may lack a part of a name.
+            return [(name, number) for name, number in pairs if name in self._names]
+        self._names |= {name for name, _ in pairs if "%|" not in text}
         return pairs
-
-
-def as_json(text: str) -> str:
-    """The text of a dict as JSON has it."""
-    for pattern, replacement in _PYTHON:
-        text = pattern.sub(replacement, text)
-    return text.replace("'", '"')
 
 
 def box_cells(line: str) -> list[str] | None:
@@ -457,10 +500,3 @@ def box_cells(line: str) -> list[str] | None:
     bars = "[│┃║]" if re.search("[│┃║]", line) else r"\|" if line.lstrip().startswith("|") else ""
     cells = re.split(bars, line)[1:-1] if bars else []
     return cells or ([] if line.lstrip()[:1] in tuple("│┃║") else None)
-
-
-def _is_header(words: Sequence[str]) -> bool:
-    """Whether the cells of a row name a step and an entropy."""
-    if len(words) < 3 or not all(_HEADING.fullmatch(word) for word in words):
-        return False
-    return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)

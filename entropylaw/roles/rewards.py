@@ -1,0 +1,200 @@
+"""From a run to its rewards: every reward that is paired with the entropy, and their mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from functools import reduce
+
+import numpy as np
+
+from entropylaw.arguments import of_kind, text_or_none, texts
+from entropylaw.errors import InputError
+from entropylaw.escaping import in_shell, listing, shown
+from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs.step_column import by_folded_name, folded
+from entropylaw.results.result import caution, replace
+from entropylaw.roles import settings as run_settings
+from entropylaw.roles.choose import (
+    ENOUGH_PAIRS,
+    Chosen,
+    ChosenReward,
+    choose_entropy,
+    choose_rewards,
+)
+from entropylaw.roles.pairing import logged_entropies, noise_of
+from entropylaw.roles.series import Series
+from entropylaw.units import largest_reward
+
+MEAN = "mean"
+"""The label of the mean of the validation rewards."""
+
+LATE = 1.5
+"""Intervals between the evaluations of a reward after which another one shows that they have ended."""
+
+
+def select_all(
+    run: Run,
+    *,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
+    pair: str | None = None,
+    entropy_sd: str | None = None,
+) -> tuple[Series, ...]:
+    """Every reward of a run, with every entropy that the user names.
+
+    Parameters and errors are those of :func:`~entropylaw.roles.select.select`. Without names: the best
+    entropy of the catalog; the best validation reward with those of its kind on other data sets and their
+    mean, or else the training reward. A reward may also be named by its label. Labels distinguish the
+    series; one alone has none.
+    """
+    run = of_kind(run, Run, "run")
+    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
+    rewards, columns = texts(reward, "reward"), named_columns(run, texts(entropy, "entropy"))
+    series: list[Series] = []
+    for column in columns or (None,):
+        chosen = choose_entropy(run, column, next(iter(rewards), None))
+        of_entropy = _rewards(run, chosen, rewards, pair, entropy_sd)
+        for paired in of_entropy:
+            label = f"{paired.label} × {column}" if len(of_entropy) > 1 else str(column)
+            series.append(replace(paired, label=label) if len(columns) > 1 else paired)
+    return tuple(series) if len(series) > 1 else (replace(series[0], label=""),)
+
+
+def named_columns(run: Run, names: Iterable[str]) -> list[str]:
+    """The columns that the user names, some of them by patterns; a name is not checked."""
+    columns: list[str] = []
+    for name in names:
+        columns += matching(run, name) or [name]
+    return columns
+
+
+def require_one_reward(run: str, labels: Sequence[str]) -> None:
+    """Refuse several rewards of a run, not counting a training reward beside a validation.
+
+    Raises InputError ``several-rewards``, which names them.
+    """
+    if len(labels) > 1:
+        message = f"run {shown(run)} has {len(labels)} rewards, and arms are compared in one: "
+        hint = f"name one: --reward {in_shell(labels[-1])}"
+        raise InputError("several-rewards", f"{message}{listing(labels, 8)}", hint)
+
+
+def matching(run: Run, name: str) -> list[str]:
+    """The columns with a value that match a shell pattern; none for the name of a column."""
+    if name in run.columns or not set(name) & set("*?["):
+        return []
+    return [column for column in run.columns if fnmatchcase(column, name) and run.finite(column).size]
+
+
+def _rewards(
+    run: Run, chosen: Chosen, names: Sequence[str], pair: str | None, entropy_sd: str | None
+) -> list[Series]:
+    """The rewards with one entropy: by default, or those that the user names by column or label."""
+    if not names:
+        series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair), entropy_sd))
+        return ended([*series, *mean_of(series)])
+    series = []
+    for name in names:
+        columns = [column for column in matching(run, name) if column != chosen.choice.column]
+        labelled: list[Series] = []
+        if not columns and folded(name) not in by_folded_name(run.columns):
+            with suppress(InputError):
+                by_default = _rewards(run, chosen, (), pair, entropy_sd)
+                labelled = [paired for paired in by_default if fnmatchcase(paired.label, name)]
+        series += labelled
+        for column in () if labelled else columns or [name]:
+            series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
+    return list({paired.reward_choice.column: paired for paired in series}.values())
+
+
+def _paired(
+    run: Run, chosen: Chosen, rewarded: Sequence[ChosenReward], entropy_sd: str | None
+) -> Iterator[Series]:
+    """The series of some rewards, each with a label of its own."""
+    best = rewarded[0]
+    if not any(len(reward.best.pairs) for reward in rewarded):
+        there = (run.step[np.isfinite(side.values)] for side in (chosen, best))
+        first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
+        reasons = "; ".join(f"{reason}: {number}" for reason, number in best.best.pairs.dropped.items())
+        message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+        message += f"{first}, {shown(best.choice.column)} at steps {second} ({reasons})"
+        hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
+        raise InputError("no-pairs", message, best.longer or hint)
+    settings, labels = run_settings.entropy_settings(run), Counter(reward.choice.label for reward in rewarded)
+    for reward in rewarded:
+        pairs, column = reward.best.pairs, reward.choice.column
+        try:
+            noise = None if entropy_sd is None else noise_of(run, pairs, entropy_sd)
+        except InputError:
+            if reward is best or not reward.best.training:
+                raise
+            continue  # not all entropies of the training reward beside the validation have a known noise
+        yield Series(
+            run=run.name,
+            source=run.source,
+            step=pairs.step,
+            entropy=pairs.entropy,
+            reward=pairs.reward,
+            entropy_choice=chosen.choice,
+            reward_choice=reward.choice,
+            dropped=pairs.dropped,
+            notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes),
+            findings=run_settings.findings(settings, run, chosen.values),
+            offer=reward.longer,
+            max_reward=largest_reward(column, run.finite(column)),
+            entropy_sd=noise,
+            logged=logged_entropies(run.step, chosen.values, pairs),
+            label=reward.choice.label if labels[reward.choice.label] == 1 else column,
+        )
+
+
+def mean_of(series: Sequence[Series]) -> list[Series]:
+    """The mean of several validation rewards with enough pairs, at the steps that all of them have."""
+    averaged = [paired for paired in series if len(paired.step) >= ENOUGH_PAIRS and not paired.is_training]
+    if len(averaged) < 2:
+        return []
+    first = averaged[0]
+    step = reduce(np.intersect1d, (paired.step for paired in averaged))
+    rows = np.isin(first.step, step)
+    rewards = [paired.reward[np.isin(paired.step, step)] for paired in averaged]
+    names = listing([paired.label for paired in averaged], 8)
+    why = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
+    choice = replace(
+        first.reward_choice,
+        column=f"mean of {len(averaged)} rewards",
+        why=why,
+        usable=int(rows.sum()),
+        label=MEAN,
+    )
+    largest = [paired.max_reward for paired in averaged]
+    mean = replace(
+        first,
+        step=first.step[rows],
+        entropy=first.entropy[rows],
+        reward=np.mean(rewards, axis=0),
+        entropy_sd=None if first.entropy_sd is None else first.entropy_sd[rows],
+        reward_choice=choice,
+        dropped=added({"another reward has no value at that step": int(np.sum(~rows))}),
+        max_reward=None if None in largest else float(np.mean(largest)),  # type: ignore[arg-type]
+        offer="",
+        label=MEAN,
+    )
+    return [mean]
+
+
+def ended(series: Sequence[Series]) -> list[Series]:
+    """The series, with a caution for a validation whose evaluations end long before those of another."""
+    validations = [paired for paired in series if not paired.is_training and len(paired.step)]
+    until = max((float(paired.step[-1]) for paired in validations), default=0.0)
+    marked = []
+    for paired in series:
+        if paired in validations and len(paired.step) > 1:
+            last, interval = float(paired.step[-1]), float(np.median(np.diff(paired.step)))
+            if last + LATE * interval < until:
+                finding = caution("reward-ends", last=last, until=until)
+                paired = replace(paired, findings=(*paired.findings, finding))
+        marked.append(paired)
+    return marked
