@@ -7,7 +7,8 @@ the seed as the unit (:mod:`entropylaw.analysis.between_seeds`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ from entropylaw.results.arms import (
     RunSeries,
 )
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, caution
+from entropylaw.results.result import Finding, caution, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
@@ -56,10 +57,32 @@ ROUGH = 0.1
 """A curve falls with entropy that rises by less than this share of its change."""
 
 
+Arms = Mapping[str, Sequence[Fit | RunSeries]]
+"""Name of an arm → its fits or series, one per seed, all of the same columns and pairing."""
+
+
+def compare_arms(arms: Arms, **options: Any) -> ArmComparison:
+    """Compare arms of runs in one reward; ``options`` and errors as of :func:`compare_rewards`."""
+    return compare_rewards({"": arms}, **options)[0]
+
+
 @one_thread
-def compare_arms(
-    arms: Mapping[str, Sequence[Fit | RunSeries]],
+def compare_rewards(rewards: Mapping[str, Arms], level: float = 0.95, **options: Any) -> list[ArmComparison]:
+    """Compare arms of runs in every reward, by its label, the seed as the unit.
+
+    All rewards are one family. ``options`` and errors as of :func:`undecided`.
+    """
+    checked_level(level)
+    options |= {"level": level, "rewards": len(rewards)}
+    results = [replace(undecided(arms, **options), reward=label) for label, arms in rewards.items()]
+    pairs = iter(decided([pair for result in results for pair in result.pairs], level))
+    return [replace(result, pairs=tuple(islice(pairs, len(result.pairs)))) for result in results]
+
+
+def undecided(
+    arms: Arms,
     *,
+    rewards: int = 1,
     baseline: str | None = None,
     refused: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     level: float = 0.95,
@@ -69,12 +92,12 @@ def compare_arms(
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> ArmComparison:
-    """Compare arms of runs, the seed as the unit.
+    """The differences of arms in one of several ``rewards``, before anything is decided.
 
     Parameters
     ----------
-    arms
-        Name of the arm → its fits or series, one per seed, all of the same columns and pairing.
+    arms, rewards
+        The arms; and the number of rewards that are compared together.
     baseline
         The arm that all others are compared with, by default the one of :func:`baseline_of`; ``"all"``
         compares all pairs.
@@ -97,9 +120,8 @@ def compare_arms(
     Raises
     ------
     UsageError
-        ``bad-level``, ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
+        ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
     """
-    checked_level(level)
     if len(arms) < 2:
         message = f"{len(arms)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
@@ -140,6 +162,7 @@ def compare_arms(
         along or Along(),
         bool(paired),
         pairs is not None,
+        rewards * len(compared),
     )
     if paired and not any(design.units(a, b) for a, b in compared):
         message = f"no {paired} is in two arms"
@@ -149,7 +172,7 @@ def compare_arms(
         arms=tuple(map(design.arm, range(len(names)))),
         baseline=None if several else chosen,
         chosen="" if several else how,
-        pairs=tuple(decided([design.pair(a, b) for a, b in compared], level)),
+        pairs=tuple(design.pair(a, b) for a, b in compared),
         level=level,
         margin=margin,
         along=design.along,

@@ -38,6 +38,7 @@ class Design:
     """All seeds, and how they are compared.
 
     With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
+    ``comparisons`` are those of all rewards, which are decided together.
     """
 
     names: list[str]
@@ -50,6 +51,7 @@ class Design:
     along: Along
     paired: bool
     own_ends: bool
+    comparisons: int
 
     def of(self, *arms: int) -> list[Seed]:
         """The runs of some arms."""
@@ -128,9 +130,8 @@ class Design:
             method = f"between-seed sd of {self.between_sd:g} as given"
         inner = None
         if margin is not None:
-            inner = estimate(
-                gap, 1.0 - 2.0 * (1.0 - self.level) / len(self.pairs), "two one-sided tests (Schuirmann 1987)"
-            )
+            narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
+            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
         return Difference(
             quantity=quantity,
             unit=unit,
@@ -144,7 +145,7 @@ class Design:
             margin=margin,
             inner=inner,
             decision=Decision.same if is_same(inner, margin) else Decision.undecided,
-            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * len(self.pairs))) if headline else None,
+            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
 
@@ -185,7 +186,7 @@ class Design:
         else:
             return None
         assert gap is not None
-        reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / len(self.pairs))
+        reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / self.comparisons)
         middle, moved = np.zeros(grid.size), np.zeros(grid.size)
         for sign, arm in ((1.0, a), (-1.0, b)):
             of_arm = [seed for seed in curves if seed.arm == arm]
