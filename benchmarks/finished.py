@@ -1,4 +1,8 @@
-"""The finished runs that forecasts are learned from and tested on: public logs and the lab's runs."""
+"""The finished runs that forecasts are learned from and tested on: public logs and the lab's runs.
+
+Public logs are split by repository, by a hash of its name: one half is for tuning, the other was looked at
+once, after all choices.
+"""
 
 from __future__ import annotations
 
@@ -7,86 +11,121 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks.worlds import FloatArray
 from entropylaw.errors import EntropyLawError
+from entropylaw.logs import catalog
 from entropylaw.logs.load import read_all
-from entropylaw.roles.select import select
-from entropylaw.roles.series import Series
+from entropylaw.logs.runs import Run
+from entropylaw.roles.choose import choose_entropy
+from entropylaw.units import largest_reward
 
 ROOT = Path(__file__).parent.parent
-LAB = ROOT / "data" / "lab"
+LAB = ROOT / "data" / "lab2"
+LAB_REWARDS = ("val_acc", "reward_mean")
 PUBLIC = ROOT.parent / "shared" / "logs"
 
-FAMILIES = {
-    "plain": ("grpo", "rloo", "reinforce", "gppo", "clip_higher", "entropy_bonus_0.02"),
-    "held": ("clip_cov", "kl_cov", "kl_penalty", "entropy_bonus_0.1"),
-    "clean": ("clean_",),
-    "width": ("width_",),
-    "sft": ("sft_",),
-    "school": ("free_", "school_"),
+FEWEST = 12
+"""Fewest evaluations of a run that is used."""
+
+REPOSITORIES = {
+    "alexchilton__cas_nlp_module4_grpo": "alexchilton/CAS_NLP_MODULE4_GRPO",
+    "trl-tfevents-eval": "alexchilton/CAS_NLP_MODULE4_GRPO",
+    "trl-tfevents-multirun-dir": "alexchilton/CAS_NLP_MODULE4_GRPO",
+    "trl-trainer-state": "alexchilton/CAS_NLP_MODULE4_GRPO",
+    "trl-trainer-state/sparse_reward_trainer_state.json": "aaravarora01/agent-memory-redteam",
+    "custom-jsonl-countdown": "beibeizzz/countdown_post_train",
+    "fortitudelucifer__illustrated-grpo": "fortitudelucifer/Illustrated-GRPO",
+    "garg-aayush__building-from-scratch": "garg-aayush/building-from-scratch",
+    "katop1234__softmaxed_rewards": "katop1234/softmaxed_rewards",
+    "neg-axiom-csv": "Prem01-cyber/AxiomForgeAI",
+    "neg-telelogs-state": "joshsalako/telelogs",
+    "neg-wandb-history-csv": "oraby8/research_tts",
+    "neg-wandb-ui-csv": "HanlardResearch/HeteroRL_GEPO",
+    "sb3-tfevents-negative-entropy": "SiddharajShirke/OPENENV_RL",
+    "tinker-metrics-jsonl": "arvindcr4/tinker-rl-lab",
+    "trl-console-tqdm": "Sunshine535/nips-grpo-dynamics",
+    "verl-agentgym-alfworld": "HappynessI/verl-for-AgentGym",
+    "verl-agentgym-babyai": "HappynessI/verl-for-AgentGym",
+    "verl-agentgym-textcraft": "HappynessI/verl-for-AgentGym",
+    "verl-game24-long-csv": "memoryoffish/nlp_grpo",
+    "verl-gsm8k-ppo": "eric-haibin-lin/verl-data",
+    "verl-qwen2-7b-math": "diqiuzhuanzhuan/verldata",
+    "xiaoman654__warmgigpo-webshop": "xiaoman654/WarmGiGPO-WebShop",
 }
-"""The lab's runs that are near copies of each other, by the beginning of the name; they stay together.
-A public folder is a family of its own."""
-
-TRAINING_REWARD = ("critic/score/mean", "critic_score_mean")
-"""Tested in addition to validation scores, if a log has both."""
+"""A folder of public logs, or a file in it, and its repository; any other folder is one of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A series, its family, and whether that is in the development half."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Finished:
+    """A reward of a finished run; ``entropy`` (n,) is None where none is logged.
 
-    series: Series
-    family: str
-    development: bool
-    public: bool
+    ``group`` is the repository, ``lab``, or what a simulation is of, and ``arm`` a part of it whose runs are
+    near copies of each other.
+    """
 
-
-def collected() -> list[Entry]:
-    """Every series of the logs, each content once."""
-    seen: set[bytes] = set()
-    entries = []
-    for entry in _everything():
-        content = entry.series.entropy.tobytes() + entry.series.reward.tobytes()
-        if content not in seen:
-            seen.add(content)
-            entries.append(entry)
-    return entries
+    group: str
+    arm: str
+    run: str
+    step: FloatArray
+    reward: FloatArray
+    entropy: FloatArray | None
+    most: float | None
 
 
-def _everything() -> Iterator[Entry]:
-    for base in (base for base in (PUBLIC, LAB) if base.is_dir()):
-        for folder in sorted(path for path in base.iterdir() if path.is_dir()):
-            family = folder.name if base == PUBLIC else lab_family(folder.name)
-            for series in _series(folder):
-                yield Entry(
-                    series=series,
-                    family=family,
-                    development=in_development(family),
-                    public=base == PUBLIC,
-                )
+def public(folder: Path = PUBLIC) -> list[Finished]:
+    """Every reward of the public logs, each content once."""
+    runs: dict[bytes, Finished] = {}
+    for path in sorted(folder.glob("*/*")):
+        home = path.parent.name
+        group = REPOSITORIES.get(f"{home}/{path.name}", REPOSITORIES.get(home, home))
+        try:
+            read = read_all([str(path)]).runs
+        except EntropyLawError:
+            continue
+        for run in read:
+            columns = [match.column for match in catalog.found(run, "validation", "training")]
+            for finished in _rewards(run, columns, group, group):
+                runs.setdefault(finished.step.tobytes() + finished.reward.tobytes(), finished)
+    return list(runs.values())
 
 
-def _series(folder: Path) -> Iterator[Series]:
-    """By the catalog's choice of reward, and by the training reward where that is another."""
-    for run in read_all([str(folder)]).runs:
-        columns: set[str] = set()
-        for reward in (None, *TRAINING_REWARD):
-            try:
-                series = select(run, reward=reward)
-            except EntropyLawError:
-                continue
-            if series.reward_choice.column not in columns:
-                columns.add(series.reward_choice.column)
-                yield series
+def lab(folder: Path = LAB) -> list[Finished]:
+    """Validation and training rewards of the lab's runs."""
+    found: list[Finished] = []
+    for path in sorted(folder.glob("*/metrics.parquet")):
+        arm = path.parent.name.rpartition("_s")[0]
+        for run in read_all([str(path)]).runs:
+            found += _rewards(run, LAB_REWARDS, "lab", arm)
+    return found
 
 
-def lab_family(name: str) -> str:
-    for family, beginnings in FAMILIES.items():
-        if name.startswith(beginnings):
-            return family
-    return name
+def _rewards(run: Run, columns: list[str] | tuple[str, ...], group: str, arm: str) -> Iterator[Finished]:
+    try:
+        logged = choose_entropy(run).values
+    except EntropyLawError:
+        logged = np.full(run.step.size, np.nan)
+    there = np.isfinite(logged)
+    for column in columns:
+        values = run.columns.get(column)
+        if values is None or values.dtype.kind not in "fi":
+            continue
+        usable = np.isfinite(values)
+        step, reward = run.step[usable], values[usable].astype(float)
+        if step.size >= FEWEST and np.ptp(reward) > 0:
+            entropy = np.interp(step, run.step[there], logged[there]) if there.sum() >= FEWEST else None
+            yield Finished(
+                group=group,
+                arm=arm,
+                run=f"{run.name}, {column}",
+                step=step,
+                reward=reward,
+                entropy=entropy,
+                most=largest_reward(column, reward),
+            )
 
 
-def in_development(family: str) -> bool:
-    """Half of the families, by a hash of the name."""
-    return int(hashlib.sha256(family.encode()).hexdigest(), 16) % 2 == 0
+def for_tuning(group: str) -> bool:
+    """Whether a repository is in the half for tuning, by a hash of its name."""
+    return int(hashlib.sha256(group.lower().encode()).hexdigest(), 16) % 2 == 0

@@ -1,169 +1,566 @@
-"""Do forecasts beat "stays where it is"? Real logs and the lab's runs, first part fitted, rest predicted.
+"""What do forecasts achieve on runs of repositories that they were not learned from?
 
-python -m benchmarks.forecasts                      print the table
-python -m benchmarks.forecasts --write              and put it into docs/benchmarks/forecasts.md
-python -m benchmarks.forecasts --development        the development half alone, for tuning
-python -m benchmarks.forecasts --runs               one line for each series too
+python -m benchmarks.forecasts                     print the tables; the constants of the tuning half
+python -m benchmarks.forecasts --left-out          and what they achieve on the other half: to be looked at once
+python -m benchmarks.forecasts --write             and put them into docs/benchmarks/forecasts.md
+python -m benchmarks.forecasts --learn             learn the constants from all runs, and write
+                                                   entropylaw/analysis/forecast_constants.json
+python -m benchmarks.forecasts --learn --logs DIR  from the public logs of another folder
 
-The prior of a series is learned without its family and about a sixth of the others (``benchmarks.prior``).
-The members and features were chosen on the development half; the other half was looked at once, afterwards.
-The terms of the bands were chosen on simulated worlds of other seeds, with the bands of all series in view.
+Runs are cut after 20, 33, 50 and 67 % of their length; the target is half as many steps on. For learning
+they are cut for further targets too.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import importlib.util
+import json
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import stdtrit
 
+from benchmarks import finished
 from benchmarks.docs import write_block
-from benchmarks.finished import Entry, collected
-from benchmarks.prior import every_cut, left_out, part, sources
-from benchmarks.simulated import curves
-from entropylaw.analysis.backtest import backtest_run, skills
-from entropylaw.analysis.forecast_prior import Prior
-from entropylaw.analysis.forms import design, law_column
-from entropylaw.errors import EntropyLawError
-from entropylaw.results.forecast import RunBacktest, Skill
-from entropylaw.roles.series import Series
+from benchmarks.finished import Finished, for_tuning
+from benchmarks.simulated import SHAPES, policy, shape
+from benchmarks.worlds import FloatArray
+from entropylaw.analysis import forecast as module
+from entropylaw.analysis.backtest import CUTS, cuts_of, peers
+from entropylaw.analysis.forecast import (
+    AHEAD,
+    DF,
+    FARTHEST,
+    Constants,
+    SoFar,
+    ahead,
+    blocked,
+    gain_columns,
+    p_reached,
+    so_far,
+)
+from entropylaw.engine.levels import levels_of
 
-WORLDS = {
-    "the law, ordinary decay": ("exponential", "law"),
-    "the law, a late fall": ("late", "law"),
-    "a line": ("exponential", "line"),
-    "the step alone": ("exponential", "step"),
-    "a random walk": ("exponential", "walk"),
-    "turning down after 60 %": ("exponential", "turns"),
-}
-"""Simulated worlds: shapes of entropy and reward (``benchmarks/simulated.py``)."""
+PROTOTYPE = finished.ROOT.parent / "shared" / "prototypes" / "forecast_line.py"
+"""A design that this one is compared with, where it is there; it was learned from all public logs."""
+
+FILE = Path(module.__file__).with_name("forecast_constants.json")
+
+GAINS = (0.01, 0.03)
+"""Gains, in units of the largest reward (of a rate 1), or of the range so far where none is known."""
+
+LEADS = {0.5: CUTS, 0.1: (0.15, 0.33, 0.67), 1.0: (0.1, 0.2, 0.33), 2.0: (0.1, 0.2)}
+"""Leads that are learned from, each with the shares of a run's length after which it is cut."""
+
+START, SPREAD = (3.4, 0.4, 0.02, -1.6, -6.0, -0.8), (1.0, 0.2, 0.05, 1.0, 1.5, 1.0)
+"""Centre and width of the penalty on the constants of the path."""
+
+RIDGE = 0.5
+"""Penalty on the squares of the coefficients of the gain."""
+
+LAB_SHARE = 0.25
+"""The lab's arms together count as this share of the public logs and it."""
+
+SIMULATED = {"policies": 100, "shapes": 100}
+"""Numbers of simulated policies, and of runs of each shape, that are learned from."""
 
 FRESH = 10_000
-"""First seed of the worlds: the prior was learned from others."""
+"""First seed of the simulated runs that are tested."""
+
+BINS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """A run up to a cut, and the outcome: the mean of three evaluations around the target.
+
+    ``eighth`` is the mean of the last eighth, ``last`` the last reward, ``unit`` that of gains, and
+    ``others`` what simple methods say.
+    """
+
+    group: str
+    arm: str
+    done: SoFar
+    lead: float
+    eighth: float
+    last: float
+    unit: float
+    outcome: float
+    others: dict[str, float | None]
+
+
+def cases_of(
+    run: Finished, lead: float = AHEAD, shares: Sequence[float] = CUTS, compared: bool = False
+) -> list[Case]:
+    """The cases of a run; simple methods are compared where ``compared``."""
+    cases = []
+    for until, at, nearest in cuts_of(run.step, shares, lead):
+        step, reward = run.step[:until], run.reward[:until]
+        if not np.ptp(reward) > 1e-12 * np.abs(reward).max():
+            continue
+        s, r, _ = blocked(step, reward)
+        if not np.ptp(r):
+            continue
+        done = so_far(s, r, reward, levels_of(s, r), run.most)
+        others: dict[str, float | None] = {}
+        if compared:
+            entropy = np.full(run.step.size, 0.0) if run.entropy is None else run.entropy
+            others = peers(step, entropy[:until], reward, at, entropy[nearest])
+            others |= of_prototype(step, reward)
+        cases.append(
+            Case(
+                group=run.group,
+                arm=run.arm,
+                done=done,
+                lead=(at - step[-1]) / (step[-1] - step[0]),
+                eighth=float(r[-max(3, r.size // 8) :].mean()),
+                last=float(reward[-1]),
+                unit=done.most if np.isfinite(done.most) else done.spread,
+                outcome=float(run.reward[nearest].mean()),
+                others=others,
+            )
+        )
+    return cases
+
+
+@cache
+def prototype() -> Any:
+    """The module of the design that this one is compared with; None where it is not there."""
+    if not PROTOTYPE.exists():
+        return None
+    spec = importlib.util.spec_from_file_location("forecast_line", PROTOTYPE)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def of_prototype(step: FloatArray, reward: FloatArray) -> dict[str, float | None]:
+    """What the prototype says: the reward, and the probabilities of gains over the last eighth."""
+    if prototype() is None:
+        return {}
+    features = prototype().features(step, reward)
+    unit = 1.0 if features["bounded"] else features["range"]
+    said = {f"prototype {gain}": float(prototype().gain_probability(features, gain * unit)) for gain in GAINS}
+    return {"prototype": float(prototype().predict(features)[0]), **said}
+
+
+def to_learn(run: Finished) -> list[Case]:
+    """The cases of a run that are learned from."""
+    return [case for lead, shares in LEADS.items() for case in cases_of(run, lead, shares)]
+
+
+def to_test(run: Finished) -> list[Case]:
+    """The cases of a run that are tested."""
+    return cases_of(run, compared=True)
+
+
+def every(make: Callable[[Finished], list[Case]], runs: Iterable[Finished]) -> list[Case]:
+    """The cases of all runs, in several processes."""
+    with ProcessPoolExecutor() as pool:
+        return [case for cases in pool.map(make, runs, chunksize=8) for case in cases]
+
+
+def policies(first: int = 0) -> list[Finished]:
+    """Runs of simulated policies."""
+    runs = []
+    for seed in range(first, first + SIMULATED["policies"]):
+        style, (step, entropy, reward) = policy(seed)
+        runs.append(
+            Finished(
+                group="policies",
+                arm=style,
+                run=f"policy {seed}",
+                step=step,
+                reward=reward,
+                entropy=entropy,
+                most=1.0,
+            )
+        )
+    return runs
+
+
+def shapes(name: str, count: int, first: int = 0) -> list[Case]:
+    """Cases of simulated rewards of one shape, each cut once."""
+    cases = []
+    for seed in range(first, first + count):
+        step, reward, _, seen = shape(name, seed)
+        run = Finished(
+            group="shapes", arm=name, run=f"{name} {seed}", step=step, reward=reward, entropy=None, most=1.0
+        )
+        cases += cases_of(run, AHEAD, [step[seen - 1] / step[-1]])
+    return cases
+
+
+def stacked(cases: Sequence[Case]) -> tuple[SoFar, FloatArray]:
+    """What was done so far, and the leads, as arrays."""
+    columns = zip(*(case.done for case in cases), strict=True)
+    return SoFar(*(np.array(column) for column in columns)), np.array([case.lead for case in cases])
+
+
+def weights(cases: Sequence[Case]) -> FloatArray:
+    """Weight of each case, 1 in the mean: a repository counts by the square root of its cases."""
+    keys = [case.arm if case.group == "lab" else case.group for case in cases]
+    count = {key: keys.count(key) for key in set(keys)}
+    weight = np.array([count[key] ** -0.5 for key in keys])
+    of_lab = np.array([case.group == "lab" for case in cases])
+    if of_lab.any() and not of_lab.all():
+        weight[of_lab] *= LAB_SHARE / (1.0 - LAB_SHARE) * weight[~of_lab].sum() / weight[of_lab].sum()
+    return weight / weight.mean()
+
+
+def bars(cases: Sequence[Case], gain: float, *, smoothed: bool) -> FloatArray:
+    """The reward that is a gain on the level now, or on the mean of the last eighth."""
+    return np.array([(case.done.level if smoothed else case.eighth) + gain * case.unit for case in cases])
+
+
+def learn(cases: Sequence[Case]) -> Constants:
+    """The constants that were most likely in some cases."""
+    done, lead = stacked(cases)
+    weight, outcome = weights(cases), np.array([case.outcome for case in cases])
+
+    def path_loss(path: FloatArray) -> float:
+        location, scale = ahead(done, lead, path.tolist())
+        z = (outcome - location) / scale
+        misfit = weight @ ((DF + 1.0) / 2.0 * np.log1p(z * z / DF) + np.log(scale))
+        return float(misfit + 0.125 * np.sum(((path - START) / SPREAD) ** 2))
+
+    events = [bars(cases, gain, smoothed=smoothed) for gain in GAINS for smoothed in (True, False)]
+    x = np.concatenate([gain_columns(done, lead, bar) for bar in events])
+    y = np.concatenate([outcome >= bar for bar in events]).astype(float)
+    share = np.tile(weight, len(events)) / len(events)
+
+    def gain_loss(gain: FloatArray) -> float:
+        odds = x @ gain
+        return float(share @ (np.logaddexp(0.0, odds) - y * odds) + RIDGE * np.sum(gain[1:] ** 2))
+
+    path = minimize(path_loss, START, method="L-BFGS-B").x
+    gain = minimize(gain_loss, np.zeros(x.shape[1]), method="L-BFGS-B").x
+    return Constants(path=path.round(3).tolist(), gain=gain.round(3).tolist(), widened=1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tested:
+    """Cases with what was forecast of them by constants of other runs.
+
+    ``p`` has the probabilities of each gain over the level (rows 0, 1) and over the last eighth (2, 3).
+    """
+
+    cases: Sequence[Case]
+    location: FloatArray
+    scale: FloatArray
+    p: FloatArray
+
+
+def tested(cases: Sequence[Case], constants: Constants) -> Tested:
+    """Forecasts of cases by constants."""
+    done, lead = stacked(cases)
+    location, scale = ahead(done, lead, constants.path)
+    events = [bars(cases, gain, smoothed=smoothed) for smoothed in (True, False) for gain in GAINS]
+    p = np.array([p_reached(done, lead, bar, constants) for bar in events])
+    return Tested(cases=cases, location=location, scale=scale, p=p)
+
+
+def without_own(learned: Sequence[Case], cases: Sequence[Case], groups: Iterable[str]) -> Tested:
+    """Forecasts of the cases of some groups, each by constants that were learned without its own."""
+    parts = []
+    for group in sorted(groups):
+        own = [case for case in cases if case.group == group]
+        if own:
+            parts.append(tested(own, learn([case for case in learned if case.group != group])))
+    return Tested(
+        cases=[case for part in parts for case in part.cases],
+        location=np.concatenate([part.location for part in parts]),
+        scale=np.concatenate([part.scale for part in parts]),
+        p=np.concatenate([part.p for part in parts], axis=1),
+    )
+
+
+def keys_of(cases: Sequence[Case]) -> FloatArray:
+    """The repository, or the lab's arm, of each case."""
+    return np.array([case.arm if case.group == "lab" else case.group for case in cases])
+
+
+def widening(result: Tested) -> float:
+    """The factor by which 95 % intervals cover 95 % of the outcomes, repositories alike."""
+    z = np.abs(np.array([case.outcome for case in result.cases]) - result.location) / result.scale
+    keys = keys_of(result.cases)
+    weight = np.array([1.0 / np.sum(keys == key) for key in keys])
+    order = np.argsort(z)
+    reached = np.cumsum(weight[order]) / weight.sum()
+    return float(z[order][np.searchsorted(reached, 0.95)] / stdtrit(DF, 0.975))
+
+
+def reliability(results: Sequence[Tested]) -> list[tuple[float, float, float, int]]:
+    """How often forecasts that gave a gain a probability came true: ends, share, number."""
+    chance, came = [], []
+    for result in results:
+        outcome = np.array([case.outcome for case in result.cases])
+        for row, gain in enumerate(GAINS):
+            chance.append(result.p[row])
+            came.append(outcome >= bars(result.cases, gain, smoothed=True))
+    p, y = np.concatenate(chance), np.concatenate(came)
+    rows = []
+    for low, high in zip(BINS[:-1], BINS[1:], strict=True):
+        inside = (p >= low) & ((p < high) | (high == 1.0))
+        if inside.any():
+            rows.append((low, high, round(float(y[inside].mean()), 3), int(inside.sum())))
+    return rows
+
+
+def brier(result: Tested, row: int, bar: FloatArray) -> tuple[float, float]:
+    """Brier score over that of the base rate: all cuts alike, and repositories alike."""
+    y = (np.array([case.outcome for case in result.cases]) >= bar).astype(float)
+    own, base, keys = (result.p[row] - y) ** 2, (y.mean() - y) ** 2, keys_of(result.cases)
+    alike = [np.mean([score[keys == key].mean() for key in np.unique(keys)]) for score in (own, base)]
+    return float(own.mean() / base.mean()), float(alike[0] / alike[1])
+
+
+def figures(result: Tested, widened: float) -> dict[str, str]:
+    """The figures of a table, each as text."""
+    cases, keys = result.cases, keys_of(result.cases)
+    outcome = np.array([case.outcome for case in cases])
+    spread = np.array([case.done.spread for case in cases])
+    rows: dict[str, list[str]] = {}
+    for smoothed, label in ((False, "the last eighth"), (True, "the level")):
+        ratios = [
+            brier(result, row + 2 * (not smoothed), bars(cases, gain, smoothed=smoothed))
+            for row, gain in enumerate(GAINS)
+        ]
+        for number, kind in enumerate(("all cuts alike", "repositories alike")):
+            rows[f"Brier to the base rate's, gain on {label}, {kind}"] = [
+                f"{ratio[number]:.2f}" for ratio in ratios
+            ]
+    calibration, slope, extreme = [], [], []
+    for row, gain in enumerate(GAINS):
+        p, y = result.p[row], outcome >= bars(cases, gain, smoothed=True)
+        order = np.array_split(np.argsort(p, kind="stable"), 5)
+        calibration.append(f"{np.mean([abs(p[part].mean() - y[part].mean()) for part in order]):.2f}")
+        slope.append(f"{np.cov(p, y)[0, 1] / max(np.var(p, ddof=1), 1e-12):.2f}")
+        extreme.append(f"{100 * np.mean((p < 0.2) | (p > 0.8)):.0f} %")
+    rows |= {"calibration error, mean over fifths": calibration, "slope of the outcome on P": slope}
+    rows["share of P < 0.2 or > 0.8"] = extreme
+    least = np.sqrt([case.done.noise for case in cases])
+    own = np.maximum(np.abs(result.location - outcome), least)
+    last = np.maximum(np.abs(np.array([case.last for case in cases]) - outcome), least)
+    ratio = own / last
+    per_group = [np.exp(np.mean(np.log(ratio[keys == key]))) for key in np.unique(keys)]
+    rows["error to the last value: geometric mean · 95th percentile · worst repository's mean"] = [
+        f"{value:.2f}" for value in (np.exp(np.mean(np.log(ratio))), np.quantile(ratio, 0.95), max(per_group))
+    ]
+    half = widened * stdtrit(DF, 0.975) * result.scale
+    inside = np.abs(outcome - result.location) <= half
+    covered = np.mean([inside[keys == key].mean() for key in np.unique(keys)])
+    rows["intervals: covered, repositories alike · median width in ranges"] = [
+        f"{100 * covered:.0f} %",
+        f"{np.median(2.0 * half / spread):.2f}",
+    ]
+    others = []
+    for name in ("three_lines", "law", "scalerl", "prototype"):
+        guess = np.array([case.others.get(name) for case in cases], dtype=float)
+        there = np.isfinite(guess)
+        error = np.maximum(np.abs(guess - outcome), least)
+        value = np.exp(np.mean(np.log(own[there] / error[there]))) if there.any() else np.nan
+        others.append("—" if not there.any() else f"{value:.2f}")
+    rows["error to three lines · the law · ScaleRL · the prototype"] = others
+    return {name: " · ".join(values) for name, values in rows.items()}
+
+
+def of_the_prototype(cases: Sequence[Case]) -> str:
+    """The prototype's Brier score to that of the base rate, gains over the last eighth, all cuts alike."""
+    ratios = []
+    for gain in GAINS:
+        p = np.array([case.others.get(f"prototype {gain}") for case in cases], dtype=float)
+        y = np.array([case.outcome for case in cases]) >= bars(cases, gain, smoothed=False)
+        ratios.append(np.mean((p - y) ** 2) / np.mean((y.mean() - y) ** 2))
+    return " · ".join("—" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in ratios)
+
+
+def first_part(runs: Sequence[Finished], constants: Constants) -> str:
+    """From the first 15 %: the error to the last value's, geometric mean over runs, and the worst."""
+    ratios = []
+    for run in runs:
+        until = max(8, round(0.15 * run.step.size))
+        step, reward = run.step[:until], run.reward[:until]
+        if until > run.step.size - 4 or not np.ptp(reward):
+            continue
+        s, r, _ = blocked(step, reward)
+        if not np.ptp(r):
+            continue
+        done = so_far(s, r, reward, levels_of(s, r), run.most)
+        lead = (run.step[until:] - step[-1]) / (step[-1] - step[0])
+        lead = lead[lead <= FARTHEST]
+        truth = run.reward[until:][: lead.size]
+        misses = ahead(done, lead, constants.path)[0] - truth, reward[-1] - truth
+        own, last = (max(float(np.sqrt(np.mean(miss**2))), np.sqrt(done.noise)) for miss in misses)
+        ratios.append(own / last)
+    return f"{np.exp(np.mean(np.log(ratios))):.2f} · {max(ratios):.2f}" if ratios else "—"
+
+
+def gain_table(constants: Constants, count: int = 400) -> list[str]:
+    """Probability of a gain in simulated shapes, beside the share that gained."""
+    lines = [
+        "| shape | P(gain .01) · share | P(gain .03) · share | covered |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name in SHAPES:
+        result = tested(shapes(name, count, FRESH), constants)
+        outcome = np.array([case.outcome for case in result.cases])
+        cells = []
+        for row, gain in enumerate(GAINS):
+            came = outcome >= bars(result.cases, gain, smoothed=True)
+            cells.append(f"{result.p[row].mean():.2f} · {came.mean():.2f}")
+        half = constants.widened * stdtrit(DF, 0.975) * result.scale
+        covered = np.mean(np.abs(outcome - result.location) <= half)
+        lines.append(f"| {name} | {' | '.join(cells)} | {100 * covered:.0f} % |")
+    return lines
+
+
+def best_table(count: int = 400) -> list[str]:
+    """Probability that the best step so far is truly better than now, beside how often it was."""
+    lines = ["| shape | P(better) | was better | difference |", "| --- | ---: | ---: | ---: |"]
+    for name in SHAPES[:3]:
+        said, came = [], []
+        for seed in range(count):
+            step, reward, truth, seen = shape(name, FRESH + seed, wander=True)
+            s, r, size = blocked(step[:seen], reward[:seen])
+            level = blocked(step[:seen], truth[:seen])[1]
+            levels = levels_of(s, r)
+            best = int(np.argmax(levels.level()))
+            said.append(levels.p_above(best, r.size - 1) if best < r.size - 1 else 0.0)
+            came.append(level[best] > level[-1])
+        lines.append(
+            f"| {name} | {np.mean(said):.3f} | {np.mean(came):.3f} | {100 * (np.mean(said) - np.mean(came)):+.1f} |"
+        )
+    return lines
+
+
+TARGETS = ("≤ .90 · .88", "≤ .80 · .72", "≤ .95 · .95", "", "≤ .10", ".65–1.3", "≥ 20 % · 30 %") + (
+    "≤ .90 · 2.3 · 1.3",
+    "92–98 % · ≤ 1.8",
+    "",
+)
+"""What each row of :func:`figures` is to reach."""
+
+
+def report(left_out: bool) -> str:
+    """The tables as Markdown; constants are learned from the tuning half, the lab and simulations."""
+    every_public, of_lab, simulated = finished.public(), finished.lab(), policies()
+    halves = {half: [run for run in every_public if for_tuning(run.group) == half] for half in (True, False)}
+    learned = {half: every(to_learn, runs) for half, runs in halves.items() if half or left_out}
+    lab_learned, policies_learned = every(to_learn, of_lab), every(to_learn, simulated)
+    shapes_learned = [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
+    tuning = [*learned[True], *lab_learned, *policies_learned, *shapes_learned]
+    groups = {half: sorted({run.group for run in runs}) for half, runs in halves.items()}
+    results = {"tuning half": without_own(tuning, every(to_test, halves[True]), groups[True])}
+    constants = learn(tuning)
+    widened = widening(results["tuning half"])
+    constants = constants._replace(widened=widened)
+    if left_out:
+        results["left-out half"] = tested(every(to_test, halves[False]), constants)
+    public_learned = [case for cases in learned.values() for case in cases]
+    without_lab = learn([*public_learned, *policies_learned, *shapes_learned])
+    results["the lab, learned without it"] = tested(every(to_test, of_lab), without_lab)
+    without_policies = learn([*public_learned, *lab_learned, *shapes_learned])
+    fresh = policies(FRESH)
+    results["policies, learned without any"] = tested(every(to_test, fresh), without_policies)
+    columns = {name: figures(result, widened) for name, result in results.items()}
+    names = list(next(iter(columns.values())))
+    lines = [
+        f"Repositories for tuning: {', '.join(groups[True])}.",
+        f"Left out, and looked at once: {', '.join(groups[False])}.",
+        "",
+        f"| figure, gain .01 · .03 | {' | '.join(columns)} | to reach on unseen repositories |",
+        f"| --- |{' ---: |' * (len(columns) + 1)}",
+    ]
+    cuts = " | ".join(
+        f"{len(result.cases)} ({len(set(keys_of(result.cases)))})" for result in results.values()
+    )
+    lines.append(f"| cuts (repositories or arms) | {cuts} | |")
+    for name, target in zip(names, TARGETS, strict=True):
+        lines.append(f"| {name} | {' | '.join(column[name] for column in columns.values())} | {target} |")
+    prototype_row = " | ".join(of_the_prototype(result.cases) for result in results.values())
+    lines.append(
+        f"| the prototype's Brier to the base rate's, gain on the last eighth, all cuts alike | {prototype_row} | |"
+    )
+    first = [first_part(halves[True], constants)]
+    first += [first_part(halves[False], constants)] if left_out else []
+    first += [first_part(of_lab, without_lab), first_part(fresh, without_policies)]
+    lines.append(
+        f"| from the first 15 %: error to the last value's, worst | {' | '.join(first)} | ≤ 1.00 · 2; lab and small runs ≤ .60 |"
+    )
+    lines += [
+        "",
+        "Simulated rewards of other seeds than those that were learned from:",
+        "",
+        *gain_table(constants),
+    ]
+    lines += ["", "`best so far` in simulated runs whose level wanders:", "", *best_table()]
+    return "\n".join(lines)
+
+
+def learn_all(folder: Path) -> dict[str, Any]:
+    """The content of the file of constants."""
+    runs = finished.public(folder)
+    if not runs:
+        print(f"no public logs in {folder}: the constants are learned from the lab and simulations alone")
+    of_lab, simulated = finished.lab(), policies()
+    learned = [*every(to_learn, runs), *every(to_learn, of_lab), *every(to_learn, simulated)]
+    learned += [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
+    constants = learn(learned)
+    to_judge = [*every(cases_of, runs), *every(cases_of, of_lab)]
+    groups = {case.group for case in to_judge}
+    own = without_own(learned, to_judge, groups)
+    of_public = [without_own(learned, to_judge, groups - {"lab"})] if runs else [own]
+    widened = widening(of_public[0])
+    return {
+        "path": constants.path,
+        "gain": constants.gain,
+        "widened": round(widened, 3),
+        "reliability": reliability(of_public),
+        "learned_from": {
+            "repositories": len({run.group for run in runs}),
+            "rewards": len(runs) + len(of_lab),
+        },
+        "scores": figures(of_public[0], widened),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put it into docs/benchmarks/forecasts.md")
-    parser.add_argument("--development", action="store_true", help="the development half alone")
-    parser.add_argument("--runs", action="store_true", help="a line for each series too")
-    parser.add_argument("--worlds", type=int, default=30, help="simulated runs per world")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into docs/benchmarks/forecasts.md"
+    )
+    parser.add_argument("--left-out", action="store_true", help="test the half that was left out, too")
+    parser.add_argument("--learn", action="store_true", help=f"write {FILE.name}")
+    parser.add_argument(
+        "--logs", type=Path, default=finished.PUBLIC, help="folder of public logs to learn from"
+    )
     arguments = parser.parse_args()
-    entries = [entry for entry in collected() if entry.development or not arguments.development]
-    priors = left_out(every_cut(sources()))
-    with ProcessPoolExecutor() as pool:
-        results = list(
-            pool.map(
-                tested, [entry.series for entry in entries], [priors[part(entry.family)] for entry in entries]
-            )
-        )
-    pairs = [(entry, result) for entry, result in zip(entries, results, strict=True) if result is not None]
-    if arguments.runs:
-        print("\n".join(run_lines(pairs)) + "\n")
-    with ProcessPoolExecutor() as pool:
-        simulated = list(pool.map(world_row, WORLDS, [arguments.worlds] * len(WORLDS)))
-    text = "\n".join([table(pairs, len(entries) - len(pairs)), "", *WORLD_HEAD, *simulated])
+    if arguments.learn:
+        content = learn_all(arguments.logs)
+        FILE.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(FILE.read_text(encoding="utf-8"))
+        return
+    text = report(arguments.left_out)
     print(text)
     if arguments.write:
         write_block("forecasts", text)
+        write_block("forecasts", "\n".join(reliability_table()), block="reliability")
 
 
-def tested(series: Series, prior: Prior | None) -> RunBacktest | None:
-    """None where the series cannot be tested: too short, or a constant entropy or reward."""
-    try:
-        return backtest_run(
-            series.step,
-            series.entropy,
-            series.reward,
-            max_reward=series.max_reward,
-            prior=prior,
-            run=series.run,
-        )
-    except EntropyLawError:
-        return None
-
-
-def table(pairs: Sequence[tuple[Entry, RunBacktest]], refused: int) -> str:
-    """Markdown: protocol by half, ratios of RMSE and coverage."""
-    averaged = sum(result.block > 1 for _, result in pairs)
-    lines = [
-        f"{len(pairs)} series ({sum(entry.public for entry, _ in pairs)} of public logs, the others of "
-        f"`data/lab`); {refused} more cannot be tested (fewer than 12 evaluations, or an entropy or reward "
-        f"that is constant). {averaged} of more than 200 evaluations are averaged over blocks. Ratios are "
-        "geometric means over series of the forecast's RMSE to that of the simple method (below 1 the "
-        "forecast is better), each at least the noise of the series. Prediction intervals are nominal 95 %; "
-        "their width is the median over series, in ranges of the reward; *to band* is the interval score to "
-        "that of a normal band about the last value whose sd is that of one-step changes times √(steps "
-        "ahead). The prior of each series was learned without its family and about a sixth of the others.",
-        "",
-        "| fitted | entropy | half | series | to last value | worst | to law | to line | to averaged "
-        "| to ScaleRL | covered | covered below 60 % | width | to band |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    halves = {
-        "development": [result for entry, result in pairs if entry.development],
-        "held out": [result for entry, result in pairs if not entry.development],
-        "public logs, both halves": [result for entry, result in pairs if entry.public],
-        "the lab, both halves": [result for entry, result in pairs if not entry.public],
-        "all": [result for _, result in pairs],
-    }
-    scored = {half: skills(results) for half, results in halves.items() if results}
-    for number in range(len(scored["all"])):
-        for half, rows in scored.items():
-            missed = sum(one.scores[number].covered < 0.6 for one in halves[half])
-            lines.append(_row(half, rows[number], missed))
-    return "\n".join(lines)
-
-
-def _row(half: str, skill: Skill, missed: int) -> str:
-    entropy = "forecast" if skill.blind else "observed"
-    averaged = "—" if skill.to_averaged is None else f"{skill.to_averaged:.2f}"
-    return (
-        f"| {skill.protocol} | {entropy} | {half} | {skill.runs} | {skill.to_last_value:.2f} | "
-        f"{skill.worst:.2f} | {skill.to_law:.2f} | {skill.to_line:.2f} | {averaged} | "
-        f"{skill.to_scalerl:.2f} | {100 * skill.covered:.1f} % | {missed} | {skill.width:.2f} | "
-        f"{skill.to_band:.2f} |"
-    )
-
-
-WORLD_HEAD = (
-    "Simulated runs of other parameters and seeds than those that the shipped prior was learned from: "
-    "coverage of nominal 95 % intervals. In brackets, where the law holds, the median width over that of a "
-    "band that knows the law and the sd of the residual (by least squares over the whole run).",
-    "",
-    "| world | first 15 %, observed | forecast | first third, observed | forecast |",
-    "| --- | ---: | ---: | ---: | ---: |",
-)
-
-
-def world_row(name: str, runs: int) -> str:
-    """Coverage and width in one world."""
-    covered, width = [], []
-    for seed in range(FRESH, FRESH + runs):
-        _, (step, entropy, reward) = curves(seed, WORLDS[name])
-        law = design(law_column(entropy))
-        residual = reward - law @ np.linalg.lstsq(law, reward, rcond=None)[0]
-        known = 2.0 * 1.96 * float(np.std(residual))
-        scores = backtest_run(step, entropy, reward).scores[:4]
-        covered.append([score.covered for score in scores])
-        width.append([score.width / known for score in scores])
-    each = zip(np.mean(covered, axis=0), np.median(width, axis=0), strict=True)
-    lawful = WORLDS[name][1] == "law"
-    cells = (f"{100 * share:.0f} %" + (f" ({ratio:.1f})" if lawful else "") for share, ratio in each)
-    return f"| {name} | {' | '.join(cells)} |"
-
-
-def run_lines(pairs: Sequence[tuple[Entry, RunBacktest]]) -> list[str]:
-    lines = []
-    for entry, result in pairs:
-        half = "dev " if entry.development else "held"
-        column = entry.series.reward_choice.column
-        ratios = " ".join(
-            f"{score.rmse / score.last_value:5.2f} {score.rmse / score.law:5.2f} {100 * score.covered:4.0f} %"
-            for score in result.scores
-        )
-        lines.append(f"{half} {result.run[:30]:30} {column[-16:]:16} {result.n:4} {ratios}")
+def reliability_table() -> list[str]:
+    """The shipped table of reliability, as Markdown."""
+    lines = ["| said | came true | forecasts |", "| --- | ---: | ---: |"]
+    for low, high, share, count in json.loads(FILE.read_text(encoding="utf-8"))["reliability"]:
+        lines.append(f"| {low:g}–{high:g} | {100 * share:.0f} % | {count} |")
     return lines
 
 

@@ -1,10 +1,13 @@
-"""Simulated runs that forecasts are learned from, in addition to real ones.
+"""Simulated runs for forecasts: rewards of a known shape, and small policies.
 
-Curves: an entropy of one of six shapes, and a reward that follows it, or the step, or nothing. Policies: a
-softmax policy over the actions of some states, trained by policy gradients and evaluated with sampling noise.
+Shapes: a reward that flattens out, climbs, falls after a peak, or goes up and down, with evaluation noise.
+Policies: a softmax policy over the actions of some states, trained by policy gradients and evaluated with
+sampling noise.
 """
 
 from __future__ import annotations
+
+import zlib
 
 import numpy as np
 
@@ -13,81 +16,53 @@ from benchmarks.worlds import FloatArray
 Run = tuple[FloatArray, FloatArray, FloatArray]
 """Steps, entropies in nats, rewards; each (n,)."""
 
-ENTROPIES = {"exponential": 0.35, "power": 0.15, "logistic": 0.1, "late": 0.25, "flat": 0.1, "rises": 0.05}
-REWARDS = {"law": 0.35, "line": 0.1, "step": 0.1, "walk": 0.15, "turns": 0.2, "sigmoid": 0.1}
-"""Shapes, with the probability of each."""
+SHAPES = ("plateau", "climb", "peak", "saw-tooth")
 
 STYLES = ("plain", "normalised", "baseline", "shared", "momentum")
 """Policies: advantages as they are, divided by their standard deviation, or against the state's expected
 reward; states that share features; gradients with momentum."""
 
-TURN = 0.6
-"""Share of the run after which a reward that turns falls, in the worlds of a test."""
 
+def shape(name: str, seed: int, *, wander: bool = False) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+    """Steps, evaluations and the truth, each (n,), of a run half as long again as what is seen of it.
 
-def curves(seed: int, world: tuple[str, str] | None = None) -> tuple[str, Run]:
-    """Shapes of entropy and reward, and a run of 24 to 250 evaluations.
-
-    A ``world`` (shapes of entropy and reward) is for tests, and has other parameters than the runs that are
-    learned from, whose shapes are drawn: lengths, noise, memory, and where a reward turns.
+    The last number is that of the evaluations that are seen. Noise is white, or has a correlation of 0.5
+    from one evaluation to the next; where the truth is to ``wander``, it has a slow part of its own, and the
+    noise is white.
     """
-    rng = np.random.default_rng([1, seed])
-    lengths = np.array([30, 50, 80, 120, 200] if world else [24, 40, 65, 100, 150, 250])
-    n = int(rng.choice(lengths))
-    x, first = np.linspace(0.0, 1.0, n), rng.uniform(0.3, 2.0)
-    shape = str(rng.choice(list(ENTROPIES), p=list(ENTROPIES.values())))
-    name = str(rng.choice(list(REWARDS), p=list(REWARDS.values())))
-    shape, name = world or (shape, name)
-    entropy = _entropy(rng, shape, x, first)
-    reward = _reward(rng, name, x, entropy, TURN if world else rng.uniform(0.3, 0.9))
-    sd = rng.choice([0.01, 0.03, 0.1, 0.3]) if world else 10.0 ** rng.uniform(-2.3, -0.4)
-    sd = float(np.ptp(reward) * sd) + 1e-3
-    drift = _drift(rng, n, float(rng.choice([0.5, 0.9] if world else [0.0, 0.3, 0.7, 0.95])))
-    reward = reward + sd * (0.6 * drift + 0.8 * rng.normal(size=n)) + 0.5
-    entropy = np.maximum(entropy + rng.normal(0.0, rng.choice([0.005, 0.02, 0.05]) * first, n), 1e-3)
-    return f"{shape}, {name}", (np.arange(0.0, 10.0 * n, 10.0), np.asarray(entropy), np.asarray(reward))
+    rng = np.random.default_rng([zlib.crc32(name.encode()), int(wander), seed])
+    seen = int(rng.choice([15, 30, 50, 80, 120]))
+    n = int(np.ceil(1.5 * seen)) + 2
+    x = np.arange(n) / (seen - 1)
+    top = rng.uniform(0.3, 0.85)
+    low, sd = top * rng.uniform(0.1, 0.6), 10.0 ** rng.uniform(-2.5, -1.3)
+    rise = top - low
+    if name == "plateau":
+        truth = low + rise * (1.0 - np.exp(-x * rng.uniform(5.0, 12.0)))
+    elif name == "climb":
+        truth = low + rise * (x / 1.5) ** rng.uniform(0.5, 1.2)
+    elif name == "peak":
+        turn = rng.uniform(0.3, 0.85)
+        fall = rise * rng.uniform(0.1, 0.9) * np.maximum(x - turn, 0.0) / (1.5 - turn)
+        truth = np.where(x < turn, low + rise * np.sin(0.5 * np.pi * np.minimum(x / turn, 1.0)), top - fall)
+    else:
+        tooth, height = rng.uniform(0.15, 0.5), rise * rng.uniform(0.15, 0.4)
+        truth = (
+            low + (rise - height) * (1.0 - np.exp(-3.0 * x)) + height * ((x / tooth + rng.uniform()) % 1.0)
+        )
+    if wander:
+        slow = _correlated(rng, n, float(np.exp(-rng.uniform(5.0, 30.0) / seen)))
+        truth = truth + sd * rng.choice([0.1, 0.3, 1.0]) * slow
+    noise = _correlated(rng, n, 0.0 if wander else float(rng.choice([0.0, 0.5])))
+    return np.arange(n) * 10.0, np.asarray(truth + sd * noise), np.asarray(truth), seen
 
 
-def _entropy(rng: np.random.Generator, shape: str, x: FloatArray, first: float) -> FloatArray:
-    low = rng.uniform(0.0, 0.3) * first
-    if shape == "exponential":
-        return np.asarray(low + (first - low) * np.exp(-x * rng.uniform(1.0, 6.0)))
-    if shape == "power":
-        return np.asarray(first * ((x + 0.03) / 0.03) ** -rng.uniform(0.2, 1.0))
-    if shape == "flat":
-        return np.asarray(first * (1.0 - rng.uniform(-0.1, 0.15) * x))
-    if shape == "rises":
-        return np.asarray(first * (1.0 + rng.uniform(0.2, 1.0) * x))
-    middle = rng.uniform(0.15, 0.6) if shape == "late" else rng.uniform(0.0, 0.3)
-    return np.asarray(low + (first - low) / (1.0 + np.exp((x - middle) / rng.uniform(0.04, 0.15))))
-
-
-def _reward(
-    rng: np.random.Generator, name: str, x: FloatArray, entropy: FloatArray, place: float
-) -> FloatArray:
-    a, n = rng.uniform(0.1, 0.6), x.size
-    if name == "line":
-        return np.asarray(-a * entropy)
-    if name == "step":
-        return np.asarray(a * (1.0 - np.exp(-x * rng.uniform(1.0, 6.0))))
-    if name == "walk":
-        return np.asarray(np.cumsum(rng.normal(0.0, 0.3 / np.sqrt(n), n)))
-    if name == "sigmoid":
-        return np.asarray(a / (1.0 + np.exp(-(x - rng.uniform(0.05, 0.5)) / rng.uniform(0.03, 0.15))))
-    reward = -a * np.exp(entropy)
-    if name == "turns":
-        turn = int(place * n)
-        fall = np.ptp(reward) * rng.uniform(0.3, 1.0)
-        reward[turn:] = reward[turn] - fall * (x[turn:] - x[turn]) / (1.0 - place)
-    return np.asarray(reward)
-
-
-def _drift(rng: np.random.Generator, n: int, rho: float) -> FloatArray:
-    drift, now = np.empty(n), 0.0
+def _correlated(rng: np.random.Generator, n: int, rho: float) -> FloatArray:
+    values, now = np.empty(n), rng.normal()
     for i in range(n):
+        values[i] = now
         now = rho * now + rng.normal(0.0, np.sqrt(1.0 - rho**2))
-        drift[i] = now
-    return drift
+    return values
 
 
 def policy(seed: int) -> tuple[str, Run]:

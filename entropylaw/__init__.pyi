@@ -5,7 +5,6 @@ from entropylaw.analysis.answer import fit_law as fit_law
 from entropylaw.analysis.backtest import backtest as backtest
 from entropylaw.analysis.batch import fit_laws as fit_laws
 from entropylaw.analysis.forecast import forecast as forecast
-from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
 from entropylaw.analysis.lmfit_model import to_lmfit as to_lmfit
 from entropylaw.analysis.phases import combine_phases as combine_phases
@@ -35,7 +34,6 @@ from entropylaw.results.arms import ArmComparison as ArmComparison
 from entropylaw.results.fit import Fit as Fit
 from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast
-from entropylaw.results.forecast import SaturationForecast as SaturationForecast
 from entropylaw.results.law import LawFit as LawFit
 from entropylaw.results.phases import PhaseFit as PhaseFit
 from entropylaw.results.phases import PhasesAcross as PhasesAcross

@@ -213,13 +213,19 @@ class LawOptions(ColumnOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Gained:
-    """Family: the gain of reward that counts."""
+    """Family: the gain of reward that counts, and when the training is to end."""
 
     gain: float | None = setting(
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
         *(GAIN, INTERVALS),
         unset=HUNDREDTH,
+    )
+    steps: float | None = setting(
+        "--steps N",
+        "The step at which the training is planned to end, for the forecast.",
+        *(NUMBER, INTERVALS),
+        unset="half as many again",
     )
 
 

@@ -11,6 +11,7 @@ FLAGS = {
     "--at-size": "no prediction for a size is made: three or four sizes decide nothing",
     "--interval": "leave it out: the fit averages over all residual models, and shows the numbers if memory "
     "is short or long; `entropylaw.to_lmfit(form, fit, whiten=False)` is least squares",
+    "--saturation": "leave it out: every forecast of a run says when its entropy is spent",
     "--allow-urls": "leave it out: logs at URLs are named on the command line, and then read",
 }
 """Flags; the keys of settings are the same without ``--``."""
@@ -28,6 +29,8 @@ NAMES = {
     "compare_forms": "`entropylaw.fit_law(...).forms` has each form with its probability and its ceiling",
     "influences": "`entropylaw.fit_law(...).law.influence` is the evaluation that moves the law most",
     "fit_segments": "`entropylaw.fit_law(..., seams=STEPS)` allows for another level after each step",
+    "saturation_forecast": "`entropylaw.forecast(...).spent` is the step at which the entropy is spent",
+    "SaturationForecast": "`entropylaw.forecast(...).spent` is the step at which the entropy is spent",
     "fit_nonlinear": "`entropylaw.to_lmfit(form, fit)` gives the model to fit",
 }
 """Names of the library."""

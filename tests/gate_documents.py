@@ -35,7 +35,7 @@ def number(value, low=None, high=None, *, level=0.95, note=None):
 def prediction():
     """A run of a prediction document, with two steps ahead."""
     fits = FitDocument(inputs=(), settings=FitOptions(), runs=(synthetic(),))
-    (found,) = predict_runs(fits, saturation=True, at_step=[500, 600]).runs
+    (found,) = predict_runs(fits, at_step=[500, 600]).runs
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.law.diagnostics import (
     cautions_of,
     lag1,
@@ -15,7 +16,7 @@ from entropylaw.analysis.law.diagnostics import (
     strongest_influence,
 )
 from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
-from entropylaw.analysis.law.evaluations import Evaluations, usable
+from entropylaw.analysis.law.evaluations import Evaluations, check_largest, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
 from entropylaw.arguments import as_floats, as_number, several
@@ -48,6 +49,7 @@ def fit_law(
     keep_outliers: bool = False,
     run: str = "run",
     gain: float | None = None,
+    steps: float | None = None,
     max_reward: float | None = None,
     logged: tuple[Any, Any] | None = None,
     seams: Sequence[float] = (),
@@ -87,7 +89,11 @@ def fit_law(
         Name of the run in the result.
     gain
         Reward: ``p_headroom`` is the probability that the headroom is at least this; where not given, a
-        hundredth of ``max_reward``, or of the observed range where that is not known.
+        hundredth of ``max_reward``, or of the observed range where that is not known. The forecast has the
+        probability of the same gain.
+    steps
+        The step at which the training is planned to end, for the forecast; where not given, half as many
+        steps again.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
@@ -127,7 +133,8 @@ def fit_law(
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    return _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
+    fit = _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
+    return with_forecast(fit, used, steps)
 
 
 def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float, noise: float) -> Fit:
@@ -159,6 +166,16 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
     cautions += cautions_of(fit, reads, noise)
     of_columns = [finding for finding in known if finding.code != CONTROLLED]
     return replace(fit, findings=(*reasons, *cautions, *of_columns))
+
+
+def with_forecast(fit: Fit, used: Evaluations, steps: float | None) -> Fit:
+    """A fit with the forecast of its evaluations, or with the reason why it has none."""
+    at = usual_step(used.step) if steps is None else as_number(steps, "steps")
+    how: dict[str, Any] = {"gain": fit.gain, "level": fit.level, "max_reward": fit.max_reward, "run": fit.run}
+    try:
+        return replace(fit, forecast=forecast(used.step, used.entropy, used.reward, at_step=at, **how))
+    except (FitError, UsageError) as error:
+        return replace(fit, no_forecast=error.message)
 
 
 def without_ceiling(fit: Fit, why: str) -> Fit:
@@ -235,18 +252,6 @@ def check_eval_size(eval_size: int | None, reward: FloatArray) -> None:
             "eval-size-needs-a-rate",
             f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
             "leave out eval_size: binomial noise is known only for rates",
-        )
-
-
-def check_largest(most: float | None, reward: FloatArray) -> None:
-    """Refuse a largest possible reward below one of the rewards (n,).
-
-    Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
-    """
-    if most is not None and as_number(most, "max_reward") < reward.max():
-        message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
-        raise FitError(
-            "reward-above-max", message, "give the largest reward that is possible, or leave it out"
         )
 
 

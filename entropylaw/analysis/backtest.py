@@ -1,43 +1,29 @@
-"""Backtests: fit the early part of a finished run, forecast the rest, and score the forecasts.
-
-The protocol is that of the paper behind the law (Cui et al. 2025, arXiv:2505.22617, §2.4, who fit on the
-first 36 of 236 steps and predict the rest at the observed entropies): the first 15 %, and the first third.
-In addition: the same with the entropy forecast too, the reverse (fit the later two thirds, predict the first
-third), and a comparison with the forecast of no change.
-"""
+"""Backtests: finished runs are cut, forecast from there, and compared with what followed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import ndtri
 
-from entropylaw.analysis.ensemble import RESOLUTION, outlook
-from entropylaw.analysis.forecast import FEWEST, blocked
-from entropylaw.analysis.forecast_prior import Prior
+from entropylaw.analysis.forecast import AHEAD, FEWEST, forecast
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law.diagnostics import TIED
-from entropylaw.analysis.law.estimates import checked_level, tails
-from entropylaw.analysis.law.evaluations import complete, refuse, usable
-from entropylaw.analysis.members import decay, now_and_noise, spans
-from entropylaw.analysis.numbers import reads_of_run
+from entropylaw.analysis.law.estimates import checked_level
+from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
-from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
+from entropylaw.results.forecast import PEERS, Backtest, Cut, Errors, RunBacktest, Skill
 
-SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
-"""Protocol → share that is fitted; never fewer than 8 evaluations."""
+CUTS = (0.2, 1 / 3, 0.5, 2 / 3)
+"""Shares of a run's length after which it is cut."""
 
-PEERS = ("last_value", "law", "line", "averaged", "scalerl")
-"""What the forecast is compared with: fields of :class:`~entropylaw.results.forecast.Score`."""
+AROUND = 3
+"""Evaluations whose mean is the outcome."""
 
-LEAST_AHEAD = 4
-"""Evaluations that must remain to be predicted."""
+LEAST_ERROR = 0.01
+"""Share of the range so far below which errors count as equal."""
 
 
 @runtime_checkable
@@ -61,17 +47,18 @@ class Evaluations(Protocol):
         """The score."""
 
 
-@one_thread
 def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     """Backtest every run, and all of them together.
+
+    Every run is cut after 20 %, a third, a half and two thirds of its length, where at least 8 evaluations
+    are before the cut, and the reward half as many steps later is forecast.
 
     Parameters
     ----------
     runs
         Series as :func:`entropylaw.select` gives them, or anything with their four attributes.
     level
-        Coverage of the bands, and the residual model of the fit that is compared, as for
-        :func:`entropylaw.fit_law`.
+        Coverage of the intervals.
 
     Raises
     ------
@@ -80,12 +67,30 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     """
     level = checked_level(level)
     tested, refused = list[RunBacktest](), list[tuple[str, str]]()
-    for one in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
+    for run in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
         try:
-            tested.append(backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run))
+            tested.append(backtest_run(run.step, run.entropy, run.reward, level=level, run=run.run))
         except EntropyLawError as error:
-            refused.append((one.run, error.message))
-    return Backtest(level=level, runs=tuple(tested), refused=tuple(refused), overall=skills(tested))
+            refused.append((run.run, error.message))
+    return Backtest(level=level, runs=tuple(tested), refused=tuple(refused), overall=skill(tested))
+
+
+def cuts_of(
+    step: FloatArray, shares: Sequence[float] = CUTS, lead: float = AHEAD
+) -> list[tuple[int, float, Any]]:
+    """Where a run is cut: evaluations before it, the later step, and the evaluations around that."""
+    length = float(step[-1] - step[0])
+    found = []
+    for share in shares:
+        until = int(np.searchsorted(step, step[0] + share * length * (1 + 1e-9), side="right"))
+        later = np.arange(until, step.size)
+        if until < FEWEST or later.size < AROUND:
+            continue
+        target = float(step[until - 1] + lead * (step[until - 1] - step[0]))
+        if target <= step[-1] + 0.02 * length:
+            nearest = later[np.argsort(np.abs(step[later] - target), kind="stable")[:AROUND]]
+            found.append((until, target, nearest))
+    return found
 
 
 def backtest_run(
@@ -95,182 +100,144 @@ def backtest_run(
     *,
     level: float = 0.95,
     max_reward: float | None = None,
-    prior: Prior | None = None,
     run: str = "run",
 ) -> RunBacktest:
-    """All protocols on one run.
+    """The cuts of one run.
 
     Parameters
     ----------
     step, entropy, reward
-        Shape (n,), n ≥ 12; more than 200 are averaged over blocks first.
+        Shape (n,).
     level, max_reward, run
-        Coverage of the bands, the residual model of the fit that is compared, the largest possible reward as
-        for :func:`entropylaw.forecast`, and the run's name in the result.
-    prior
-        What other runs did next; where not given, the one that is shipped.
+        As for :func:`entropylaw.forecast`.
 
     Raises
     ------
     FitError
-        ``too-few-evaluations`` below 12, and those of :func:`entropylaw.fit_law` on the data.
+        ``too-few-evaluations`` where no cut has 8 evaluations before and 3 after it, and those of
+        :func:`entropylaw.forecast`.
     """
-    level = checked_level(level)
     used = complete(entropy, reward, step)
-    refuse(used, fewest=FEWEST + LEAST_AHEAD, needs="a backtest needs", remedy="test longer runs, or")
-    s, h, r, block = blocked(used.step, used.entropy, used.reward)
-    how = _How(level=level, most=max_reward, prior=prior, noise=now_and_noise(s, r)[1])
-    firsts = {
-        name: min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD) for name, share in SHARES.items()
-    }
-    scores = [
-        one for name, first in firsts.items() for one in _scores(name, (False, True), (s, h, r), first, how)
-    ]
-    # The reverse: predict the first third.
-    late = max(FEWEST, s.size - max(LEAST_AHEAD, round(s.size / 3)))
-    scores += _scores("later two thirds", (False,), (-s[::-1], h[::-1], r[::-1]), late, how)
-    return RunBacktest(run=run, n=s.size, block=block, scores=tuple(scores))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _How:
-    """The settings of a backtest, and the noise of the run's evaluations about their local level."""
-
-    level: float
-    most: float | None
-    prior: Prior | None
-    noise: float
-
-
-def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
-    """Geometric means and coverage over the tested runs, one for each protocol.
-
-    An error below the noise of the run counts as the noise: a run that is forecast exactly by chance, or
-    whose rewards hardly move, then does not decide the mean.
-    """
-    over_runs = []
-    for scores in zip(*(run.scores for run in runs), strict=True):
-        to_last_value = ratios_to(scores, "last_value")
-        to_band = np.array([score.interval_score / score.last_value_score for score in scores])
-        means: dict[str, Any] = {f"to_{peer}": geometric_mean(ratios_to(scores, peer)) for peer in PEERS}
-        closest = max(PEERS, key=lambda peer: means[f"to_{peer}"] or 0.0)
-        worst = int(np.argmax(to_last_value >= to_last_value.max() - TIED))
-        over_runs.append(
-            Skill(
-                protocol=scores[0].protocol,
-                blind=scores[0].blind,
-                runs=len(runs),
-                **means,
-                worst=float(to_last_value[worst]),
-                worst_run=runs[worst].run,
-                covered=float(np.mean([score.covered for score in scores])),
-                width=float(np.median([score.width / score.spread for score in scores])),
-                best=closest if means[f"to_{closest}"] > 1.0 else "forecast",
-                to_band=float(np.exp(np.mean(np.log(to_band)))),
+    s, h, r = used.step, used.entropy, used.reward
+    tested = []
+    for until, at, nearest in cuts_of(s) if s.size else ():
+        if not np.ptp(r[:until]):
+            continue
+        ahead = forecast(
+            s[:until], h[:until], r[:until], at_step=at, level=level, max_reward=max_reward, run=run
+        )
+        estimate, chance, truth = ahead.rewards[0], ahead.p_gains[0], float(r[nearest].mean())
+        guesses = peers(s[:until], h[:until], r[:until], at, h[nearest])
+        tested.append(
+            Cut(
+                evaluations=until,
+                cut_step=float(s[until - 1]),
+                at_step=at,
+                spread=float(np.ptp(r[:until])),
+                now=ahead.now,
+                reward=float(estimate),
+                low=float(estimate.low or 0.0),
+                high=float(estimate.high or 0.0),
+                p_gain=chance,
+                gain=ahead.gain,
+                outcome=truth,
+                gained=truth >= ahead.now + ahead.gain,
+                error=Errors(
+                    forecast=abs(float(estimate) - truth),
+                    **{name: abs(guess - truth) for name, guess in guesses.items() if guess is not None},
+                ),
             )
         )
-    return tuple(over_runs)
+    if not tested:
+        raise FitError(
+            "too-few-evaluations",
+            f"{s.size} usable evaluations, none of the cuts has {FEWEST} before and {AROUND} after it",
+            "test longer runs, or the training reward with --reward",
+        )
+    return RunBacktest(run=run, n=s.size, cuts=tuple(tested))
 
 
-def ratios_to(scores: Sequence[Score], peer: str) -> FloatArray:
-    """Errors of the forecast over those of a peer, of the runs in which that has one."""
-    known = [(score, error) for score in scores if (error := getattr(score, peer)) is not None]
-    ratios = [max(score.rmse, score.noise) / max(error, score.noise) for score, error in known]
-    return np.array(ratios, dtype=float)
+def peers(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, at: float, later: FloatArray
+) -> dict[str, float | None]:
+    """What simple methods say of the reward at a later step, with the entropies (k,) observed there."""
+    moves = np.ptp(entropy) > 0
+    return {
+        "last_value": float(reward[-1]),
+        "three_lines": three_lines(entropy, reward, later) if moves else None,
+        "law": float(np.mean(_fitted(law_column(entropy), reward, law_column(later)))) if moves else None,
+        "scalerl": scalerl(step, reward, at),
+    }
 
 
-def geometric_mean(ratios: FloatArray) -> float | None:
-    """Geometric mean of ratios (n,); None without any."""
-    return float(np.exp(np.mean(np.log(ratios)))) if ratios.size else None
+def _fitted(column: FloatArray, reward: FloatArray, later: FloatArray) -> FloatArray:
+    """A least-squares line in a column (n,), continued to ``later`` (k,)."""
+    return np.asarray(design(later) @ np.linalg.lstsq(design(column), reward, rcond=None)[0])
 
 
-def interval_score(low: FloatArray, high: FloatArray, truth: FloatArray, level: float) -> float:
-    """Mean interval score of m intervals, in the unit of the truth; smaller is better.
+def three_lines(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> float:
+    """The mean of the last three rewards, and the least-squares line in H shrunk by t²/(t² + 9)."""
+    centred = entropy - entropy.mean()
+    slope = float(centred @ reward / (centred @ centred))
+    residual = reward - reward.mean() - slope * centred
+    square = max(float(residual @ residual) / (reward.size - 2) / float(centred @ centred), 1e-300)
+    kept = slope**2 / (slope**2 + 9.0 * square)
+    return float(reward[-3:].mean() + kept * slope * (later.mean() - entropy[-3:].mean()))
 
-    The width, and 2/(1 − level) times the distance by which an interval misses (Gneiting & Raftery 2007,
-    doi:10.1198/016214506000001437, Eq. 43).
+
+def scalerl(step: FloatArray, reward: FloatArray, at: float) -> float | None:
+    """The sigmoid A − D/(1 + (s/S)^B) of ScaleRL (arXiv:2510.13786, Eq. 1) by least squares.
+
+    Steps count from one mean spacing before the first evaluation, since the curve needs them positive. None
+    where the search does not end.
     """
-    missed = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
-    return float(np.mean(high - low + 2.0 / (1.0 - level) * missed))
+    from lmfit import Parameters, minimize
 
+    x = (step - step[0]) / (step[-1] - step[0]) + 1.0 / (step.size - 1)
+    new, unit = (at - step[0]) / (step[-1] - step[0]) + 1.0 / (step.size - 1), float(np.ptp(reward))
+    y = (reward - reward[0]) / unit
 
-def last_value_score(
-    step: FloatArray, reward: FloatArray, at: FloatArray, truth: FloatArray, level: float
-) -> float:
-    """Interval score of a normal band about the last value, as :class:`Score` describes it."""
-    ahead = (at - step[-1]) / (step[-1] - step[0]) * (step.size - 1)
-    half = ndtri(0.5 * (1.0 + level)) * float(np.std(np.diff(reward))) * np.sqrt(np.maximum(ahead, 1.0))
-    return interval_score(reward[-1] - half, reward[-1] + half, truth, level)
+    def curve(p: Any, s: Any) -> Any:
+        return p["limit"] - p["drop"] / (1.0 + (s / p["middle"]) ** p["power"])
 
-
-def _scores(
-    protocol: str, blinds: Sequence[bool], series: Sequence[FloatArray], first: int, how: _How
-) -> list[Score]:
-    """Fit the first evaluations of (step, entropy, reward), predict the others; the peers once."""
-    (s, at), (h, later), (r, truth) = ((column[:first], column[first:]) for column in series)
-    spread = float(np.ptp(series[-1]))
-    least = RESOLUTION * spread
-
-    def rmse(forecast: FloatArray) -> float:
-        return max(float(np.sqrt(np.mean((forecast - truth) ** 2))), least)
-
-    # Ordinary least squares of c − slope · column, continued.
-    law, line = (
-        design(column(later)) @ np.linalg.lstsq(design(column(h)), r, rcond=None)[0]
-        for column in (law_column, np.asarray)
-    )
+    start = Parameters()
+    start.add("limit", value=float(y[-3:].mean()), min=-3.0, max=3.0)
+    start.add("drop", value=float(y[-3:].mean() - y[:3].mean()) or 0.1, min=-4.0, max=4.0)
+    start.add("middle", value=0.3, min=0.02, max=4.0)
+    start.add("power", value=1.5, min=0.3, max=6.0)
     try:
-        averaged = rmse(_averaged(s, h, r, later))
-    except FitError:  # the first part of a run may have one entropy only
-        averaged = None
-    common: dict[str, Any] = {
-        "protocol": protocol,
-        "fitted": first,
-        "predicted": truth.size,
-        "last_value": rmse(r[-1:]),
-        "law": rmse(law),
-        "line": rmse(line),
-        "averaged": averaged,
-        "scalerl": rmse(scalerl(s, r, at)),
-        "spread": spread,
-        "noise": how.noise,
-        "last_value_score": max(last_value_score(s, r, at, truth, how.level), least),
-    }
-    found = []
-    for blind in blinds:
-        band = outlook(s, h, r, at, None if blind else later, most=how.most, prior=how.prior).band
-        low, value, high = (band.quantile(p) for p in tails(how.level))
-        found.append(
-            Score(
-                **common,
-                blind=blind,
-                rmse=rmse(value),
-                covered=float(np.mean((low <= truth) & (truth <= high))),
-                width=float(np.median(high - low)),
-                interval_score=max(interval_score(low, high, truth, how.level), least),
-            )
-        )
-    return found
+        best = minimize(lambda p: curve(p, x) - y, start, max_nfev=2000)
+    except ValueError:
+        return None
+    return float(curve(best.params, new) * unit + reward[0])
 
 
-def _averaged(step: FloatArray, entropy: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:
-    """What a fit predicts at entropies (m,): means of the averaged curve."""
-    reads = reads_of_run(usable(entropy, reward, step, keep_outliers=False))
-    return reads.mean_curve(at, reads.averaged)
-
-
-def scalerl(step: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:
-    """The sigmoid A − D/(1 + (s/S)^B) of ScaleRL (arXiv:2510.13786, Eq. 1), continued to ``at``.
-
-    A and D by least squares, the other two on a grid; the source puts A on a grid and leaves out the
-    first part of the run, whose length is not known here. Steps count from one mean spacing before
-    the first evaluation, since the curve needs them positive.
-    """
-    x, new = spans(step, at)
-    offset = 1.0 / (step.size - 1)
-    shapes = [
-        [1.0 / (1.0 + ((z + offset) / middle) ** power) for z in (x, new)]
-        for middle in np.geomspace(0.05, 4.0, 16)
-        for power in (0.5, 0.8, 1.2, 1.7, 2.5, 4.0)
-    ]
-    return decay(reward, shapes)
+def skill(runs: Sequence[RunBacktest]) -> Skill | None:
+    """All cuts of all runs together; None without any."""
+    cuts = [cut for run in runs for cut in run.cuts]
+    if not cuts:
+        return None
+    spread = np.array([cut.spread for cut in cuts])
+    least = LEAST_ERROR * spread
+    gained = np.array([cut.gained for cut in cuts], dtype=float)
+    own = np.maximum([cut.error.forecast for cut in cuts], least)
+    ratios: dict[str, float] = {"forecast": 1.0}
+    for name in PEERS:
+        errors = np.array([getattr(cut.error, name) for cut in cuts], dtype=float)
+        has = np.isfinite(errors)
+        if has.any():
+            ratios[name] = float(np.exp(np.mean(np.log(own[has] / np.maximum(errors, least)[has]))))
+    closest = max(ratios, key=lambda name: (ratios[name], name == "forecast"))
+    chance = np.array([cut.p_gain for cut in cuts])
+    return Skill(
+        runs=len(runs),
+        cuts=len(cuts),
+        brier=Errors(
+            forecast=float(np.mean((chance - gained) ** 2)),
+            base_rate=float(gained.mean() * (1 - gained.mean())),
+        ),
+        error=Errors(**ratios),
+        covered=float(np.mean([cut.low <= cut.outcome <= cut.high for cut in cuts])),
+        width=float(np.median(np.array([cut.high - cut.low for cut in cuts]) / spread)),
+        best=closest,
+    )

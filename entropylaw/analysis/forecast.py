@@ -1,51 +1,201 @@
-"""Forecasts of the reward at later steps, from given or forecast entropies; and the progress of a run.
+"""Forecasts of the reward at later steps, with the probability of a gain, and the best step so far.
 
-A forecast is a weighted mean of the law, a line in the entropy, a curve in step, "no change" and others. The
-weights and the width of the band rest on the errors of such forecasts in other runs, and inside the run
-itself.
+A forecast goes from the level of the reward along the slope of the whole run, with eleven constants that were
+learned from other runs (``forecast_constants.json``, made by ``python -m benchmarks.forecasts --learn``). It
+uses no curve in the entropy; what the law says along the entropy's path is computed beside it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, stdtr, stdtrit
 
-from entropylaw.analysis.answer import check_largest, fit_law
-from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
-from entropylaw.analysis.ensemble import outlook
-from entropylaw.analysis.forecast_prior import Band, fallen
-from entropylaw.analysis.law.estimates import (
-    checked_level,
-    of_cells,
-    spent_entropy,
-    tails,
-    unknown,
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.estimates import checked_level, of_cells, spent_entropy, tails, unknown
+from entropylaw.analysis.law.evaluations import (
+    HIGHEST_ENTROPY,
+    LARGEST,
+    ROUNDING,
+    Evaluations,
+    check_largest,
+    check_scale,
+    check_steps,
+    complete,
 )
-from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evaluations, complete, refuse
 from entropylaw.analysis.level_shift import jumps
-from entropylaw.analysis.members import REWARD_FORMULAS, now_and_noise
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import Levels, levels_of
 from entropylaw.engine.reads import merged
-from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import SPENT, Forecast, ForecastMember, Gain, SaturationForecast
-from entropylaw.results.result import note
+from entropylaw.results.forecast import SPENT, BestSoFar, Forecast, LawAhead, RestsOn
+from entropylaw.results.result import Finding, note
 
 FEWEST = 8
-"""Fewest evaluations for a forecast: origins inside the run need some on either side."""
+"""Fewest evaluations for a forecast."""
 
-MOST = 200
+MOST = 64
 """Points above which a run is averaged over blocks of equal length."""
+
+FARTHEST = 4.0
+"""How far ahead a reward is forecast at most, in lengths of the run so far."""
+
+AHEAD = 0.5
+"""How far ahead it is forecast where no step is given, likewise."""
 
 METHOD = "errors of such forecasts in other runs"
 
-NOT_FALLEN = 0.05
-"""Share of its first value by which the entropy must have fallen to have begun to fall."""
+DF = 4.0
+"""Degrees of freedom of a forecast's error."""
+
+TAIL = 3.0
+"""See :func:`p_reached`."""
+
+SMALLEST_ENTROPY = 1e-4
+"""Entropy below which its logarithm is not looked at, nats."""
+
+
+class Constants(NamedTuple):
+    """What was learned from other runs.
+
+    ``path`` are the slope's scale of trust, the shares of slope and room, and the logarithms of three parts
+    of the variance; ``gain`` are the coefficients of the logistic curve; ``widened`` is the factor by which
+    intervals cover in repositories that they were not learned from. ``reliability`` has a row per range of
+    probabilities: its ends, the share that came true, and the number of forecasts.
+    """
+
+    path: Sequence[float]
+    gain: Sequence[float]
+    widened: float
+    reliability: Sequence[tuple[float, float, float, int]] = ()
+
+
+@cache
+def learned() -> Constants:
+    """The constants that are shipped."""
+    content = json.loads(Path(__file__).with_name("forecast_constants.json").read_text(encoding="utf-8"))
+    return Constants(**{name: content[name] for name in Constants._fields})
+
+
+class SoFar(NamedTuple):
+    """What a run has done so far; numbers of one run, or arrays of several.
+
+    ``level`` is that of the reward at the last step, ``spread`` the range so far, ``most`` the largest
+    possible reward (infinite where unknown), and ``noise`` the variance of the difference between the level
+    and the mean of three later evaluations. Slopes and their standard errors are of least-squares lines over
+    the whole run, its second half (``half_se``) and its last third, in reward per length of the run.
+    """
+
+    level: Any
+    spread: Any
+    most: Any
+    noise: Any
+    slope: Any
+    slope_se: Any
+    half_se: Any
+    third: Any
+    third_se: Any
+
+
+def so_far(
+    step: FloatArray, reward: FloatArray, raw: FloatArray, levels: Levels, most: float | None
+) -> SoFar:
+    """What blocks (m,) of a run, and its ``raw`` rewards (n,), say; m ≥ 8."""
+    m, spread = step.size, float(np.ptp(reward))
+    x = (step - step[-1]) / (step[-1] - step[0])
+    half, third = max(6, m // 2), max(5, m // 3)
+    slope, slope_se = _line(x, reward)
+    last_slope, last_se = _line(x[-third:], reward[-third:])
+    rate = raw.min() >= 0 and raw.max() <= 1
+    last, least = levels.at(levels.n - 1), 1e-3 * spread
+    change = np.diff(raw)
+    sd = max(float(np.median(np.abs(change))) / 0.6745, 0.5 * float(np.std(change))) / np.sqrt(2.0)
+    variance = last.weight @ (last.scale**2 + (last.location - last.mean()) ** 2)
+    return SoFar(
+        level=last.mean(),
+        spread=spread,
+        most=(1.0 if rate else np.inf) if most is None or raw.min() < 0 else most,
+        noise=float(variance) + max(sd, 0.02 * spread) ** 2 / 3.0,
+        slope=slope,
+        slope_se=max(slope_se, least),
+        half_se=max(_line(x[-half:], reward[-half:])[1], least),
+        third=last_slope,
+        third_se=max(last_se, least),
+    )
+
+
+def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Least-squares slope, and its standard error for residuals that are correlated from one to the next."""
+    centred = x - x.mean()
+    slope = float(centred @ y / (centred @ centred))
+    residual = y - y.mean() - slope * centred
+    square = float(residual @ residual)
+    lag1 = float(np.clip(residual[1:] @ residual[:-1] / max(square, 1e-300), 0.0, 0.9))
+    count = max(x.size * (1.0 - lag1) / (1.0 + lag1), 3.0)
+    return slope, float(np.sqrt(square / (x.size - 2) / count) / np.std(x))
+
+
+def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
+    """Location and scale of the mean of three evaluations, ``lead`` lengths of the run after its end.
+
+    Slope and room count by the root of the lead, and so do their parts of the scale: at a lead of half a
+    length they count once.
+    """
+    trust, along, upward, noise, of_room, of_slope = path
+    room, times = _room(run), np.sqrt(2.0 * lead)
+    kept = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
+    location = run.level + times * (along * run.spread * np.tanh(kept / run.spread) + upward * room)
+    square = np.exp(noise) * run.noise
+    square += times**2 * (np.exp(of_room) * room**2 + np.exp(of_slope) * (0.5 * run.half_se) ** 2)
+    return np.minimum(location, run.most), np.sqrt(square)
+
+
+def _room(run: SoFar) -> Any:
+    """How far a reward may rise: by the range so far, and to the largest one."""
+    return np.minimum(run.spread, np.maximum(run.most - run.level, 0.0))
+
+
+def gain_columns(run: SoFar, lead: Any, reward: Any) -> FloatArray:
+    """What the logarithm of the odds that ``reward`` is reached is linear in, shape (..., 5)."""
+    times = np.sqrt(2.0 * lead)
+    scale = np.sqrt(run.noise + times**2 * (0.1 * (0.5 * run.half_se) ** 2 + (0.03 * run.spread) ** 2))
+    kept = 0.5 * run.slope**3 / (run.slope**2 + 25.0 * run.slope_se**2)
+    third = 0.5 * run.third**3 / (run.third**2 + 4.0 * run.third_se**2)
+    share = np.where(np.isfinite(run.most), np.tanh(3.0 * _left(run)) - 0.5, 0.3)
+    columns = (
+        np.ones_like(scale),
+        2.0 * np.tanh((run.level - reward) / scale / 2.0),
+        2.0 * np.tanh(times * kept / scale / 2.0),
+        share * np.minimum(times, 1.5),
+        4.0 * np.tanh(times * third / scale / 4.0),
+    )
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+
+def _left(run: SoFar) -> Any:
+    """Share of the largest reward that is left; 0 where that is unknown."""
+    return np.maximum(1.0 - run.level / run.most, 0.0)
+
+
+def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> Any:
+    """Probability that the mean of three evaluations is at least ``reward``.
+
+    It was learned from small gains; far from the level it is at most :data:`TAIL` times what the interval's
+    distribution says, and likewise of the opposite.
+    """
+    location, scale = ahead(run, lead, constants.path)
+    above = stdtr(DF, (location - reward) / (constants.widened * scale))
+    chance = expit(gain_columns(run, lead, reward) @ np.asarray(constants.gain))
+    chance = np.clip(chance, 1.0 - TAIL * (1.0 - above), TAIL * above)
+    return np.where(reward > run.most, 0.0, chance)
 
 
 @one_thread
@@ -55,198 +205,208 @@ def forecast(
     reward: Any,
     *,
     at_step: Any,
-    entropy_path: Any = None,
+    gain: float | None = None,
     level: float = 0.95,
     max_reward: float | None = None,
-    reward_now: Estimate | None = None,
+    entropy_path: Any = None,
     run: str = "run",
 ) -> Forecast:
-    """Forecast the reward at later steps.
+    """Forecast the reward at later steps, and the probability of a gain.
 
     Parameters
     ----------
-    step, entropy, reward
-        Shape (n,), n ≥ 8: the trainer's step, the policy entropy in nats, the score.
+    step, reward
+        Shape (n,), n ≥ 8: the trainer's step, rising, and the score.
+    entropy
+        The policy entropy at each, in nats; None for a run without. It says when the entropy is spent and
+        what the law predicts, and does not change the forecast.
     at_step
-        The later step, or m of them.
-    entropy_path
-        The entropy at each of them, in nats. Where not given it is forecast too ("blind"), and the reward's
-        interval includes its uncertainty.
+        The later step, or m of them, up to four lengths of the run after its end.
+    gain
+        Reward units; by default 0.01 of the largest reward, or of a rate, else of the range so far.
     level, run
-        Coverage of every interval, and the run's name in the result.
+        Coverage of the intervals, and the run's name in the result.
     max_reward
-        The largest reward that is possible, for a share of problems 1: intervals end there, and at 0 where no
-        reward so far is negative.
-    reward_now
-        The reward now, of a fit of the same run; where not given it is that of :func:`entropylaw.fit_law`.
+        The largest reward that is possible: intervals end there, and at 0 where no reward is negative.
+    entropy_path
+        The entropy at each later step, in nats; where not given the entropy is continued.
 
     Raises
     ------
     FitError
-        ``too-few-evaluations`` (fewer than 8), ``forecast-needs-steps``, ``reward-above-max``, and those of
-        :func:`entropylaw.fit_law` on the data.
+        ``too-few-evaluations`` (fewer than 8), ``reward-constant``, ``steps-not-increasing``,
+        ``lengths-differ``, ``out-of-scale``, ``reward-above-max``.
     UsageError
-        ``step-not-ahead``, ``lengths-differ``, ``bad-level``.
+        ``step-not-ahead``, ``step-too-far``, ``lengths-differ``, ``bad-entropy``, ``bad-level``,
+        ``bad-gain``.
 
     Notes
     -----
-    Members: the law, a line in H and c − a·√H, each with a random walk (and the first two by least
-    squares too), a random walk alone, an exponential in step, the last reward, and the means of the last
-    three, of the last half, and of all. A member's weight is exp(b + γ·φ) / eᵖ: b, γ and p are learned from
-    finished runs, φ is what this run has done so far, and e the member's error from up to 8 earlier origins
-    inside it, about as far ahead. (1/e² alone would be Bates & Granger 1969, doi:10.1057/jors.1969.103;
-    correlations are not estimated.) Half-widths of the band are learned likewise, by the interval score
-    (Gneiting & Raftery 2007, doi:10.1198/016214506000001437): from the noise, the spread between members, the
-    distance from the reward now, and the members' errors, as they are and times the root of the lead. Shapes
-    and numbers are in :mod:`entropylaw.analysis.forecast_prior`.
-    Runs of more than 200 evaluations are averaged over blocks of ``block`` evaluations.
+    With L the level at the last step (:mod:`entropylaw.engine.levels`), r the range so far, q the room to the
+    largest reward (at most r), λ the lead in lengths of the run and b its least-squares slope with standard
+    error e, the reward is L + √(2λ)·(c₁ r tanh(b′/r) + c₂ q), with b′ = ½ b³/(b² + exp(c₀) e²): a slope is
+    kept where it is many standard errors. The error is a t with 4 degrees of freedom and squared scale
+    exp(c₃) n + 2λ(exp(c₄) q² + exp(c₅)(e′/2)²), n the variance of noise and level and e′ the standard error
+    of the slope over the second half, widened so that repositories that it was not learned from are covered.
+    P(gain) is a logistic curve of five terms. Runs of more than 64 evaluations are averaged over blocks.
     """
-    level = checked_level(level)
+    level, counts = checked_level(level), None if gain is None else as_number(gain, "gain")
     used = _checked(step, entropy, reward)
     check_largest(max_reward, used.reward)
-    last, lowest, highest = float(used.step[-1]), float(used.entropy.min()), float(used.entropy.max())
-    at, given = _targets(at_step, entropy_path, last)
-    s, h, r, block = blocked(used.step, used.entropy, used.reward)
-    ahead = outlook(s, h, r, at, given, most=max_reward)
-    entropies = [
-        Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
-        for value in ([] if given is None else given.tolist())
-    ]
-    if ahead.path:
-        entropies = _estimates(ahead.path.band, level)
-    outside = [not lowest <= one.value <= highest for one in entropies]  # type: ignore[operator]
-    findings = [note("averaged-in-blocks", block=block)] if block > 1 else []
-    if given is None and (share := 1.0 - float(np.exp(-fallen(h)))) < NOT_FALLEN:
-        findings.append(note("entropy-has-not-fallen", share=share))
-    if any(outside):
-        beyond = {"outside": sum(outside), "steps": len(outside), "low": lowest, "high": highest}
-        findings.append(note("extrapolated", **beyond))
+    at, given = _targets(at_step, entropy_path, used.step)
+    s, r, size = blocked(used.step, used.reward)
+    levels = levels_of(s, r)
+    done = so_far(s, r, used.reward, levels, max_reward)
+    if counts is None:
+        counts = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
+    if not counts > 0:
+        raise UsageError("bad-gain", f"gain {counts:g}, expected a reward above 0", "give 0.01 for one point")
+    constants = learned()
+    lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
+    location, scale = ahead(done, lead, constants.path)
+    half = constants.widened * stdtrit(DF, tails(level)[2]) * scale
+    bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
+    top = np.inf if max_reward is None else max_reward
+    ends = (np.clip(value, bottom, top).tolist() for value in (location - half, location, location + half))
+    chances = p_reached(done, lead, done.level + counts, constants).tolist()
+    findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
     return Forecast(
         run=run,
         n=s.size,
-        block=block,
-        last_step=last,
-        reward_now=_now(used, level, max_reward) if reward_now is None else reward_now,
+        block=size,
+        last_step=float(used.step[-1]),
+        now=min(done.level, top),
         step=tuple(at.tolist()),
-        reward=tuple(_estimates(ahead.band, level)),
-        entropy=tuple(entropies),
-        blind=given is None,
-        extrapolated=tuple(outside),
-        members=tuple(
-            ForecastMember(
-                name=name, formula=REWARD_FORMULAS[name], weight=share, error=ahead.error.get(name)
-            )
-            for name, share in sorted(ahead.weight.items(), key=lambda item: -float(f"{item[1]:.9g}"))
+        rewards=tuple(
+            Estimate(value=value, low=low, high=high, level=level, method=METHOD)
+            for low, value, high in zip(*ends, strict=True)
         ),
-        path_members=dict(ahead.path.weight) if ahead.path else {},
+        p_gains=tuple(chances),
+        gain=counts,
+        best_so_far=_best(used.step, levels, size, top),
+        rests_on=rests_on(chances[-1], constants),
         level=level,
-        own=ahead.own,
-        origins=ahead.origins,
         dropped=used.dropped,
-        findings=tuple(findings),
+        **_with_entropy(used, entropy is not None, at, given, level=level, top=top, findings=findings),
     )
+
+
+def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
+
+    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
+    """
+    size = -(-step.size // MOST)
+    count = step.size // size
+    s, v = (
+        column[column.size - count * size :].reshape(count, size).mean(axis=1) for column in (step, values)
+    )
+    return s, v, size
+
+
+def _best(step: FloatArray, levels: Levels, size: int, top: float) -> BestSoFar:
+    """The step with the highest level, which is at most ``top``: of a block, the evaluation in its middle."""
+    level, last = np.minimum(levels.level(), top), levels.n - 1
+    best = int(np.argmax(level))
+    if best == last:
+        return BestSoFar(step=float(step[-1]), level=float(level[last]), p_better=0.0)
+    middle = step.size - (last - best) * size - 1 - size // 2
+    return BestSoFar(step=float(step[middle]), level=float(level[best]), p_better=levels.p_above(best, last))
+
+
+def rests_on(chance: float, constants: Constants) -> RestsOn:
+    """The range of probabilities that ``chance`` is in, and how often such forecasts came true."""
+    rows = [
+        RestsOn(low=low, high=high, came_true=share, forecasts=n)
+        for low, high, share, n in constants.reliability
+    ]
+    return next(row for row in rows if chance <= row.high or row is rows[-1])
+
+
+def _with_entropy(
+    used: Evaluations,
+    has_entropy: bool,
+    at: FloatArray,
+    given: FloatArray | None,
+    *,
+    level: float,
+    top: float,
+    findings: list[Finding],
+) -> dict[str, Any]:
+    """The fields of a forecast that are about the entropy."""
+    missing = {"entropies": (), "spent": None, "law": None, "findings": tuple(findings)}
+    if not has_entropy and given is None:
+        return missing
+    path = [
+        Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
+        for value in ([] if given is None else given.tolist())
+    ]
+    if not has_entropy or np.ptp(used.entropy) <= ROUNDING * np.abs(used.entropy).max():
+        return missing | {"entropies": tuple(path)}
+    continued, spent = entropy_ahead(used.step, used.entropy, at, level=level)
+    path = path or continued
+    expected = np.array([point.value for point in path], dtype=float)
+    outside = int(((expected < used.entropy.min()) | (expected > used.entropy.max())).sum())
+    if outside:
+        ends = {"low": float(used.entropy.min()), "high": float(used.entropy.max())}
+        findings = [*findings, note("extrapolated", outside=outside, steps=at.size, **ends)]
+    return {
+        "entropies": tuple(path),
+        "spent": spent,
+        "law": _law_ahead(used.entropy, used.reward, expected, top),
+        "findings": tuple(findings),
+    }
 
 
 @one_thread
-def saturation_forecast(
-    step: Any,
-    entropy: Any,
-    reward: Any,
-    *,
-    gains: Sequence[float] = (),
-    at_step: float | None = None,
-    level: float = 0.95,
-    max_reward: float | None = None,
-    reward_now: Estimate | None = None,
-    run: str = "run",
-) -> SaturationForecast:
-    """Forecast when 95 % of the law's remaining gain is spent, the reward then, and gains.
+def entropy_ahead(
+    step: FloatArray, entropy: FloatArray, at: FloatArray, *, level: float
+) -> tuple[list[Estimate], Estimate]:
+    """The entropy at later steps ``at`` (m,), and the step at which 95 % of exp(H) − 1 is spent.
 
-    Parameters
-    ----------
-    step, entropy, reward, level, max_reward, reward_now, run
-        As :func:`forecast`.
-    gains
-        Gains of the run's reward, evaluation noise aside, whose probability is estimated.
-    at_step
-        The step of these gains; where not given, no gain is estimated.
-
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`forecast`.
+    The logarithm of the entropy is continued by its level: as a power of the step or exponentially, in the
+    mean of all that is plausible, with the band of that.
     """
-    level = checked_level(level)
-    used = _checked(step, entropy, reward)
-    check_largest(max_reward, used.reward)
-    last = float(used.step[-1])
-    points = [as_number(gain, "gains") for gain in as_floats(gains, "gains").tolist()]
-    if at_step is None:
-        points = []
-    else:
-        _targets(as_number(at_step, "at_step"), None, last)
-    s, h, r, _ = blocked(used.step, used.entropy, used.reward)
-    now = float(smoothed_entropy(s, h, s).entropy[-1])
-    present = _now(used, level, max_reward) if reward_now is None else reward_now
-    target = spent_entropy(now, SPENT)
-    # Saturation is looked for within ten spans of the run.
-    later = last + (s[-1] - s[0]) * 10.0 * np.linspace(0, 1, 401)[1:]
-    path = forecast_entropy(s, h, later)
-    lower, upper = (path.band.quantile(p) for p in (tails(level)[0], tails(level)[2]))
-    # The first step at which the path is at or below the target; its lower end is there first. Between them
-    # the median over the members: their mean never falls to 0, because some members stay.
-    middle = _weighted_median(path.curves, path.shares)
-    low, value, high = (
-        float(later[below.argmax()]) if (below := curve <= target).any() else None
-        for curve in (np.minimum(lower, middle), middle, np.maximum(upper, middle))
-    )
-    ends = {"entropy": value, "the upper end of its interval": high}
-    missing = (end for end, step in ends.items() if step is None)
-    stays = f"stays above {target:.3g} nats for ten times the length of the run so far"
-    why = next((f"in the forecast, {end} {stays}" for end in missing), None)
-    reward_then = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
-    if value is not None:
-        reward_then = _estimates(outlook(s, h, r, np.array([value]), None, most=max_reward).band, level)[0]
-    reachable: list[Gain] = []
-    if points:
-        assert at_step is not None
-        band = outlook(s, h, r, np.array([at_step]), None, most=max_reward).band
-        assert present.value is not None
-        _, noise = now_and_noise(s, r)
-        for gain in points:
-            chance = float(band.exceeds(np.array([present.value + gain]), noise)[0])
-            reachable.append(Gain(points=gain, step=float(at_step), by_step=chance))
-    return SaturationForecast(
-        run=run,
-        last_step=last,
-        reward_now=present,
-        share=SPENT,
-        entropy_now=now,
-        entropy=target,
-        step=Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=why),
-        reward=reward_then,
-        gains=tuple(reachable),
-    )
-
-
-def _weighted_median(curves: FloatArray, weight: FloatArray) -> FloatArray:
-    """At each of m points the value of curves (k, m) below which half of the weight (k, m) is."""
-    order = np.argsort(curves, axis=0, kind="stable")
-    half = (np.cumsum(np.take_along_axis(weight, order, 0), axis=0) >= 0.5).argmax(axis=0)
-    return np.asarray(np.take_along_axis(np.take_along_axis(curves, order, 0), half[None], 0)[0])
-
-
-def _now(used: Evaluations, level: float, most: float | None) -> Estimate:
-    """The reward now as a fit of the run has it."""
-    return fit_law(used.entropy, used.reward, used.step, level=level, max_reward=most).reward_now
-
-
-def _estimates(band: Band, level: float) -> list[Estimate]:
-    """Median and equal-tailed interval at each point."""
-    return [
-        Estimate(value=float(value), low=float(low), high=float(high), level=level, method=METHOD)
-        for low, value, high in zip(*map(band.quantile, tails(level)), strict=True)
+    s, h, _ = blocked(step, np.log(np.maximum(entropy, SMALLEST_ENTROPY)))
+    span = step[-1] - step[0]
+    grid = step[-1] + span * np.geomspace(0.02, 10.0, 60)
+    every = np.concatenate([at, grid])
+    levels = levels_of(s, h, every)
+    method, bounds = "level of the logarithm, continued", tails(level)
+    cells = [levels.at(levels.n + i) for i in range(every.size)]
+    curves = np.exp(np.minimum([cell.quantiles(bounds) for cell in cells], np.log(HIGHEST_ENTROPY)))
+    path = [
+        Estimate(value=value, low=low, high=high, level=level, method=method)
+        for low, value, high in curves[: at.size].tolist()
     ]
+    target = spent_entropy(float(np.exp(levels.at(levels.n - 1).mean())), SPENT)
+    # The lower end of the band is there first.
+    first = [
+        float(grid[below.argmax()]) if (below := curve <= target).any() else None
+        for curve in curves[at.size :].T
+    ]
+    why = None
+    if None in first:
+        end = "" if first[1] is None else " by the upper end of the interval"
+        why = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
+    # A whole interval above the target is spent after all steps that were looked at.
+    first[0] = float(grid[-1]) if first[0] is None else first[0]
+    return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=why)
+
+
+def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, top: float) -> LawAhead:
+    """The law by least squares at the ``expected`` entropies, and its error in the last third."""
+
+    def predicted(until: int, at: FloatArray) -> FloatArray:
+        columns = design(law_column(entropy[:until]))
+        return np.asarray(design(law_column(at)) @ np.linalg.lstsq(columns, reward[:until], rcond=None)[0])
+
+    first = entropy.size - max(3, entropy.size // 3)
+    truth = reward[first:]
+    misses = predicted(first, entropy[first:]) - truth, reward[first - 1] - truth
+    error, last_value = (float(np.sqrt(np.mean(miss**2))) for miss in misses)
+    rewards = tuple(np.minimum(predicted(entropy.size, expected), top).tolist())
+    return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
 
 
 def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
@@ -257,16 +417,29 @@ def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
             "no steps were given, and a forecast is for a later step",
             "pass the trainer's step of every evaluation",
         )
-    used = complete(entropy, reward, step)
-    remedy = "wait for more evaluations, or forecast"
-    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy)
+    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    if used.step.size < FEWEST:
+        raise FitError(
+            "too-few-evaluations",
+            f"{used.step.size} usable evaluations, a forecast needs at least {FEWEST}",
+            "wait for more evaluations, or forecast the training reward with --reward",
+        )
+    check_steps(used.step)
+    check_scale("reward", used.reward)
+    if np.ptp(used.reward) <= ROUNDING * np.abs(used.reward).max():
+        raise FitError(
+            "reward-constant",
+            f"reward is {used.reward[0]:g} in all {used.reward.size} evaluations, expected one that moves",
+            "check the reward function, or name another column with --reward",
+        )
     return used
 
 
-def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, FloatArray | None]:
+def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """Later steps, and the entropies given for them; or an error."""
     at = as_floats(at_step, "at_step")
     given = None if entropy_path is None else as_floats(entropy_path, "entropy_path")
+    last, span = float(step[-1]), float(step[-1] - step[0])
     bad = at[~((at > last) & (at <= LARGEST))]
     if bad.size or not at.size:
         shown = f"{bad[0]:g}" if at.size else "none"
@@ -275,6 +448,13 @@ def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, 
             f"step {shown} was given, expected one after the last evaluation, which is at step {last:g}",
             "give a later step; earlier rewards are in the log",
         )
+    farthest = last + FARTHEST * span
+    if at.max() > farthest * (1.0 + 1e-9):
+        raise UsageError(
+            "step-too-far",
+            f"step {at.max():g} is more than {FARTHEST:g} lengths of the run ahead: too little to say",
+            f"give a step up to {farthest:g}",
+        )
     if given is None:
         return at, None
     if given.size != at.size or not np.isfinite(given).all():
@@ -282,7 +462,7 @@ def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, 
             "lengths-differ",
             f"{at.size} steps and {int(np.isfinite(given).sum())} finite entropies in the path, "
             "expected one for each",
-            "give one entropy for each step, or none to forecast it",
+            "give one entropy for each step, or none to continue it",
         )
     if not ((given >= 0) & (given <= HIGHEST_ENTROPY)).all():
         raise UsageError(
@@ -293,19 +473,10 @@ def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, 
     return at, given
 
 
-def blocked(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, most: int = MOST
-) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-    """Means over blocks of equal length, at most ``most`` of them, and that length.
-
-    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
-    """
-    size = -(-step.size // most)
-    if size == 1:
-        return step, entropy, reward, 1
-    count = step.size // size
-    s, h, r = (x[x.size - count * size :].reshape(count, size).mean(axis=1) for x in (step, entropy, reward))
-    return s, h, r, size
+def usual_step(step: FloatArray) -> float:
+    """Half as many steps again: a whole number where the run's steps are."""
+    later = float(step[-1] + AHEAD * (step[-1] - step[0]))
+    return float(np.ceil(later)) if (step % 1 == 0).all() else later
 
 
 def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:

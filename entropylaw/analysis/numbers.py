@@ -168,13 +168,6 @@ def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
     )
 
 
-def reward_now_at(fit: Fit, level: float | None) -> Estimate:
-    """The reward now of a fit, at another level where one is given."""
-    if level is None or level == fit.level:
-        return fit.reward_now
-    return number(fit.law.reads, "reward_now", fit.law.reads.averaged, checked_level(level))
-
-
 def p_gain(reads: Reads, gain: float) -> float:
     """Probability that the headroom is at least a gain."""
     below = reads.cells(1, reads.averaged, reads.most_left()).below(np.array([gain]))

@@ -12,10 +12,10 @@ from entropylaw.analysis.between_seeds import random_effects, share_interval
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.level_shift import shifts_of
-from entropylaw.analysis.members import level_now
 from entropylaw.analysis.rise import NOW, WIDER, Fitted, blocked, fit_curve, level_findings, of_draws
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
 from entropylaw.errors import FitError, UsageError

@@ -11,8 +11,8 @@ import numpy as np
 
 from entropylaw.analysis.law.estimates import of_cells, tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
-from entropylaw.analysis.members import level_now
 from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.engine.trend import Trend, design_of
 from entropylaw.engine.windows import Windows, neighbours, recent_over_lowest
 from entropylaw.errors import FitError

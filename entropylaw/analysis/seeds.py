@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.analysis.members import level_now
 from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunSeries
 from entropylaw.results.fit import Fit

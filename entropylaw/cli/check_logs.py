@@ -6,7 +6,6 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from entropylaw.cli.running import result_of
-from entropylaw.documents.document import ReportDocument
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import joined, subjects_of
 from entropylaw.option import part
@@ -25,10 +24,6 @@ def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet
     phases = steps.Phases(part(inputs.settings, PhaseOptions))
     fits = law.document(inputs, result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
     subjects = subjects_of(fits, "the fit")
-    if Part.ahead in parts:
-        ahead = result_of(steps.Ahead(), fits.runs, jobs, anew=True)
-        report = ReportDocument(inputs=(), settings=inputs.settings, runs=tuple(ahead))
-        subjects = subjects_of(report, "the fit")
     if Part.phases in parts:
         phased = phases.document(inputs, result_of(phases, inputs.entries, jobs, anew=True))
         subjects += subjects_of(phased, "the fit")

@@ -17,16 +17,13 @@ from entropylaw.escaping import listing, safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.pipeline.steps import Ahead, Fit, Phases
+from entropylaw.pipeline.steps import Fit, Phases
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
     from entropylaw.results.phases import PhaseFit
-
-FAN = 12
-"""Later steps at which a forecast is drawn that the source does not hold yet."""
 
 MOST_NAMED = 8
 
@@ -65,9 +62,8 @@ def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
 
 
 def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
-    """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    needs = DRAWN[options.figure].needs
-    phases = needs == "phases"
+    """What is drawn: the run's law with its forecast, or its phases."""
+    phases = DRAWN[options.figure].needs == "phases"
     # --run names the run here, and no column.
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
@@ -84,12 +80,7 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
         say(named, quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
-    if isinstance(result, RunReport):
-        return result
-    if needs == "forecast":
-        # So many steps that the fan of a forecast is smooth.
-        return result_of(Ahead(FAN), [result])[0]
-    return RunReport(fit=result)
+    return result if isinstance(result, RunReport) else RunReport(fit=result)
 
 
 def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:

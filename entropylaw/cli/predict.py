@@ -27,7 +27,6 @@ def predict(options: PredictCommand) -> None:
     targets: dict[str, Any] = {
         "entropies": parse_entropies(options.target_entropy),
         "rewards": options.target_reward,
-        "saturation": options.saturation,
         "at_step": options.at_step,
         "gain": options.gain,
     }

@@ -20,7 +20,7 @@ from entropylaw.paths import NOT_READ, shown_path
 from entropylaw.results import EntropySet, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
+from entropylaw.results.forecast import Forecast, RunBacktest, Skill
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace
 from entropylaw.version import __version__
@@ -190,15 +190,11 @@ class PhasesDocument(Document[PhaseFit], frozen=True, kw_only=True):
 class RunReport(Result, frozen=True, kw_only=True):
     """One run of a report.
 
-    ``fit`` is its law, or why there is none. ``forecast`` is of later steps, ``spending`` says when the
-    entropy will be spent; where both are None, ``no_forecast`` says why. ``phases`` is None where the log has
+    ``fit`` is its law with the forecast, or why there is none. ``phases`` is None where the log has
     no curves of planning or execution; where they cannot be fitted it has a refusal.
     """
 
     fit: Entry[Fit]
-    forecast: Forecast | None = None
-    spending: SaturationForecast | None = None
-    no_forecast: str | None = None
     phases: Entry[PhaseFit] | None = None
 
     @property
@@ -232,8 +228,8 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, averaged over the functional forms.
 
     ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
-    of reward is left, None for a run that lost its reward. ``forecast`` is of later steps, ``spending`` of
-    when the entropy will be spent; where these were requested and are None, ``no_forecast`` says why.
+    of reward is left on the curve, None for a run that lost its reward. ``forecast`` is of later steps;
+    where these were requested and it is None, ``no_forecast`` says why.
     """
 
     verdict: Verdict
@@ -245,7 +241,6 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None
-    spending: SaturationForecast | None = None
     no_forecast: str | None = None
 
     @property
@@ -264,7 +259,7 @@ class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
     """A backtest with its provenance."""
 
     level: float
-    overall: tuple[Skill, ...]
+    overall: Skill | None
     schema: str = KINDS["backtest"].schema
 
 

@@ -66,6 +66,8 @@ def difference_of(row: Mapping[str, Any], document: Any) -> str:
         fit, cells = fits[row["reward"]], row["cells"]
         answer = fit["result"] or {}
         numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
+        if numbers.get("forecast"):
+            numbers["forecast"] = answer["forecast"]["rewards"][-1]
         slug = (fit["refusal"] or {}).get("slug")
         pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
         pairs |= {"refusal": (row["refusal"], slug)}

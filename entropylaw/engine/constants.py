@@ -194,6 +194,3 @@ are alike in two respects, of which there are more cells."""
 BELIEVED = 0.01
 """Probability below the largest reward that is less than this is none: all curves pass it, and end there.
 What would remain are rows that the run all but excludes."""
-
-SMOOTHED_ROWS = 24
-"""Heaviest rows from which the smoothed reward is computed, each with a matrix of all evaluations."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.reads import Cells
 
 WALK_SHARES = 9
 """Grid points of the noise share between 0 and 1, at equal probabilities of Beta(1/2, 1/2)."""
@@ -159,3 +160,11 @@ def _filtered(
         variance = variance * (1.0 - gain)
         log_det += np.log(total)
     return white, state, variance, log_det
+
+
+def level_now(step: FloatArray, values: FloatArray) -> Cells:
+    """The local level at the last step, without the noise."""
+    fit = fit_local_level(step, np.ones((step.size, 1)), values)
+    location, scale = fit.now(np.ones((1, 1)))
+    df = np.full(fit.weight.size, fit.df)
+    return Cells(weight=fit.weight, location=location[0], scale=scale[0], df=df)

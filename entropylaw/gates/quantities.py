@@ -20,6 +20,7 @@ from entropylaw.results.result import replace as replace_estimate
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.documents.document import Entry
+    from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -86,7 +87,7 @@ class Quantity:
     """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
 
     ``accessor`` reads it from the ``part`` of the documents that holds it: from a
-    :class:`~entropylaw.results.fit.Fit`, from a run of a report or a prediction for later steps, from the
+    :class:`~entropylaw.results.fit.Fit`, from a fit or a prediction for later steps, from the
     entry of phases or None. It is the path of an attribute, by default the one of its name, or a function
     that returns None where the document has no value. Flags have none. ``needs`` is what must not fail for
     it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
@@ -113,9 +114,20 @@ class Quantity:
         return float(value) if isinstance(value, int) else value
 
 
-def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
-    """A forecast of a run, or the reason why it has none."""
-    return lambda run: read(run) or Unknown(reason=run.no_forecast or "no forecast was requested")
+def _ahead(read: Callable[[Forecast], Value]) -> Callable[[Any], Value]:
+    """A value of the forecast of a fit or a prediction, or the reason why it has none."""
+
+    def accessor(judged: Any) -> Value:
+        if judged.forecast is None:
+            return Unknown(reason=judged.no_forecast or "no forecast was requested")
+        return read(judged.forecast)
+
+    return accessor
+
+
+def _chance_of_gain(judged: Any) -> Value:
+    """The probability of the gain; unknown for a run that lost its reward."""
+    return Unknown(reason="the run lost its reward") if judged.lost else _chance(judged)
 
 
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
@@ -159,9 +171,9 @@ def _eruptions(phases: PhaseFit) -> Value:
     return float(len(curve.eruptions))
 
 
-_step = _ahead(lambda run: run.spending.step if run.spending else None)
-_reward = _ahead(lambda run: run.spending.reward if run.spending else None)
-_forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
+_step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
+_forecast = _ahead(lambda ahead: ahead.rewards[-1])
+_chance = _ahead(lambda ahead: ahead.p_gains[-1])
 _order = _phases(lambda phases: phases.verdict, "a single curve has no order")
 _delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _averaged = partial(Quantity, needs=Needs.relation)
@@ -191,7 +203,7 @@ _ALL = (
     _averaged("headroom", "ceiling − reward_now, or 0 where that is below", REWARD),
     _averaged(
         "p_headroom",
-        "probability that at least the gain of the fit is left",
+        "probability that at least the gain of the fit is left on the curve",
         PROBABILITY,
         lambda fit: Unknown(reason=fit.headroom.note) if fit.lost else fit.p_headroom,
         kind=Kind.number,
@@ -227,10 +239,14 @@ _ALL = (
         "reward at the last step forecast",
         REWARD,
         _forecast,
-        detail=lambda run: f"at step {run.forecast.step[-1]:g}",
+        detail=lambda judged: f"at step {judged.forecast.step[-1]:g}",
+    ),
+    _later(
+        *("p_gain", "probability that the reward at that step is at least the gain above now", PROBABILITY),
+        *(_chance_of_gain, Kind.number),
+        detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
-    _later("saturation_reward", "reward at that step", REWARD, _reward),
     _ordered(
         "phases", "order of execution's fall and planning's rise", NONE, _order, Kind.word, words=VERDICTS
     ),
@@ -325,7 +341,7 @@ MEASURED = ("ceiling", "reward_now")
 
 WRITTEN_BY = {
     Part.law: "`entropylaw fit` or `entropylaw report`",
-    Part.ahead: "`entropylaw report` or `entropylaw predict --saturation --at-step N`",
+    Part.ahead: "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
     Part.phases: "`entropylaw phases` or `entropylaw report`",
     Part.arms: "`entropylaw compare`",
 }

@@ -76,16 +76,23 @@ class Subject:
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
-        if quantity.part not in self.holders:
-            # A prediction has the verdict in addition to its own numbers.
-            is_shared = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
-            return quantity.read(self.holders[Part.ahead]) if is_shared else None
-        held = self.held(quantity.part)
-        return None if quantity.part is Part.law and held is None else quantity.read(held)
+        part = self.part_with(quantity)
+        if part not in self.holders:
+            return None
+        held = self.held(part)
+        return None if part is Part.law and held is None else quantity.read(held)
+
+    def part_with(self, quantity: Quantity) -> Part:
+        """The part that a quantity is read from: a fit has a forecast, and a prediction the verdict, too."""
+        if quantity.part in self.holders:
+            return quantity.part
+        if quantity.part is Part.ahead:
+            return Part.law
+        return Part.ahead if quantity.name in ("cautions", "verdict", "why") else quantity.part
 
     def detail(self, quantity: Quantity) -> str:
         """What a sentence adds to the number of a quantity that has one, in brackets."""
-        return f" ({quantity.detail(self.held(quantity.part))})" if quantity.detail else ""
+        return f" ({quantity.detail(self.held(self.part_with(quantity)))})" if quantity.detail else ""
 
     def held(self, part: Part) -> Any:
         """What quantities of a part are read from: of the law the fit, None for a refused run."""
@@ -132,7 +139,7 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         run = entry.fit if kind == "report" else entry
         holders: dict[Part, Any] = {Part.law: run}
         if kind == "report":
-            holders |= {Part.ahead: entry, Part.phases: phased.get(entry.run)}
+            holders |= {Part.phases: phased.get(entry.run)}
         elif kind == "phases":
             holders = {Part.phases: entry}
         elif kind == "prediction":

@@ -6,18 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
-from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
+from entropylaw.analysis.forecast import entropy_drop, forecast, usual_step
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
-from entropylaw.analysis.numbers import p_gain, reward_now_at
+from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction, RunReport
+from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
 from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
@@ -26,14 +24,10 @@ from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.law import LawFit
 from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
-
-SPAN_AHEAD = 0.5
-"""How far a report forecasts, in spans of the run."""
 
 
 def fit_series(series: Series, **options: Any) -> Fit:
@@ -106,6 +100,7 @@ def fit_run(
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
     gain: float | None = None,
+    steps: float | None = None,
     max_reward: float | str | None = None,
     from_step: float | None = None,
 ) -> RunFit:
@@ -136,6 +131,7 @@ def fit_run(
                 eval_size=eval_size,
                 keep_outliers=keep_outliers,
                 gain=gain,
+                steps=steps,
                 max_reward=max_reward,
             )
         except FitError:
@@ -178,7 +174,7 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
-    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    names = ("level", "eval_size", "keep_outliers", "gain", "steps", "max_reward")
     how: dict[str, Any] = {name: getattr(options, name) for name in names}
     fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
     unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
@@ -221,41 +217,12 @@ def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
     return backtest_run(series.step, series.entropy, series.reward, **how)
 
 
-def ahead(entry: Entry[Fit], _: None, points: int) -> RunReport:
-    """A fitted run with a forecast at some later ``points``, and when its entropy will be spent."""
-    answer = entry.result
-    if answer is None:
-        return RunReport(fit=entry, no_forecast="the run has no fit")
-    law = answer.law
-    series, first, last = (law.step, law.entropy, law.reward), float(law.step[0]), float(law.step[-1])
-    later = np.linspace(last, last + SPAN_AHEAD * (last - first), points + 1)[1:]
-    # Whole steps where the run's are whole numbers.
-    at = np.unique(np.ceil(later) if (law.step % 1 == 0).all() else later)
-    where: dict[str, Any] = {"level": law.level, "run": law.run, "max_reward": answer.max_reward}
-    where["reward_now"] = answer.reward_now
-    later_rewards = as_stored(forecast(*series, at_step=at, **where))
-    spending = as_stored(saturation_forecast(*series, **where))
-    return RunReport(fit=entry, forecast=later_rewards, spending=spending)
-
-
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit,
     "phases": phases,
     "backtest": backtest,
-    "ahead": ahead,
 }
 """Name of a step → its function of a run, the run's series and the options."""
-
-
-def usual_targets(answer: Fit) -> tuple[Sequence[float], Sequence[float]]:
-    """Entropies and later steps that are predicted where no target is given."""
-    law = answer.law
-    first, last = float(law.step[0]), float(law.step[-1])
-    half = last + SPAN_AHEAD * (last - first)
-    later = float(np.ceil(half)) if (law.step % 1 == 0).all() else half
-    now = max(law.entropy_now, 0.0)
-    # At 0 it is the ceiling, which a run that lost its reward does not have.
-    return [now] if answer.lost else [now, 0.0], [later]
 
 
 def predict_runs(
@@ -263,7 +230,6 @@ def predict_runs(
     *,
     entropies: Sequence[float] = (),
     rewards: Sequence[float] = (),
-    saturation: bool = False,
     at_step: Sequence[float] = (),
     gain: float | None = None,
     level: float | None = None,
@@ -271,10 +237,10 @@ def predict_runs(
     """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
 
     Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
-    entropy now, 0, and half as many steps again. ``saturation`` adds when the entropy will be
-    spent in the forecast. ``gain`` of reward and ``level`` are by default those of each fit.
+    entropy now, 0, and half as many steps again. ``gain`` of reward and ``level`` are by default those of
+    each fit.
     """
-    requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step), saturation)
+    requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step))
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:
@@ -289,13 +255,14 @@ class Targets(NamedTuple):
     entropies: Sequence[float]
     rewards: Sequence[float]
     at_step: Sequence[float]
-    saturation: bool
 
 
 def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
     """The predictions from one fit; parameters as :func:`predict_runs`."""
     law = answer.law
-    at, later = (targets.entropies, targets.at_step) if any(targets) else usual_targets(answer)
+    at, later = targets.entropies, targets.at_step
+    if not any(targets):
+        at, later = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
     least = answer.gain if gain is None else gain
     if answer.lost:
         # Below the run's entropies its curve leads to the ceiling, which is unknown.
@@ -311,24 +278,13 @@ def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: flo
         predictions=answer.predict(at, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
     )
-    how: dict[str, Any] = {"level": answer.level if level is None else level, "run": answer.run}
-    how |= {"max_reward": answer.max_reward, "reward_now": reward_now_at(answer, level)}
-    return replace(prediction, **_later(law, later, least, saturation=targets.saturation, **how))
-
-
-def _later(
-    law: LawFit, later: Sequence[float], gain: float, *, saturation: bool, **how: Any
-) -> dict[str, Any]:
-    """The forecasts of a run for later steps, or why there are none, as fields of a prediction."""
-    series = (law.step, law.entropy, law.reward)
-    ahead: dict[str, Any] = {}
+    if not later:
+        return prediction
+    how: dict[str, Any] = {"gain": least, "level": answer.level if level is None else level}
+    how |= {"max_reward": answer.max_reward, "run": answer.run}
     try:
-        if later:
-            ahead["forecast"] = forecast(*series, at_step=later, **how)
-        if saturation or later:
-            by = max(later, default=None)
-            ahead["spending"] = saturation_forecast(*series, gains=[gain], at_step=by, **how)
+        ahead = forecast(law.step, law.entropy, law.reward, at_step=later, **how)
     except FitError as error:
         # The run is too short for it.
-        ahead["no_forecast"] = error.message
-    return ahead
+        return replace(prediction, no_forecast=error.message)
+    return replace(prediction, forecast=ahead)

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,7 @@ def work(task: Task) -> Done:
         (results,) = steps.answers(steps.Fit(making.settings), [task.input], cache=making.cache)
         reports: Any = results
         if not isinstance(results[0], RunReport):
-            reports = tuple(chain.from_iterable(steps.answers(steps.Ahead(), results, cache=making.cache)))
+            reports = tuple(RunReport(fit=entry) for entry in results)
         if run is not None and making.phases:
             reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
         return _write(task, reports)
@@ -199,7 +198,7 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
     entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
-    return _write(task, (RunReport(fit=entry, no_forecast="the run has no fit"),), error)
+    return _write(task, (RunReport(fit=entry),), error)
 
 
 def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | None = None) -> Done:

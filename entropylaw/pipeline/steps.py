@@ -22,7 +22,6 @@ from entropylaw.documents.document import (
     Entry,
     FitDocument,
     PhasesDocument,
-    RunReport,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.option import Option, options_of
@@ -114,11 +113,11 @@ class Backtest(_Paired[Entry[RunBacktest]]):
     name, result = "backtest", Entry[RunBacktest]
 
     def document(self, inputs: Inputs, entries: Iterable[Entry[RunBacktest]]) -> BacktestDocument:
-        """The backtests of the runs, and the skill over all of them."""
-        from entropylaw.analysis.backtest import skills
+        """The backtests of the runs, and the skill over all cuts."""
+        from entropylaw.analysis.backtest import skill
 
         runs = tuple(entries)
-        overall = skills([entry.result for entry in runs if entry.result is not None])
+        overall = skill([entry.result for entry in runs if entry.result is not None])
         document = BacktestDocument(
             level=self.options.level, overall=overall, runs=runs, **provenance(inputs)
         )
@@ -144,19 +143,6 @@ class Phases(Step[Entry[PhaseFit]]):
         if len(fits) < 2:
             return document
         return replace(document, across=as_stored(combine_phases([*fits.values()][::-1])))
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead(Step[RunReport]):
-    """The forecast of a fitted run, at some later steps (``options``) up to half of its span."""
-
-    options: int = 4
-
-    name, result = "ahead", RunReport
-
-    def refuse(self, log: Entry[FitResult], series: Any, error: EntropyLawError, name: str = "") -> RunReport:
-        """A run without a forecast."""
-        return RunReport(fit=log, no_forecast=error.message)
 
 
 class _Task(NamedTuple):

@@ -226,12 +226,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
     # A forecast.
-    "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "
-    "is that of a mean of {block} new ones",
-    "entropy-has-not-fallen": lambda values: (
-        f"the entropy has not begun to fall (it has {'fallen' if values['share'] >= 0 else 'risen'} by "
-        f"{abs(values['share']):.0%} so far), and whether and when it will is not known"
-    ),
+    "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations",
     "extrapolated": lambda values: (
         ("" if values["steps"] == 1 else "at {outside} of {steps} steps ")
         + "the entropy is outside the fitted range of {low:.3g} to {high:.3g} nats: extrapolated"

@@ -41,7 +41,8 @@ def paragraph(fit: Fit) -> str:
     if fit.lost:
         at_zero = ""
     else:
-        left = f"; at least {fit.gain:.3g} is left with probability {format_probability(fit.p_headroom)}"
+        left = f"; at least {fit.gain:.3g} is left on the curve with probability "
+        left += format_probability(fit.p_headroom)
     sentences = (
         f"We fitted reward R against policy entropy H (nats per token) over {fit.n} evaluations ({steps}) "
         f"with entropylaw {__version__} [entropylaw]: the law R = b − a·exp(H) [cui2025entropy], "

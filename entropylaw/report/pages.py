@@ -21,7 +21,13 @@ from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.index import arm_of as arm_of
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_step
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_number,
+    format_percent,
+    format_probability,
+    format_step,
+)
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
 from entropylaw.results.phases import PhasesAcross
@@ -213,12 +219,16 @@ def _tiles(run: RunReport) -> list[Tile]:
         Tile("Verdict on the law", fit.verdict, [reason], fit.verdict),
         Tile("Reward now", now.value, [now.interval, f"at H = {format_number(fit.law.entropy_now)} nats"]),
         Tile("Ceiling, H = 0", ceiling.value, ceiling_notes),
-        Tile("Left", left.value, left_notes),
+        Tile("Left on the curve", left.value, left_notes),
     ]
-    if run.forecast is not None:
-        ahead = format_estimate(run.forecast.reward[-1])
-        step = f"at step {format_step(run.forecast.step[-1])}"
-        tiles.append(Tile("Forecast", ahead.value, [ahead.interval, step]))
+    if fit.forecast is not None:
+        ahead, best = format_estimate(fit.forecast.rewards[-1]), fit.forecast.best_so_far
+        gain = f"P(+{fit.forecast.gain:.3g}) = {format_probability(fit.forecast.p_gains[-1])}"
+        tiles.append(
+            Tile(f"By step {format_step(fit.forecast.step[-1])}", ahead.value, [ahead.interval, gain])
+        )
+        better = f"step {format_step(best.step)}, {words.p_words(best.p_better)}"
+        tiles.append(Tile("Best so far", format_number(best.level), [better]))
     return tiles
 
 

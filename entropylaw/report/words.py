@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from entropylaw.analysis.forms import form_label
 from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.escaping import counted
 from entropylaw.logs.source import Meaning
@@ -16,11 +15,13 @@ from entropylaw.report.numbers import (
     format_percent,
     format_probability,
     format_r_squared,
+    format_step,
 )
 from entropylaw.results import Estimate, FormEstimate, Verdict, Why
 from entropylaw.results.arms import QUANTITIES
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import has, sentences
 
 
@@ -79,69 +80,74 @@ def verdict_cell(run: Entry[Fit]) -> str:
     return f"{run.verdict}: {reason.value}" if reason is not None else run.verdict
 
 
+NO_FORECAST = "none was made"
+
+
 def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
-    """The two questions of a user with their answers: what is left, and the ceiling."""
-    return ("Still improving?", improving_words(fit)), ("Ceiling", ceiling_words(fit))
+    """What comes next, and what is left on the curve, each with its label."""
+    at = f" at H = {format_number(fit.law.entropy_now)} nats"
+    ahead = fit.forecast
+    if ahead is None:
+        now = f"{format_estimate(fit.reward_now).value}{at}"
+        return (
+            ("now", now),
+            ("forecast", f"none: {fit.no_forecast or NO_FORECAST}"),
+            ("left on the curve", left_words(fit)),
+        )
+    return (
+        ("now", f"{format_number(ahead.now)}{at}"),
+        *forecast_lines(ahead),
+        ("left on the curve", left_words(fit)),
+        (
+            "rests on",
+            f"effective sample size {fit.law.residuals.effective_n:.0f} of {fit.n}; {came_true(ahead)}",
+        ),
+    )
+
+
+def forecast_lines(ahead: Forecast) -> list[tuple[str, str]]:
+    """A line per later step, and one for the best step so far."""
+    lines = []
+    for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
+        gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
+        lines.append((f"by step {format_step(step)}", f"{format_interval(reward)}, {gain}"))
+    best = ahead.best_so_far
+    text = f"step {format_step(best.step)}: {format_number(best.level)}; "
+    better = f"better than now with {p_words(best.p_better)}"
+    return [*lines, ("best so far", text + ("the last step" if best.step == ahead.last_step else better))]
+
+
+def came_true(ahead: Forecast) -> str:
+    """``forecasts that said 0.6–0.7 came true in 66 %``."""
+    rests_on = ahead.rests_on
+    said = f"forecasts that said {rests_on.low:g}–{rests_on.high:g}"
+    return f"{said} came true in {format_percent(rests_on.came_true)}"
+
+
+def left_words(fit: Fit) -> str:
+    """What is left on the curve, and the ceiling."""
+    if fit.lost:
+        return f"unknown: {fit.headroom.note}"
+    if rises(fit):
+        return "nothing: reward rises with entropy"
+    if (fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward):
+        low, high = format_number(fit.ceiling.low), format_number(fit.ceiling.high)
+        return f"this log cannot tell: a ceiling of {low} to {high} at H = 0"
+    stage = " at the present stage" if fit.present_stage else ""
+    text = f"{format_interval(fit.headroom)}{stage}, ceiling {format_interval(fit.ceiling)} at H = 0"
+    for finding in fit.findings:
+        if finding.code == "curves-pass-largest":
+            text += f", at most {fit.max_reward:g}, which they reach at H = {finding.values['entropy']:.2f}"
+    return f"for reference only: {text}" if fit.why is Why.no_relation else text
 
 
 def summary(run: Entry[Fit]) -> tuple[str, ...]:
-    """The same in two lines; for a refused run why it was refused, and what to do."""
+    """The same in lines; for a refused run why it was refused, and what to do."""
     if run.result is not None:
-        return tuple(f"{question.rstrip('?')}: {text}" for question, text in answers(run.result))
+        return tuple(f"{capital(label)}: {text}" for label, text in answers(run.result))
     if run.refusal is None:
         return ("The run has no fit, and its document gives no reason.",)
     return sentence(capital(run.refusal.message)), sentence(capital(run.refusal.hint))
-
-
-LIKELY, UNLIKELY = 0.95, 0.05
-"""Probabilities from which a gain is called certain, and up to which there is none."""
-
-_LEFT = ((LIKELY, "Yes"), (0.5, "Probably"), (0.0, "Probably not"))
-"""Least probability of a gain → whether it is left."""
-
-
-def improving_words(fit: Fit) -> str:
-    """Whether at least the gain that counts is left, and how much."""
-    p = fit.p_headroom
-    if p is None:
-        return f"No: {fit.headroom.note}"
-    if rises(fit):
-        return "Not on the curve: reward rises with entropy, and falls as entropy falls"
-    if fit.why is Why.no_relation:
-        return f"Unknown: {headline(fit)}"
-    chance = f"{p_words(p)} that at least {fit.gain:.3g} is left"
-    stage = " at the present stage" if fit.present_stage else ""
-    if fit.headroom.high == 0:
-        return f"No measurable gain left{stage}: the reward at H = 0 is below the reward now ({chance})"
-    left = format_interval(fit.headroom)
-    if p > UNLIKELY:
-        word = next(word for least, word in _LEFT if p >= least)
-        return f"{word}: {left} of reward left{stage} ({chance})"
-    certain = fit.headroom.low is not None and fit.headroom.low > 0
-    amount = f"Less than {fit.gain:.3g} of reward" if certain else "No measurable gain"
-    return f"{amount} left{stage}: {left} ({chance})"
-
-
-def ceiling_words(fit: Fit) -> str:
-    """The ceiling and over what it is averaged, the reward now, and how far that extrapolates."""
-    law, best = fit.law, fit.best
-    now = f"now {format_estimate(fit.reward_now).value} at H = {format_number(law.entropy_now)}"
-    if fit.lost:
-        return f"Unknown; {now}"
-    over = "over all plausible curves"
-    if best.probability >= LIKELY:
-        over = f"by {form_label(best.form)}{in_brackets(shapes_words(best))}"
-    if fit.present_stage:
-        over += " at the present stage"
-    if fit.max_reward is not None:
-        over += f", at most {fit.max_reward:g}"
-    for finding in fit.findings:
-        if finding.code == "curves-pass-largest":
-            over += f", which they reach at H = {finding.values['entropy']:.2f}: no lower ceiling follows"
-    text = f"{format_interval(fit.ceiling)} {over}; {now}"
-    if fit.lowest_entropy > 0:
-        text += f"; extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
-    return f"For reference only: {text}" if fit.why is Why.no_relation else text
 
 
 def p_words(probability: float) -> str:
@@ -224,11 +230,6 @@ def in_brackets(text: str) -> str:
 def step_words(step: Estimate) -> str:
     """A step with its interval as whole numbers; an unknown end is named as such."""
     return cell_text(step, "step") + in_brackets(step.note or "")
-
-
-def earliest(step: Estimate) -> str:
-    """The lower end of the interval of an unknown step, if there is one."""
-    return f" (it may fall below that from step {round(step.low)} on)" if step.low is not None else ""
 
 
 def quantity_label(quantity: str, unit: str) -> str:

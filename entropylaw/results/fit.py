@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import LOST, Finding, Result, has, sentences
@@ -80,6 +81,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     level_shifts, drop_per_100_steps
         Level shifts that were found, or the sizes of the given ones; and the recent loss of entropy
         (:func:`entropylaw.analysis.forecast.entropy_drop`). Both are of a fit to a log, otherwise empty.
+    forecast, no_forecast
+        The reward at a later step, and why there is none.
     law
         The law's own numbers, and the evaluations.
     """
@@ -106,6 +109,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     if_long: IfMemory | None = None
     level_shifts: tuple[LevelShift, ...] = ()
     drop_per_100_steps: Estimate | None = None
+    forecast: Forecast | None = None
+    no_forecast: str | None = None
     law: LawFit
 
     @property

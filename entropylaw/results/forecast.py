@@ -1,4 +1,4 @@
-"""Forecasts of the reward and of the step at which the entropy is spent, and backtests of forecasts."""
+"""Forecasts of the reward, the best step so far, and backtests of forecasts."""
 
 from collections.abc import Mapping
 
@@ -9,20 +9,42 @@ from entropylaw.results import Estimate
 from entropylaw.results.result import Finding, Result, sentences
 
 SPENT = 0.95
-"""Share of the law's remaining gain that is spent at saturation."""
+"""Share of exp(H) − 1 from which on the entropy is called spent."""
 
 
-class ForecastMember(Struct, frozen=True, kw_only=True):
-    """One member of the ensemble.
+class BestSoFar(Struct, frozen=True, kw_only=True):
+    """The ``step`` with the highest ``level`` of the reward, noise aside.
 
-    ``weight`` is its weight in the forecast; ``error`` the root mean squared error of its forecasts from
-    earlier origins inside the run, reward units, None where it was not possible there.
+    ``p_better`` is the probability that its level is truly above that of the last step; 0 for that one.
     """
 
-    name: str
-    formula: str
-    weight: float
-    error: float | None
+    step: float
+    level: float
+    p_better: float
+
+
+class RestsOn(Struct, frozen=True, kw_only=True):
+    """How often forecasts of other runs came true that gave a gain about this probability.
+
+    Of ``forecasts`` that said ``low`` to ``high`` the share ``came_true`` did.
+    """
+
+    low: float
+    high: float
+    came_true: float
+    forecasts: int
+
+
+class LawAhead(Struct, frozen=True, kw_only=True):
+    """What the law alone says, by least squares: the ``rewards`` at the entropies of a forecast.
+
+    ``error`` is the root mean squared error of such predictions over the last third of the run, fitted to the
+    part before, and ``last_value_error`` that of the last reward of that part; reward units.
+    """
+
+    rewards: tuple[float, ...]
+    error: float
+    last_value_error: float
 
 
 class Forecast(Result, frozen=True, kw_only=True):
@@ -32,21 +54,24 @@ class Forecast(Result, frozen=True, kw_only=True):
     ----------
     run, n, block
         Name, number of points that were used, and of evaluations averaged in each (1: as logged).
-    last_step, reward_now
-        The last step fitted, and the reward there as a fit has it.
-    step, reward
-        The m steps, and the prediction interval of an evaluation (the mean of ``block`` of them) at each.
-    entropy, blind, extrapolated
-        The entropy there: given, then without interval, or forecast (``blind``), and the reward's interval
-        then includes its uncertainty. For each step, whether it is outside the range that was fitted.
-    members, path_members
-        The members of the ensemble for the reward, and for the entropy (empty where it was given).
+    last_step, now
+        The last step, and the level of the reward there, without the noise of an evaluation.
+    step, rewards, p_gains
+        The m steps; at each the mean of three evaluations around it with its interval, and the probability
+        that this is at least ``now + gain``.
+    gain
+        The gain that counts, reward units.
+    best_so_far
+        The step with the highest level.
+    rests_on
+        How often forecasts with such a probability as the last one came true in other runs.
+    entropies, spent
+        The entropy at each step, given or continued, and the step at which 95 % of exp(H) − 1 is spent: no
+        entropies and None for a run without entropy. The step is unknown where it is beyond ten lengths.
+    law
+        The law's own prediction at these entropies; None where they are unknown.
     level
         Coverage of the intervals.
-    own
-        Share of the members' weights, 0–1, that this run's own errors moved away from those of other runs.
-    origins
-        Number of evaluations that were fitted at each earlier origin.
     dropped, findings
         Reason → evaluations left out; notes.
     """
@@ -55,19 +80,29 @@ class Forecast(Result, frozen=True, kw_only=True):
     n: int
     block: int
     last_step: float
-    reward_now: Estimate
+    now: float
     step: tuple[float, ...]
-    reward: tuple[Estimate, ...]
-    entropy: tuple[Estimate, ...]
-    blind: bool
-    extrapolated: tuple[bool, ...]
-    members: tuple[ForecastMember, ...]
-    path_members: Mapping[str, float]
+    rewards: tuple[Estimate, ...]
+    p_gains: tuple[float, ...]
+    gain: float
+    best_so_far: BestSoFar
+    rests_on: RestsOn
+    entropies: tuple[Estimate, ...]
+    spent: Estimate | None
+    law: LawAhead | None
     level: float
-    own: float
-    origins: tuple[int, ...]
     dropped: Mapping[str, int]
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def reward(self) -> Estimate | tuple[Estimate, ...]:
+        """The reward at the later step, or at each of several."""
+        return self.rewards[0] if len(self.rewards) == 1 else self.rewards
+
+    @property
+    def p_gain(self) -> float | tuple[float, ...]:
+        """The probability of the gain at the later step, or at each of several."""
+        return self.p_gains[0] if len(self.p_gains) == 1 else self.p_gains
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -76,140 +111,99 @@ class Forecast(Result, frozen=True, kw_only=True):
 
     def flaw(self) -> str:
         """Lists of several lengths."""
-        entropies = (self.entropy, self.extrapolated) if self.entropy else ()
-        return lengths_flaw(self.step, self.reward, *entropies)
+        entropies = (self.entropies,) if self.entropies else ()
+        return lengths_flaw(self.step, self.rewards, self.p_gains, *entropies)
 
 
-class Gain(Struct, frozen=True, kw_only=True):
-    """Probability ``by_step`` that the run's reward at ``step`` is at least ``points`` above that now.
+PEERS = ("base_rate", "last_value", "three_lines", "law", "scalerl")
+"""What a forecast is compared with: fields of :class:`Errors`."""
 
-    Both are without the noise of an evaluation.
+
+class Errors(Struct, frozen=True, kw_only=True):
+    """Errors of one kind, of the forecast and of its peers; None where a peer has none.
+
+    ``base_rate`` is the share of the cuts that gained, ``last_value`` the last reward, ``three_lines`` the
+    mean of the last three and a shrunk line in H, ``law`` the law by least squares at the entropies that
+    were observed, and ``scalerl`` the sigmoid in the step of arXiv:2510.13786.
     """
 
-    points: float
-    step: float
-    by_step: float
+    forecast: float
+    base_rate: float | None = None
+    last_value: float | None = None
+    three_lines: float | None = None
+    law: float | None = None
+    scalerl: float | None = None
 
 
-class SaturationForecast(Result, frozen=True, kw_only=True):
-    """When the entropy will be spent.
+class Cut(Struct, frozen=True, kw_only=True):
+    """A finished run, cut at a step and forecast from there.
 
     Attributes
     ----------
-    run, last_step, reward_now
-        As in :class:`Forecast`.
-    share, entropy_now, entropy
-        Share of the law's remaining gain, the entropy now, and the one at which that share is spent.
-    step, reward
-        The step at which the forecast entropy is that low; an end is None, with the reason in ``note``,
-        where that takes more than ten spans of the run. The prediction interval of an evaluation there,
-        forecast blind; without value where there is no step.
-    gains
-        One for each number of points.
+    evaluations, cut_step, at_step
+        Number of evaluations up to the last step that was used, that step, and the step of the forecast.
+    spread
+        Range of the rewards up to the cut.
+    now, reward, low, high, p_gain, gain
+        What was forecast.
+    outcome, gained
+        The mean of three evaluations around the step, and whether it is at least ``now + gain``.
+    error
+        Absolute errors, reward units.
     """
 
-    run: str
-    last_step: float
-    reward_now: Estimate
-    share: float
-    entropy_now: float
-    entropy: float
-    step: Estimate
-    reward: Estimate
-    gains: tuple[Gain, ...]
-
-
-class Score(Struct, frozen=True, kw_only=True):
-    """One protocol on one run.
-
-    Attributes
-    ----------
-    protocol, blind, fitted, predicted
-        The part that was fitted, whether the entropy was forecast too, and numbers of evaluations.
-    rmse
-        Root mean squared error of the forecast's median, reward units.
-    last_value, law, line, averaged, scalerl
-        The same of the peers: the last reward; the law, and a line in the entropy, by least squares at
-        the observed entropies; what :func:`entropylaw.fit_law` predicts there, None where the fitted part
-        determines no fit; the ScaleRL sigmoid in step (arXiv:2510.13786) by least squares. Every one is at
-        least ``RESOLUTION`` of the run's range of rewards, so that ratios are defined.
-    covered, width, spread
-        Share of the predicted evaluations inside the band, its median width, and the range of the run's
-        rewards, reward units.
-    noise
-        Standard deviation of the run's rewards about their local level.
-    interval_score, last_value_score
-        Mean interval score of the band (its width, and 2/(1 − level) times what it misses by), and of a
-        normal band about the last value, whose sd is that of one-step changes times √(steps ahead); reward
-        units.
-    """
-
-    protocol: str
-    blind: bool
-    fitted: int
-    predicted: int
-    rmse: float
-    last_value: float
-    law: float
-    line: float
-    averaged: float | None
-    scalerl: float
-    covered: float
-    width: float
+    evaluations: int
+    cut_step: float
+    at_step: float
     spread: float
-    noise: float
-    interval_score: float
-    last_value_score: float
+    now: float
+    reward: float
+    low: float
+    high: float
+    p_gain: float
+    gain: float
+    outcome: float
+    gained: bool
+    error: Errors
 
 
 class RunBacktest(Result, frozen=True, kw_only=True):
-    """All protocols on one run; ``block`` evaluations were averaged into each of the ``n`` points."""
+    """The cuts of one run, of ``n`` evaluations."""
 
     run: str
     n: int
-    block: int
-    scores: tuple[Score, ...]
+    cuts: tuple[Cut, ...]
 
 
 class Skill(Struct, frozen=True, kw_only=True):
-    """One protocol over all runs.
+    """All cuts of all runs together.
 
     Attributes
     ----------
-    protocol, blind, runs
-        The protocol, and the number of runs that it was possible for.
-    to_last_value, to_law, to_line, to_averaged, to_scalerl
-        Geometric mean over runs of the forecast's RMSE over the peer's, each at least the noise; below 1 the
-        forecast is better. Over the runs in which the peer has one, None where it has none.
-    worst, worst_run
-        The largest ratio to the last value, and its run.
+    runs, cuts
+        Their numbers.
+    brier
+        Mean squared difference of P and the outcome, 1 for a gain and 0 for none.
+    error
+        Geometric mean over cuts of the forecast's error to that of each peer, each at least
+        a hundredth of the range so far; below 1 the forecast is better. ``forecast`` is 1.
     covered, width
-        Mean over runs of the share of evaluations inside the band; median over runs of the band's width, as
-        a share of the run's range of rewards.
+        Share of the outcomes inside of their intervals, and the median width in ranges of the reward.
     best
-        What errs least: ``"forecast"``, or the peer whose ratio is largest and above 1.
-    to_band
-        Geometric mean over runs of the band's interval score over that of the band about the last value.
+        ``"forecast"``, or the peer that errs least.
     """
 
-    protocol: str
-    blind: bool
     runs: int
-    to_last_value: float
-    to_law: float
-    to_line: float
-    to_averaged: float | None
-    to_scalerl: float
-    worst: float
-    worst_run: str
+    cuts: int
+    brier: Errors
+    error: Errors
     covered: float
     width: float
     best: str
-    to_band: float
 
 
 class Backtest(Result, frozen=True, kw_only=True):
-    """Every run, and all together. ``level`` is the bands' nominal coverage.
+    """Every run, and all together: None where no run could be tested. ``level`` is that of the intervals.
 
     ``refused`` has the names of the runs that could not be tested, each with the reason.
     """
@@ -217,4 +211,4 @@ class Backtest(Result, frozen=True, kw_only=True):
     level: float
     runs: tuple[RunBacktest, ...]
     refused: tuple[tuple[str, str], ...]
-    overall: tuple[Skill, ...]
+    overall: Skill | None

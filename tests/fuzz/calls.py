@@ -82,7 +82,6 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "fit_laws": {"entropy": [ENTROPY], "reward": [REWARD], "step": [STEP]},
         "fit_phases": {"step": STEP, "planning": ENTROPY},
         "forecast": {**data, "at_step": 20},
-        "saturation_forecast": data,
         "find_level_shifts": data,
         "compare": {"arms": {"a": [fit], "b": [other]}},
         "to_lmfit": {"form": "law", "law": fit},

@@ -85,7 +85,7 @@ def answers() -> str:
     ]
     parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
     steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
-    parts += [f"earliest{words.earliest(step)}; {words.step_words(step)}" for step in steps]
+    parts += [words.step_words(step) for step in steps]
     rows = _rows()
     for some in ([], rows, rows[-2:], [rows[0], rows[0]], rows[:1], rows[-1:]):
         parts += ["", f"# {len(some)} runs", *overall(some)]

@@ -64,7 +64,7 @@ CASES = {
         (valid, inputs.stored(f"fit {VALID} -o reports/a.fit.json")),
         (
             *(
-                f"predict --target-entropy 0:0.4:0.2 --target-reward 0.5 --saturation --format {kind}"
+                f"predict --target-entropy 0:0.4:0.2 --target-reward 0.5 --format {kind}"
                 for kind in ("text", "markdown", "csv", "json")
             ),
             "predict reports/a.fit.json --target-reward 0.9 --level 0.5 -o high.md",
@@ -73,7 +73,7 @@ CASES = {
     "predict-ahead": Case(
         (failing, inputs.stored(f"fit {FAILING} -o a.json")),
         tuple(
-            f"predict a.json --at-step 450 --at-step 800 --gain 0.01 --saturation --format {kind}"
+            f"predict a.json --at-step 450 --at-step 800 --gain 0.01 --format {kind}"
             for kind in ("text", "markdown", "csv", "json")
         ),
     ),
@@ -81,7 +81,7 @@ CASES = {
     "predict-refused": Case(
         (inputs.refused, inputs.good, inputs.awkward),
         (
-            "predict few.csv --at-step 100 --saturation",
+            "predict few.csv --at-step 100",
             "predict --target-entropy 0.1",
             "predict good.csv",
             "predict good.csv --gain 0.1",

@@ -24,7 +24,6 @@ from entropylaw import (
     fit_logs,
     forecast,
     read_runs,
-    saturation_forecast,
 )
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
@@ -339,45 +338,19 @@ def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind
         at_step=unit * (origin + ahead),
         entropy_path=path,
     )
-    assert_moved(plain.reward_now, other.reward_now, scale, shift)
-    for before, after in zip(plain.reward, other.reward, strict=True):
+    for before, after in zip(plain.rewards, other.rewards, strict=True):
         assert_moved(before, after, scale, shift)
-    for before, after in zip(plain.entropy, other.entropy, strict=True):
+    for before, after in zip(plain.entropies, other.entropies, strict=True):
         assert_close(before, after, 1.0)
-    weights = {member.name: member.weight for member in plain.members}
-    assert {member.name: member.weight for member in other.members} == pytest.approx(weights, rel=1e-6)
-    assert other.path_members == pytest.approx(plain.path_members, rel=1e-6)
-    assert other.own == pytest.approx(plain.own, rel=1e-6)
-    assert (plain.origins, plain.extrapolated) == (other.origins, other.extrapolated)
-
-
-@few
-@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
-def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin, seed):
-    step, entropy, reward = a_run(seed)
-    reward = reward + 3.0
-    moved = shift + scale * reward
-    # As above: a ceiling of rewards between 0 and 1 is at most 1.
-    assume(moved.min() < 0 or moved.max() > 1)
-    last = step[-1] + 40.0
-    plain = saturation_forecast(step, entropy, reward, gains=[0.01], at_step=last)
-    other = saturation_forecast(
-        unit * (origin + step),
-        entropy,
-        moved,
-        gains=[0.01 * scale],
-        at_step=unit * (origin + last),
-    )
-    assert other.entropy == pytest.approx(plain.entropy, rel=1e-9)
-    span = step[-1] - step[0]
+    assert other.p_gains == pytest.approx(plain.p_gains, rel=1e-6)
+    assert other.gain == pytest.approx(scale * plain.gain)
+    assert other.best_so_far.step == pytest.approx(unit * (origin + plain.best_so_far.step))
+    assert other.best_so_far.p_better == pytest.approx(plain.best_so_far.p_better, abs=1e-6)
     for end in ("value", "low", "high"):
-        before, after = getattr(plain.step, end), getattr(other.step, end)
+        before, after = getattr(plain.spent, end), getattr(other.spent, end)
         assert (before is None) == (after is None)
         if before is not None:
-            assert after == pytest.approx(unit * (origin + before), abs=1e-6 * unit * span)
-    if plain.reward.value is not None:
-        assert_moved(plain.reward, other.reward, scale, shift)
-    assert other.gains[0].by_step == pytest.approx(plain.gains[0].by_step, rel=1e-6, abs=1e-9)
+            assert after == pytest.approx(unit * (origin + before), rel=1e-6)
 
 
 @few

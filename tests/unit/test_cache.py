@@ -82,11 +82,6 @@ def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
     first = steps.answer(step, one_run, kept)
     monkeypatch.setattr(answers, "fit", lambda *_: pytest.fail("computed again"))
     assert packed(steps.answer(step, one_run, kept)) == packed(first)
-    monkeypatch.undo()
-    ahead = steps.answer(steps.Ahead(), first, kept)
-    monkeypatch.setattr(answers, "ahead", lambda *_: pytest.fail("computed again"))
-    again = steps.answer(steps.Ahead(), steps.answer(step, one_run, kept), kept)
-    assert packed(again) == packed(ahead)
 
 
 def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch):

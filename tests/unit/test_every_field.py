@@ -63,14 +63,14 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
             "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
-            "fit width_96_s0 -o -",
+            "fit width_96_s0 --steps 700 -o -",
         ),
     ),
     "prediction": (
         PredictionDocument,
         (
             "predict clean_start_s0 --target-entropy 0.1 --target-reward 0.5 --target-reward 0.9 "
-            "--saturation --at-step 800 --gain 0.01",
+            "--at-step 800 --gain 0.01",
             "predict few.csv --at-step 800",
         ),
     ),
@@ -97,7 +97,8 @@ MEDIA: dict[str, tuple[Render, ...]] = {
 }
 """Results → what renders them beside JSON, what shows most of them first."""
 
-FITS, AHEAD, CURVES = ("fit", "report"), ("prediction", "report"), ("phases", "report")
+FITS, CURVES = ("fit", "report"), ("phases", "report")
+AHEAD = (*FITS, "prediction")
 
 NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
@@ -130,13 +131,10 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
-    (
-        AHEAD,
-        r"runs\.(result\.)?forecast\.(run|block|origins|members\.(formula|error))",
-        "the members have names, weights and what they give together",
-    ),
-    (AHEAD, r"runs\.(result\.)?spending\.(run|reward\.note|reward_now\..*)", "as in the forecast"),
-    (AHEAD, r"runs\.(result\.)?spending\.share", "the entropy that it gives is shown"),
+    (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
+    (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
+    (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
+    (("backtest",), r"runs\.result\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),

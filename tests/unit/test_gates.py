@@ -16,6 +16,7 @@ from entropylaw.gates.decide import (
 )
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part
 from entropylaw.results import Why
+from entropylaw.results.result import caution
 from tests.findings import stated
 from tests.gate_documents import (
     case,
@@ -64,7 +65,8 @@ def test_the_interval_decides_as_every_point_in_it_would(sign, one, other, limit
         ("law_probability<=0.5", "tripped"),
         ("cautions>0", "tripped"),
         ("fails", "passed"),
-        ("saturation_step<5", "unknown"),
+        ("saturation_step<5", "passed"),
+        ("p_gain>1e-9", "tripped"),
         ("phases=='overlapping'", "unknown"),
     ],
 )
@@ -138,6 +140,17 @@ def test_a_probability_names_its_gain_and_a_forecast_its_step():
     )
     ahead = document(encode(prediction()), kind="prediction")
     assert "] (at step 600): " in case(ahead, "forecast_reward<0.1").sentence
+    assert "or more by step 600) is not below" in case(ahead, "p_gain<1e-9").sentence
+
+
+def test_the_gain_of_a_run_that_lost_its_reward_is_unknown():
+    entry = fitted()
+    lost = caution("reward-lost", best=0.8, last=0.1)
+    entry["result"] |= {"findings": encode((lost,)), "p_headroom": None}
+    entry["result"] |= dict.fromkeys(("ceiling", "headroom", "used"), number(None, note="lost"))
+    found = case(document(entry), "p_gain<0.1")
+    assert (found.outcome, found.failed) == ("unknown", True)
+    assert "lost its reward" in found.sentence
 
 
 def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
@@ -150,12 +163,11 @@ def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
 
 def test_open_ends_are_open_to_anything():
     rewards = [number(0.5, 0.4, 0.6), number(0.7, 0.6, 0.8)]
-    steps, there = number(None, 590, None, note="it stays above"), number(None, note="no")
+    spent = number(None, 590, None, note="it stays above")
     entry = encode(prediction())
     predicted = entry["result"]
     predicted |= {
-        "forecast": predicted["forecast"] | {"reward": rewards},
-        "spending": predicted["spending"] | {"step": steps, "reward": there},
+        "forecast": predicted["forecast"] | {"rewards": rewards, "p_gains": [0.2, 0.4], "spent": spent},
         "verdict": "holds",
         "why": None,
         "findings": [],
@@ -165,8 +177,9 @@ def test_open_ends_are_open_to_anything():
         "saturation_step<590": "passed",
         "saturation_step<591": "not excluded",
         "saturation_step>589": "tripped",
-        "saturation_reward<1": "unknown",
         "forecast_reward>0.59": "tripped",
+        "p_gain<0.41": "tripped",
+        "p_gain<0.3": "passed",
         "fails": "passed",
         "cautions>0": "passed",
     }
@@ -222,8 +235,9 @@ def test_explosions_and_eruptions():
 
 
 def test_a_report_holds_the_parts_of_its_runs():
-    none = {"forecast": None, "spending": None, "no_forecast": "too short", "phases": None}
-    report = document({"fit": fitted()} | none, kind="report")
+    entry = fitted()
+    entry["result"] |= {"forecast": None, "no_forecast": "too short"}
+    report = document({"fit": entry, "phases": None}, kind="report")
     assert case(report, "ceiling<0.8").outcome == "tripped"
     assert "too short" in case(report, "forecast_reward<1").sentence
     assert "no curves of planning" in case(report, "phases=='overlapping'").sentence

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 import entropylaw
 from entropylaw.report.blocks import Table
 from entropylaw.report.describe import describe
-from entropylaw.results.forecast import SaturationForecast
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.pages import Page
@@ -30,12 +29,6 @@ def ahead(name: str = "sample") -> entropylaw.Forecast:
     return entropylaw.forecast(law.step, law.entropy, law.reward, at_step=steps, run=name)
 
 
-def spending() -> SaturationForecast:
-    law = synthetic().result.law
-    assert law is not None
-    return entropylaw.saturation_forecast(law.step, law.entropy, law.reward)
-
-
 RESULTS: dict[str, Callable[[], Any]] = {
     "law": lambda: synthetic().result,
     "law that fails": lambda: falling().result,
@@ -45,11 +38,11 @@ RESULTS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*RESULTS, "spending"])
+@pytest.mark.parametrize("name", RESULTS)
 def test_a_picture_is_drawn_on_the_axes_given_and_these_are_returned(name: str) -> None:
     axes = Figure().add_subplot()
     settings = dict(mpl.rcParams)
-    result = spending() if name == "spending" else RESULTS[name]()
+    result = RESULTS[name]()
     assert result.plot(axes) is axes
     assert dict(mpl.rcParams) == settings
     assert axes.has_data() or axes.patches
@@ -94,27 +87,19 @@ def test_a_table_for_a_terminal_alone_is_on_no_page() -> None:
     assert Page(many._repr_html_()).tags.count("table") == 1  # type: ignore[attr-defined]
 
 
-def test_a_forecast_has_every_step_and_whether_it_is_extrapolated() -> None:
-    found = ahead()
-    html = found._repr_html_()  # type: ignore[attr-defined]
+def test_a_forecast_has_every_step_and_what_it_rests_on() -> None:
+    html = ahead()._repr_html_()  # type: ignore[attr-defined]
     for step in ("400", "450", "500"):
         assert f'<th scope="row">{step}</th>' in html
-    assert html.count('<td class="num">yes</td>') == sum(found.extrapolated)
-    assert "is outside the fitted range" in html
+    assert "best so far" in html
+    assert "came true in" in html
 
 
-def test_the_frame_of_a_spending_has_a_row_for_it_and_one_for_every_gain() -> None:
-    law = synthetic().result.law
-    assert law is not None
-    run = (law.step, law.entropy, law.reward)
-    found = entropylaw.saturation_forecast(*run, gains=[0.01, 0.2], at_step=900)
+def test_the_frame_of_a_forecast_has_the_probability_of_the_gain() -> None:
+    found = ahead()
     frame = found.to_frame()
-    assert frame["gain"].tolist()[1:] == [0.01, 0.2]
-    assert frame["probability"].tolist()[1:] == [gain.by_step for gain in found.gains]
-    names = ["share", "entropy_now", "entropy"]
-    assert frame[names].iloc[0].tolist() == [getattr(found, name) for name in names]
-    assert frame["step_low"][0] == found.step.low
-    assert len(frame) == 3
+    assert frame["p_gain"].tolist() == list(found.p_gains)
+    assert frame["reward_low"].tolist() == [reward.low for reward in found.rewards]
 
 
 def test_a_document_has_a_row_for_every_run_and_figures_for_a_few() -> None:

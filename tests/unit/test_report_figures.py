@@ -32,19 +32,17 @@ from entropylaw.report.figures.law import (
 )
 from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.report.numbers import format_interval
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, caution, replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read
-from tests.made import run_report
 from tests.typed import started
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
 
 
 def ahead(run: Entry) -> Figure:
-    return forecast_figure(run_report(run))
+    return forecast_figure(run)
 
 
 MAKERS = [law_figure, series_figure, residual_figure]
@@ -77,8 +75,8 @@ def sample(make: Callable[[Entry], Figure], salt: str = "s") -> str:
 
 @pytest.mark.parametrize(
     ("make", "name"),
-    # Six evaluations have no forecast.
-    [(make, name) for make, name in product(EVERY, RUNS) if make is not ahead or name != "few"],
+    # Six evaluations have no forecast, and neither has a fit by hand.
+    [pair for pair in product(EVERY, RUNS) if pair not in ((ahead, "few"), (ahead, "by hand"))],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[Entry], Figure], name: str) -> None:
@@ -402,30 +400,15 @@ def test_a_style_that_cannot_be_read_is_refused(text: str, said: str, tmp_path: 
         plotting.read_style(tmp_path / "bytes")
 
 
-def test_a_forecast_shows_the_ceiling_and_when_the_entropy_is_spent() -> None:
-    run = run_report(synthetic())
-    words = text_of(forecast_figure(run))
-    assert "forecast, 95 % prediction interval" in words
-    assert run.fit.result is not None
-    assert f"ceiling {format_interval(run.fit.result.ceiling)}" in words
-    assert run.spending is not None
-    known = replace(run.spending.step, value=500.0, low=450.0, high=None, note="open")
-    words = text_of(forecast_figure(replace(run, spending=replace(run.spending, step=known))))
-    assert "95 % of exp(H) − 1 spent: step 500 [450, ?]" in words
-    assert "open" in words
-
-
-def test_a_forecast_without_a_law_to_read_has_no_ceiling() -> None:
-    words = text_of(ahead(falling()))
-    assert "no ceiling is drawn" in words
-    assert "ceiling 0" not in words
+def test_a_forecast_shows_its_interval_and_the_best_step() -> None:
+    words = text_of(forecast_figure(synthetic()))
+    assert "forecast, 95 % interval" in words
+    assert "best so far, step" in words
 
 
 def test_a_run_that_is_too_short_has_no_forecast_and_says_why() -> None:
     with pytest.raises(ValueError, match="needs at least 8"):
         ahead(synthetic("few", n=6))
-    with pytest.raises(ValueError, match="no fit"):
-        ahead(refused())
     with pytest.raises(ValueError, match="no figures"):
         law_figure(refused())
 

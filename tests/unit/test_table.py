@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from entropylaw.engine.constants import LISTED, PRIOR
-from entropylaw.engine.levels import smoothed_reward
 from entropylaw.engine.reads import Cells, Reads, merged, t_below
 from entropylaw.engine.residuals import reloads
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import LARGEST_GROUPED, table_of, tables_of
 from entropylaw.results.result import replace
-from tests.laws import fixed, reads_under
+from tests.laws import reads_under
 
 PROTOTYPE = Path(__file__).parents[3] / "shared" / "prototypes" / "one_table.py"
 ENDS = (0.025, 0.5, 0.975)
@@ -117,9 +116,6 @@ def test_inputs_without_information_have_numbers(n, entropies, rewards, seed):
     reward = 0.5 - 0.2 * np.expm1(entropy) if rewards == "exact" else kinds[rewards]
     reads = reads_under(PRIOR, entropy, reward)
     assert np.isfinite(numbers(reads)).all()
-    level = smoothed_reward(reads)
-    assert np.isfinite(level.level()).all()
-    assert np.isfinite(level.covariance).all()
 
 
 def test_every_fit_has_the_same_bytes():
@@ -209,27 +205,6 @@ def test_merging_costs_little_of_a_width():
     exact = Cells(weight=weight / weight.sum(), location=location, scale=scale, df=df).quantiles(ENDS)
     found = merged(location, scale, df, weight).quantiles(ENDS)
     np.testing.assert_allclose(found, exact, atol=0.003 * np.ptp(exact))
-
-
-def test_the_smoothed_reward_is_the_conditional_expectation():
-    """Of the law's row under one covariance, with dense matrices."""
-    step, entropy, reward = run(30, 7, drift=0.01)
-    reads = reads_under(
-        replace(fixed(6.0, 0.5), rates=(), powers=(), saturations=(), lags=(), knots=()), entropy, reward
-    )
-    own = reads.averaged * 0.0
-    own[np.argmax(reads.averaged * reads.table.is_form("line") * (reads.table.term == 0))] = 1.0
-    reads.averaged = own
-    found = smoothed_reward(reads)
-    time_apart = np.abs(step[:, None] - step[None, :])
-    drift = 0.5 * np.exp(-time_apart / 6.0)
-    inverse = np.linalg.inv(drift + 0.5 * np.eye(30))
-    x = np.column_stack([np.ones(30), entropy])
-    beta = np.linalg.solve(x.T @ inverse @ x, x.T @ inverse @ reward)
-    expected = x @ beta + drift @ inverse @ (reward - x @ beta)
-    np.testing.assert_allclose(found.level(), expected, rtol=1e-5)
-    assert found.p_above(29, 0) > 0.99
-    assert found.p_above(3, 3) == pytest.approx(0.5)
 
 
 # -- smoothing -----------------------------------------------------------------------------------------------

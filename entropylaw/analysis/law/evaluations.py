@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.arguments import as_flag, as_floats, of_kind
+from entropylaw.arguments import as_flag, as_floats, as_number, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.fit import Fit
@@ -202,6 +202,18 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
             f"{name} runs from {values.min():.3g} to {values.max():.3g}, "
             "expected a scale on which squares can be added up",
             f"rescale the {name}",
+        )
+
+
+def check_largest(most: float | None, reward: FloatArray) -> None:
+    """Refuse a largest possible reward below one of the rewards (n,).
+
+    Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
+    """
+    if most is not None and as_number(most, "max_reward") < reward.max():
+        message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
+        raise FitError(
+            "reward-above-max", message, "give the largest reward that is possible, or leave it out"
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from entropylaw.kinds import GAIN, LEVEL, NUMBER, PATH, TEXT, Kind
-from entropylaw.option import INTERVALS, option, switch
+from entropylaw.option import INTERVALS, option
 from entropylaw.options import (
     WRITE,
     LawOptions,
@@ -29,9 +29,8 @@ class PredictCommand(LawOptions, Quiet):
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
     again. Predictions are averaged over functional forms. An entropy has two intervals: for the mean, and
     the wider prediction interval; one outside the fitted range is marked as extrapolated. A later step is
-    forecast by a weighted mean of curves: the weights and the interval rest on what other runs did next, and
-    on the curves' errors earlier in the same run. Options of the fit, columns included, are for logs, not
-    for what `entropylaw fit` wrote.
+    forecast from the level and the slope of the reward, by what other runs did next. Options of the fit,
+    columns included, are for logs, not for what `entropylaw fit` wrote.
     """
 
     example: ClassVar[str] = "entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05"
@@ -43,15 +42,10 @@ class PredictCommand(LawOptions, Quiet):
     target_reward: tuple[float, ...] = target(
         "--target-reward R", "Reward: prints the entropies compatible with it."
     )
-    saturation: bool = switch(
-        "--saturation",
-        "When 95 % of exp(H) − 1 is spent in the forecast: the step, and the reward there.",
-        TARGETS,
-    )
     at_step: tuple[float, ...] = target("--at-step N", "A later step: the reward to expect there.")
     gain: float | None = option(
         "--gain",
-        "A gain of reward: probability that at least this is left, and that it is reached at --at-step.",
+        "A gain of reward: probability that it is reached by --at-step, and that it is left on the curve.",
         GAIN,
         TARGETS,
         unset="the fit's",

@@ -1,130 +1,69 @@
-"""Forecasts of later steps, and the step of saturation."""
+"""Forecasts of later steps, and the best step so far."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
+from entropylaw.report import words
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import (
-    format_interval,
-    format_number,
-    format_percent,
-    format_probability,
-    format_step,
-)
-from entropylaw.report.words import earliest, step_words
-from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.report.numbers import format_number, format_percent, format_step
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import replace
 
 STEPS = (
     b.Column("step", "step", unit="step"),
-    *b.columns("reward", "entropy", estimate=True),
-    b.Column("extrapolated", "extrapolated"),
-)
-SATURATION = (
-    *b.columns("run", "share", "entropy_now", "entropy"),
-    b.Column("step", "step", unit="step", estimate=True),
     b.Column("reward", "reward", estimate=True),
-    *b.columns("gain", "at_step", "probability"),
+    b.Column("p_gain", "P(gain)", unit="probability"),
+    b.Column("entropy", "entropy", estimate=True),
+    b.Column("law", "by the law alone"),
 )
-"""The step of saturation, and below it a row per gain."""
+"""A row per later step."""
 
 
-def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
-    """A forecast or a saturation without the fit that it is of."""
+def describe(result: Forecast) -> list[b.Block]:
+    """A forecast without the fit that it is of."""
     head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
-    if isinstance(result, Forecast):
-        return [head, *sections(result, None, result)]
-    return [head, *sections(None, result, result)]
+    return [head, *sections(result, result)]
 
 
-def table(result: Forecast | SaturationForecast) -> b.Table:
-    """A row per step, or of a saturation per gain."""
-    if isinstance(result, Forecast):
-        return b.Table(STEPS, list(_steps(result)))
-    rows = [{column.key: getattr(result, column.key) for column in SATURATION[:6]}]
-    for gain in result.gains:
-        probability = {"gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
-        rows.append({"run": result.run, **probability})
-    return b.table_of(SATURATION, rows)
+def table(result: Forecast) -> b.Table:
+    """A row per step."""
+    return b.Table(STEPS, list(_rows(result)))
 
 
-def sections(
-    ahead: Forecast | None, spending: SaturationForecast | None, part: object, against: str = ""
-) -> list[b.Block]:
-    """The forecast of rewards and of the saturation; the figure is drawn from ``part``, where there is one.
-
-    ``against`` is the verdict on a law that does not hold, which is one of several curves in the forecast.
-    """
-    if ahead is None and spending is None:
-        return []
-    blocks: list[b.Block] = figures_of("forecast", part) if part is not None else []
-    notes: list[b.Note] = []
-    if ahead is not None:
-        now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
-        first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [b.paragraphs(first), _step_table(ahead)]
-        notes.append(b.Note("weights", _weights({member.name: member.weight for member in ahead.members})))
-        if ahead.path_members:
-            notes.append(b.Note("weights", f"of the entropy: {_weights(ahead.path_members)}"))
-        origins = counted(len(ahead.origins), "earlier step")
-        moved = f"this run's own forecasts from {origins} moved {format_percent(ahead.own)} of the weights"
-        notes.append(b.Note("rests on", f"what other runs did next; {moved}"))
-        notes += b.labelled("note", ahead.notes)
-        methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
-        notes.append(b.Note("intervals", methods, ""))
-    if spending is not None:
-        notes += saturation_notes(spending)
-    if against:
-        mixed = "The forecast averages several curves, weighted by their errors"
-        notes.append(b.Note("caution", f"{against} {mixed}."))
-    return [*blocks, b.Notes(notes)]
-
-
-def _step_table(ahead: Forecast) -> b.Table:
-    """A row per step of a forecast; an entropy that was given has no interval."""
-    step, reward, entropy, extrapolated = STEPS
-    reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
-    entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
-    rows = list(_steps(ahead))
-    if not ahead.blind:
-        rows = [(*row[:2], getattr(row[2], "value", None), row[3]) for row in rows]
-    return b.Table((step, reward, entropy, extrapolated), rows)
-
-
-def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
-    """Step, reward, entropy and whether that is extrapolated; a forecast without entropies has neither."""
-    unknown = (None,) * len(ahead.step)
-    entropies = (ahead.entropy or unknown, ahead.extrapolated or unknown)
-    return zip(ahead.step, ahead.reward, *entropies, strict=True)
-
-
-def _weights(weights: Mapping[str, float]) -> str:
-    """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
-    named = sorted(weights.items(), key=lambda item: -item[1])
-    shown = [f"{name} {format_probability(weight)}" for name, weight in named if weight >= 0.05]
-    others = named[len(shown) :]
-    if others:
-        total = format_probability(sum(weight for _, weight in others))
-        shown.append(f"{counted(len(others), 'other')} {total}")
-    return ", ".join(shown)
-
-
-def saturation_notes(spending: SaturationForecast) -> list[b.Note]:
-    """When the forecast entropy is spent, and the probability of the gain."""
-    now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
-    entropy = f"{format_number(spending.entropy)} nats (now {now})"
-    if spending.step.value is None:
-        text = f"stays above {entropy} for ten times the length of the run so far{earliest(spending.step)}"
-    else:
-        step, level = step_words(spending.step), format_percent(spending.step.level)
-        reward = format_interval(spending.reward)
-        text = f"falls to {entropy} by step {step}, {level} interval, with a reward of {reward}"
-    gains = (
-        f"at least {format_number(gain.points)} above the reward now at step {format_step(gain.step)}: "
-        f"probability {format_probability(gain.by_step)}"
-        for gain in spending.gains
+def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:
+    """The forecast with its figure from ``part``; a terminal shows ``detail`` on request."""
+    count = f"{ahead.n} evaluations" if ahead.block == 1 else f"{ahead.n} means of {ahead.block} evaluations"
+    now = f"From {count} up to step {format_step(ahead.last_step)}; level now {format_number(ahead.now)}."
+    gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
+    reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
+    rows = b.Table((STEPS[0], reward, gain, *STEPS[3:]), list(_rows(ahead)), detail=detail)
+    notes = [b.Note(*words.forecast_lines(ahead)[-1])]
+    if ahead.spent is not None:
+        spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
+        if ahead.spent.value is None:
+            spent = f"{ahead.spent.note}; not spent before step {format_step(ahead.spent.low)}"
+        notes.append(b.Note("entropy", spent))
+    if ahead.law is not None:
+        errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"
+        last = format_number(ahead.law.last_value_error, 2)
+        notes.append(b.Note("law alone", f"error {errors}; of the last value before it {last}"))
+    reliability = (
+        f"{words.came_true(ahead)} of {ahead.rests_on.forecasts}, in repositories that were not learned from"
     )
-    return [b.Note("entropy", f"The forecast entropy {text}."), *b.labelled("gain", gains)]
+    notes.append(b.Note("rests on", reliability))
+    notes += b.labelled("note", ahead.notes)
+    return [
+        *figures_of("forecast", part),
+        b.Notes([b.Note("", now)], detail=detail),
+        rows,
+        b.Notes(notes, detail=detail),
+    ]
+
+
+def _rows(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
+    """Step, reward, probability of the gain, entropy and the law's reward; None for what is unknown."""
+    unknown = (None,) * len(ahead.step)
+    law = ahead.law.rewards if ahead.law is not None else unknown
+    return zip(ahead.step, ahead.rewards, ahead.p_gains, ahead.entropies or unknown, law, strict=True)

@@ -9,6 +9,7 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import methods, words
+from entropylaw.report.describe import forecast
 from entropylaw.report.figures import figures_of
 from entropylaw.report.findings import weightiest
 from entropylaw.report.numbers import (
@@ -84,7 +85,7 @@ def sections(
             b.Fact("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third")
         )
     averaged = (
-        b.Fact("ceiling", fit.ceiling, "reward at H = 0"),
+        b.Fact("ceiling", fit.ceiling, _of_ceiling(fit)),
         b.Fact("reward now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
@@ -128,6 +129,8 @@ def sections(
         b.Notes([b.Note("data", "", data)]),
         b.Notes(reasons + cautions, detail=True),
         *figures_of("law", part, text),
+        b.Heading("Forecast", name="forecast"),
+        *_forecast(fit, part),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
         b.Facts("averaged", averaged, interval, detail=True),
         b.Heading("Functional forms", name="rivals"),
@@ -154,6 +157,27 @@ def sections(
         b.Heading("For a paper", name="paper"),
         b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
     ]
+
+
+def _forecast(fit: Fit, part: object) -> list[b.Block]:
+    """The forecast, or why there is none."""
+    if fit.forecast is None:
+        return [
+            b.Notes(
+                [b.Note("", f"There is no forecast: {fit.no_forecast or words.NO_FORECAST}.")], detail=True
+            )
+        ]
+    return forecast.sections(fit.forecast, part, detail=True)
+
+
+def _of_ceiling(fit: Fit) -> str:
+    """What the ceiling is, how far that extrapolates, and the largest reward that is possible."""
+    parts = ["reward at H = 0"]
+    if fit.lowest_entropy > 0:
+        parts.append(f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats")
+    if fit.max_reward is not None:
+        parts.append(f"at most {fit.max_reward:g}")
+    return ", ".join(parts)
 
 
 def _if_memory(fit: Fit, names: Sequence[str]) -> list[b.Fact]:

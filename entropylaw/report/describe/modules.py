@@ -30,7 +30,7 @@ from entropylaw.report.describe import (
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit, RunFit
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest
 from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.tokens import TokenSummary
 
@@ -45,7 +45,7 @@ ENTRIES: dict[type, ModuleType] = {
 MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((Fit, RunFit), law),
     **dict.fromkeys((FitDocument, ReportDocument, RunReport), runs),
-    **dict.fromkeys((Forecast, SaturationForecast), forecast),
+    Forecast: forecast,
     PredictionDocument: prediction,
     **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
     **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),

@@ -9,12 +9,12 @@ from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
 from entropylaw.report.words import headline
-from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
+from entropylaw.results import EntropySet, Estimate, Prediction, Why
 from entropylaw.results.result import LOST, sentences
 
 PREDICTIONS = (
     *b.columns("run", "path", "question", "target", "value", "low", "high", "observation_low"),
-    *b.columns("observation_high", "extrapolated", "level", "method", "note"),
+    *b.columns("observation_high", "extrapolated", "p_gain", "level", "method", "note"),
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
@@ -29,7 +29,6 @@ def describe(result: PredictionDocument | Entry[RunPrediction]) -> list[b.Block]
 def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]:
     """The predictions of a run."""
     low, high = map(format_number, result.entropy_range)
-    against = f"The law fails: {headline(result)}." if result.verdict is Verdict.fails else ""
     title = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, title, b.HOLDS[result.verdict], titled=True)
     notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
@@ -42,7 +41,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
     if result.predictions:
         blocks.append(on_curve(result.predictions))
-    ahead = forecast.sections(result.forecast, result.spending, result.forecast, against)
+    ahead = [] if result.forecast is None else forecast.sections(result.forecast, result.forecast)
     return [*blocks, b.Notes(notes), *ahead]
 
 
@@ -112,7 +111,5 @@ def prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
             yield row("entropy for reward", target.reward, target, low=low, high=high)
     ahead = run.forecast
     if ahead is not None:
-        for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
-            yield row("reward at step", step, reward, extrapolated=outside)
-    if run.spending is not None:
-        yield row("step of saturation", run.spending.entropy, run.spending.step)
+        for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
+            yield row("reward at step", step, reward, p_gain=chance)

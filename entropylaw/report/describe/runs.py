@@ -21,17 +21,17 @@ from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.blocks import DATA, PEOPLE, REPORT, TERMINAL, Cell, Column
-from entropylaw.report.describe import forecast, law, phases
+from entropylaw.report.describe import law, phases
 from entropylaw.report.numbers import format_interval
-from entropylaw.results import Estimate, Verdict, Why
+from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import replace
 
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
 
 NO_CURVES = "the log has no entropy of planning or of execution tokens"
-NOT_REQUESTED = "no forecast was requested"
 
 Cells = Mapping[str, Cell]
 """Key of a column → cell; unknown ones are left out."""
@@ -54,8 +54,8 @@ def phases_verdict(report: RunReport) -> str | None:
     return phases.verdict_of(report.phases.result)
 
 
-def _last(name: str) -> Callable[[RunReport], Cell]:
-    return lambda report: getattr(report.forecast, name)[-1] if report.forecast is not None else None
+def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
+    return _fit(lambda fit: None if fit.forecast is None else accessor(fit.forecast))
 
 
 def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
@@ -105,9 +105,14 @@ COLUMNS = (
     _data("last_step", _fit(lambda fit: float(fit.law.step[-1]))),
     _estimate("jump", lambda _: None),
     _data("p_value", lambda _: None),
-    Column("forecast_step", "forecast for step", _last("step"), "step", (PEOPLE, REPORT)),
-    _estimate("forecast", _last("reward"), "", PEOPLE, REPORT),
-    _estimate("spent_by_step", lambda report: getattr(report.spending, "step", None), "step", REPORT),
+    Column(
+        "forecast_step", "forecast for step", _ahead(lambda ahead: ahead.step[-1]), "step", (PEOPLE, DATA)
+    ),
+    _estimate("forecast", _ahead(lambda ahead: ahead.rewards[-1]), "", PEOPLE, DATA),
+    Column("p_gain", "P(gain)", _ahead(lambda ahead: ahead.p_gains[-1]), "probability", (PEOPLE, DATA)),
+    _data("best_step", _ahead(lambda ahead: ahead.best_so_far.step)),
+    _data("p_better", _ahead(lambda ahead: ahead.best_so_far.p_better)),
+    _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step", DATA),
     Column("phases", "phases", phases_verdict, shown_in=(PEOPLE, REPORT)),
     _data("label", lambda report: report.fit.reward or None),
     _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
@@ -142,7 +147,7 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     if isinstance(result, Entry):
         return _of_run(RunReport(fit=result))
     if isinstance(result, RunReport):
-        return _of_run(result, _forecast_and_phases(result))
+        return _of_run(result, _phases(result))
     reports = _reports(result)
     summary: tuple[str, ...] = ()
     if isinstance(result, ReportDocument):
@@ -273,17 +278,10 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
 
 
-def _forecast_and_phases(report: RunReport) -> list[b.Block]:
-    """The forecast, for a run with a law, and the phases without their headings; or why there are none."""
-    blocks: list[b.Block] = []
-    fit, run = report.fit.result, report.phases
-    if fit is not None:
-        blocks.append(b.Heading("Forecast", name="forecast"))
-        if report.forecast is None:
-            blocks.append(b.paragraphs(f"There is no forecast: {report.no_forecast or NOT_REQUESTED}."))
-        against = f"The law fails: {words.headline(fit)}." if fit.verdict is Verdict.fails else ""
-        blocks += forecast.sections(report.forecast, report.spending, report, against)
-    blocks.append(b.Heading("Phases", name="phases"))
+def _phases(report: RunReport) -> list[b.Block]:
+    """The phases without their headings; or why there are none."""
+    run = report.phases
+    blocks: list[b.Block] = [b.Heading("Phases", name="phases")]
     if run is None:
         return [*blocks, b.paragraphs(words.sentence(words.capital(NO_CURVES)))]
     if run.result is not None:
@@ -388,7 +386,6 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_phases = words.why(report.phases.refusal)
     else:
         phases_words = phases.headline(report.phases)
-    ahead = None not in (report.forecast, report.spending)
     return IndexRow(
         run=run.run,
         reward=run.reward,
@@ -404,7 +401,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         summary=words.summary(run),
         refusal=getattr(run.refusal, "slug", None),
         cautions=cautions,
-        no_forecast=None if ahead else report.no_forecast or NOT_REQUESTED,
+        no_forecast=getattr(fit, "no_forecast", "the run has no fit"),
         no_phases=no_phases,
         phases_words=phases_words,
         shifts_words=law.level_shifts_sentence(fit.level_shifts if fit is not None else ()),

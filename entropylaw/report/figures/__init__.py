@@ -149,10 +149,12 @@ FIGURES = (
     FigureEntry(
         name="forecast",
         needs="forecast",
-        about="forecast of both",
+        about="reward and entropy ahead, and the best step so far",
         label="forecast",
         title="Forecast of",
-        caption=lambda _: "The reward and the entropy so far, and their forecasts with prediction intervals.",
+        caption=lambda _: (
+            "The reward and the entropy so far, the best step (diamond), and both ahead with their intervals."
+        ),
     ),
     FigureEntry(
         name="phases",
@@ -230,10 +232,10 @@ def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.result, report.phases
-    forecast = law is not None and (report.forecast is not None or report.spending is not None)
+    has_forecast = getattr(law, "forecast", None) is not None
     drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
-        "forecast": report if forecast else None,
+        "forecast": report.fit if has_forecast else None,
         "phases": phases if phases is not None and phases.result is not None else None,
         "tokens": tokens,
     }

@@ -70,6 +70,7 @@ _INSIDE = re.compile(r"\s*['\"]")
 _HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
+_REPORT = "# Entropy law report"
 # The words of a progress bar, which has a single minibatch's metrics.
 _BAR = "%|"
 _MESSAGES = ("message", "msg", "event")
@@ -92,8 +93,8 @@ def recognises(content: Content) -> bool:
     if not content.is_text or content.suffix in (".csv", ".tsv") or jsonl.recognises(content):
         return False
     text = content.opening
-    if text.lstrip().startswith("<"):
-        return False  # a page
+    if text.lstrip().startswith(("<", _REPORT)):
+        return False  # a page, or what this program wrote of a run
     fewest = 8 if content.suffix in _PROSE else 1
     for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
         begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
