@@ -11,7 +11,8 @@ import numpy as np
 
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
-from entropylaw.analysis.forecast import entropy_drop, forecast, usual_step
+from entropylaw.analysis.entropy_ahead import entropy_drop
+from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases

@@ -20,7 +20,7 @@ from lab.pages import FITTED_AGAIN, PAGE, README, editions_of, pages
 from lab.second import runs as planned
 from tests.conftest import LAB, ROOT, drawn, nightly
 
-SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy turn to rise?")
+SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy rise?")
 
 
 def made_of(folder: Path, fit: Entry) -> findings.Made:
