@@ -97,11 +97,10 @@ def decide(
         # Reward by reward, each with its gates in their order.
         for gate, subject, unmatched in sorted(pairs, key=lambda pair: rewards.index(pair[1])):
             value: Value | None = None
-            if unmatched or subject.ends:
-                outcome, sentence = Outcome.unknown, unmatched or subject.ends
-            elif gate.quantity.kind is Kind.flag:
+            outcome, sentence = Outcome.unknown, unmatched or subject.ends
+            if not sentence and gate.quantity.kind is Kind.flag:
                 outcome, sentence = decide_flag(gate.quantity, subject)
-            else:
+            elif not sentence:
                 value = compared_value(gate, subject, baselines, rules, alone=alone[subject.reward] == 1)
                 outcome, sentence = decide_value(gate, value, subject, rules)
             name = subject.run if unmatched else subject.name
