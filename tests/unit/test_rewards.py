@@ -13,6 +13,7 @@ import entropylaw
 from entropylaw.documents.loading import load_fit, load_report
 from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
+from entropylaw.options import FitOptions
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.roles.explain import explain
 from entropylaw.roles.rewards import select_all
@@ -123,6 +124,14 @@ def test_a_fit_has_an_entry_per_reward_and_the_first_is_the_answer(verl, tmp_pat
     (alone,) = load_fit(tmp_path / "one.json").runs
     assert (alone.reward, alone.name) == ("", "four")
     assert [*entropylaw.fit(verl, reward=COLUMNS[0]).rewards] == [COLUMNS[0]]
+
+
+def test_a_column_alone_needs_no_list(verl, tmp_path):
+    (entry,) = fit_logs([verl], FitOptions(reward="mean")).runs  # type: ignore[arg-type]
+    assert entry.columns["reward"].column == "mean of 4 rewards"
+    (tmp_path / "entropylaw.toml").write_text('columns.reward = "gsm8k*"\n')
+    done = typed("fit", verl, "--format", "json", cwd=tmp_path)
+    assert [run["columns"]["reward"]["column"] for run in json.loads(done.stdout)["runs"]] == [COLUMNS[0]]
 
 
 def test_tables_have_a_row_per_reward_and_count_runs(verl, tmp_path):

@@ -109,7 +109,10 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
 def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped; a terminal shows three."""
     contents = CURVES | {"planning_share": "planning's share of tokens", "length": "response length"}
-    used = [f"{contents[name]} '{column.column}'" for name, column in run.columns.items() if name in contents]
+    # A stored document has its columns in another order.
+    used = [
+        f"{content} '{run.columns[name].column}'" for name, content in contents.items() if name in run.columns
+    ]
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
     brief = reasons[:3]
