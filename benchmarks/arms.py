@@ -78,7 +78,7 @@ def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
         for number in range(1, int(arm.max()) + 1):
             if counts[number] == 0:
                 continue
-            gap = contrast(value, arm, number, 0, known)
+            gap = contrast(value, arm, [number, 0], known)
             truth = cell.shift if number == 1 else 0.0
             covered.append(abs(gap.value - truth) <= gap.reach(LEVEL))
             first += [len(p_values)] if number == 1 else []

@@ -49,18 +49,15 @@ def entropy_ahead(
     every = np.concatenate([at, grid])
     levels = levels_of(s, h, every)
     method, bounds = "level of the logarithm, continued", tails(level)
-    cells = [levels.at(levels.n + i) for i in range(every.size)]
-    curves = np.exp(np.minimum([cell.quantiles(bounds) for cell in cells], np.log(HIGHEST_ENTROPY)))
+    curves = [levels.at(levels.n + i).quantiles(bounds) for i in range(at.size)]
     path = [
         Estimate(value=value, low=low, high=high, level=level, method=method)
-        for low, value, high in curves[: at.size].tolist()
+        for low, value, high in np.exp(np.minimum(curves, np.log(HIGHEST_ENTROPY))).tolist()
     ]
     target = spent_entropy(float(np.exp(levels.at(levels.n - 1).mean())), SPENT)
+    reached = levels.p_below(float(np.log(target)))[levels.n + at.size :]
     # The lower end of the band is there first.
-    first = [
-        float(grid[below.argmax()]) if (below := curve <= target).any() else None
-        for curve in curves[at.size :].T
-    ]
+    first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]
     why = None
     if None in first:
         end = "" if first[1] is None else " by the upper end of the interval"

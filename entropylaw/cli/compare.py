@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,15 @@ def compare(options: CompareCommand) -> None:
         check_targets([*options.output, *filter(None, [options.figure])])
         for path in draw(document, options.figure, picture, style):
             say(f"wrote {path}", quiet=quiet)
-        write_comparison(document, formats, pages, quiet=quiet)
+        made: dict[str, str] = {}
+        if pages:
+            # Not at the top: most comparisons are no pages, which take jinja2.
+            from entropylaw.report.pages import single_page
+
+            made = dict.fromkeys(pages, single_page(document))
+        output.deliver(document, formats, others=made, quiet=quiet)
+        for path in made:
+            say(f"wrote {path}", quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in compared_arms]
     entries = [run.entry for run in lacking or runs if run.entry is not None]
@@ -80,20 +88,6 @@ def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, 
     for line in grouping_lines(grouping):
         say(line, quiet=options.quiet)
     return inputs, grouping
-
-
-def write_comparison(
-    document: ComparisonDocument, formats: Mapping[str, str], pages: Sequence[str], *, quiet: bool
-) -> None:
-    """Write a comparison in all formats, and as pages."""
-    made: dict[str, str] = {}
-    if pages:
-        from entropylaw.report.pages import single_page
-
-        made = dict.fromkeys(pages, single_page(document))
-    output.deliver(document, formats, others=made, quiet=quiet)
-    for path in made:
-        say(f"wrote {path}", quiet=quiet)
 
 
 def grouping_lines(grouping: Grouping) -> Iterator[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
@@ -188,13 +191,21 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     return as_stored(fitted)
 
 
-def levels_of(series: Series, level: float) -> list[Finding]:
+def levels_of(series: Series, level: float) -> Sequence[Finding]:
     """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
+    step, entropy = series.logged or (series.step, series.entropy)
+    return _levels(step.tobytes(), entropy.tobytes(), level)
+
+
+@lru_cache(maxsize=1)
+def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
+    """The same from the bytes of both: all rewards of a run have one entropy."""
     try:
-        curve = fit_curve(*(series.logged or (series.step, series.entropy)), "aggregate", level).curve
-        return level_findings(curve)
+        return level_findings(
+            fit_curve(np.frombuffer(step), np.frombuffer(entropy), "aggregate", level).curve
+        )
     except FitError:
-        return []
+        return ()
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
