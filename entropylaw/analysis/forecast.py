@@ -181,14 +181,13 @@ def _left(run: SoFar) -> Any:
 def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> Any:
     """Probability that the mean of three evaluations is at least ``reward``.
 
-    It was learned from small gains; far from the level it is at most :data:`TAIL` times what the interval's
-    distribution says, and likewise of the opposite.
+    It was learned from small gains: a large one is at most :data:`TAIL` times as probable as the
+    distribution of the interval says.
     """
     location, scale = ahead(run, lead, constants.path)
     above = stdtr(DF, (location - reward) / (constants.widened * scale))
     chance = expit(gain_columns(run, lead, reward) @ np.asarray(constants.gain))
-    chance = np.clip(chance, 1.0 - TAIL * (1.0 - above), TAIL * above)
-    return np.where(reward > run.most, 0.0, chance)
+    return np.where(reward > run.most, 0.0, np.minimum(chance, TAIL * above))
 
 
 @one_thread

@@ -292,7 +292,9 @@ def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: flo
     )
     if not later:
         return prediction
-    how: dict[str, Any] = {"gain": least, "level": answer.level if level is None else level}
+    if gain is None and answer.forecast is not None:
+        gain = answer.forecast.gain
+    how: dict[str, Any] = {"gain": gain, "level": answer.level if level is None else level}
     how |= {"max_reward": answer.max_reward, "run": answer.run}
     try:
         ahead = forecast(law.step, law.entropy, law.reward, at_step=later, **how)

@@ -121,7 +121,7 @@ def came_true(ahead: Forecast) -> str:
     """``forecasts that said 0.6–0.7 came true in 66 %``."""
     rests_on = ahead.rests_on
     said = f"forecasts that said {rests_on.low:g}–{rests_on.high:g}"
-    return f"{said} came true in {format_percent(rests_on.came_true)}"
+    return f"{said} came true in {100 * rests_on.came_true:.0f} %"
 
 
 def left_words(fit: Fit) -> str:
