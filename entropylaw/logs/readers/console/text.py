@@ -44,7 +44,7 @@ _NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|
 _PAIR = re.compile(
     rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
     r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
-    rf"(?P<number>{_NUMBER})(?:\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
+    rf"(?P<number>{_NUMBER})(?P<of>\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
     re.IGNORECASE,
 )
 _FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
@@ -480,6 +480,8 @@ class _Prints:
             unit = (match["unit"] or "").strip()
             if words[-1].endswith("…"):
                 self._dropped[CUT_NAME] += 1
+            elif match["of"] and not counts(words[-1], 1.0):
+                continue  # a share of others, or a number that is damaged
             elif words[-1] in ("pid", "ip") or unit not in ("", "%") or text.startswith("|", match.end()):
                 continue
             else:
