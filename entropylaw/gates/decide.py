@@ -121,10 +121,14 @@ def decide(
 
 def compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
     """The rewards of one run that a gate is for, each with an empty text; or the first, and that none is."""
-    matched = [(subject, "") for subject in rewards if not gate.reward or subject.has_reward(gate.reward)]
+    part = gate.quantity.part
+    holding = [subject for subject in rewards if part in subject.holders] or rewards
+    matched = [subject for subject in holding if not gate.reward or subject.has_reward(gate.reward)]
+    if part is Part.phases:
+        # Several rewards of a run have the same phases.
+        matched = list({id(subject.holders.get(part)): subject for subject in reversed(matched)}.values())
     if matched:
-        # The phases are those of the run.
-        return matched[:1] if gate.quantity.part is Part.phases else matched
+        return [(subject, "") for subject in matched]
     refusal, labels = rewards[0].refusal, [subject.reward or subject.column for subject in rewards]
     reason = f"it has {listing(labels, 8)}" if all(labels) else getattr(refusal, "message", "none is known")
     return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {reason}")]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
-from entropylaw.analysis.forecast import entropy_drop, forecast, usual_step
+from entropylaw.analysis.entropy_ahead import entropy_drop
+from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
@@ -174,8 +178,8 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
-    seams = options.seams or level_shift_steps(shifts, series.step)
-    fitted = fit_series(series, seams=seams, **how(options), steps=options.steps)
+    shift_steps = options.seams or level_shift_steps(shifts, series.step)
+    fitted = fit_series(series, seams=shift_steps, **how(options), steps=options.steps)
     unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
     fitted = replace(
         fitted,
@@ -199,13 +203,21 @@ def how(options: FitOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def levels_of(series: Series, level: float) -> list[Finding]:
+def levels_of(series: Series, level: float) -> Sequence[Finding]:
     """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
+    step, entropy = series.logged or (series.step, series.entropy)
+    return _levels(step.tobytes(), entropy.tobytes(), level)
+
+
+@lru_cache(maxsize=1)
+def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
+    """The same from the bytes of both: all rewards of a run have one entropy."""
     try:
-        curve = fit_curve(*(series.logged or (series.step, series.entropy)), "aggregate", level).curve
-        return level_findings(curve)
+        return level_findings(
+            fit_curve(np.frombuffer(step), np.frombuffer(entropy), "aggregate", level).curve
+        )
     except FitError:
-        return []
+        return ()
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:

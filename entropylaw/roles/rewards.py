@@ -144,7 +144,7 @@ def _paired(
             notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes),
             findings=run_settings.findings(settings, run, chosen.values),
             offer=reward.longer,
-            max_reward=largest_reward(column, run.finite(column)),
+            max_reward=largest_reward(column, reward.values[np.isfinite(reward.values)]),
             entropy_sd=noise,
             logged=logged_entropies(run.step, chosen.values, pairs),
             label=reward.choice.label if labels[reward.choice.label] == 1 else column,

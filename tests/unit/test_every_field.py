@@ -107,7 +107,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "where a result comes from: the JSON has it, and a report's page",
     ),
     (("fit", "phases"), r"settings\..*", "an option: what came of it is shown"),
-    (("fit",), r"ESTIMATES\.level", "the level is above the table"),
+    (FITS, r"ESTIMATES\.level", "the level is above the table"),
     ((*FITS, "prediction"), r"ESTIMATES\.std_error", "it says less than the interval"),
     (FITS, r"runs\.result\.(p_first|p_no_curve)", "a caution says so where it is large"),
     (FITS, r"runs\.result\.(law\.)?run", "the run's own name is shown"),

@@ -11,7 +11,8 @@ import pytest
 
 import entropylaw
 from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
-from entropylaw.analysis.forecast import blocked, entropy_ahead, forecast, learned, rests_on
+from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
+from entropylaw.analysis.forecast import forecast, learned, rests_on
 from entropylaw.documents.codec import encode
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered

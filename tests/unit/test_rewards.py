@@ -249,6 +249,6 @@ def test_a_benchmark_that_vanishes_is_unknown_for_every_gate(tmp_path, last):
 def test_phases_are_those_of_the_run(verl, tmp_path):
     curves = {"entropy_planning": 0.5 + ENTROPY, "entropy_execution": ENTROPY}
     log(tmp_path / "four.jsonl", **curves)
-    found = cases("four.jsonl", "--fail-if", "turn_planning<5", "--fail-if", "n<5", cwd=tmp_path)
-    assert [gate for _, gate in found].count("turn_planning<5") == 1
+    found = cases("four.jsonl", "--fail-if", "rise_planning<-5", "--fail-if", "n<5", cwd=tmp_path)
+    assert [gate for _, gate in found].count("rise_planning<-5") == 1
     assert len(found) == 6

@@ -234,7 +234,7 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
         # A curve may end before the others.
         if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
             now += f", step {format_step(curve.last_step)}"
-            ends += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
+            ends += f"; the curve of {CURVES[curve.name]} ends at step {format_step(curve.last_step)}"
         rows.append(
             (
                 _ROWS[curve.name],

@@ -20,7 +20,7 @@ from entropylaw.escaping import counted
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.readers import jsonl
-from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, dict_pairs, plain
+from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, box_cells, dict_pairs, plain
 from entropylaw.logs.readers.jsonl import leaves
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number
@@ -51,7 +51,6 @@ _FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.A
 _SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
 _OPENS = re.compile(r"\{\s*(?=['\"])")
 _GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
-_RULE = re.compile(r"[^\w'\"{}()]{3,}")
 # From a dict as Python prints it to JSON.
 _PYTHON = (
     (re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)"), r"\1"),
@@ -490,14 +489,6 @@ class _Prints:
         if not ended:
             # A last line that breaks off may lack a part of a name.
             return [(name, number) for name, number in pairs if name in self._names]
-        self._names |= {name for name, _ in pairs if "%|" not in text}
+        if "%|" not in text:
+            self._names.update(name for name, _ in pairs)
         return pairs
-
-
-def box_cells(line: str) -> list[str] | None:
-    """The cells of a row of a table in a box, without what is behind the last bar; None for other lines."""
-    if _RULE.fullmatch(line):
-        return [] if "|" in line or "+" in line or not line.isascii() else None
-    bars = "[│┃║]" if re.search("[│┃║]", line) else r"\|" if line.lstrip().startswith("|") else ""
-    cells = re.split(bars, line)[1:-1] if bars else []
-    return cells or ([] if line.lstrip()[:1] in tuple("│┃║") else None)
