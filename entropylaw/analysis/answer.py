@@ -50,6 +50,7 @@ def fit_law(
     run: str = "run",
     gain: float | None = None,
     steps: float | None = None,
+    ahead: bool = True,
     max_reward: float | None = None,
     logged: tuple[Any, Any] | None = None,
     seams: Sequence[float] = (),
@@ -94,6 +95,8 @@ def fit_law(
     steps
         The step at which the training is planned to end, for the forecast; where not given, half as many
         steps again.
+    ahead
+        Whether the fit has a forecast, which takes as long as the rest.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
@@ -134,7 +137,7 @@ def fit_law(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
     fit = _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
-    return with_forecast(fit, used, steps, gain)
+    return with_forecast(fit, used, steps, gain) if ahead else fit
 
 
 def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float, noise: float) -> Fit:

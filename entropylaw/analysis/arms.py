@@ -141,7 +141,7 @@ def undecided(
     seeds = seeds_of(series)
     chosen, how = baseline, "as named"
     if baseline is None:
-        chosen, how = baseline_of({name: len(runs) for name, runs in arms.items()})
+        chosen, how = baseline_of({name: len(runs) + len(failed[name]) for name, runs in series.items()})
     assert chosen is not None
     if pairs is not None:
         compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
@@ -217,17 +217,12 @@ class _Comparison(Design):
         method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
         rate = lost / len(runs) if runs else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
+        whole = Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
         if (common := common_range(seeds)) is None:
-            return Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
+            return whole
         grid = np.linspace(*common, BAND_POINTS)
         mean = np.mean([seed.at(grid) for seed in living(seeds)], axis=0)
-        return Arm(
-            arm=self.names[number],
-            runs=tuple(runs),
-            failure_rate=failures,
-            along=tuple(grid.tolist()),
-            mean=tuple(mean.tolist()),
-        )
+        return replace(whole, along=tuple(grid.tolist()), mean=tuple(mean.tolist()))
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""

@@ -218,6 +218,8 @@ class Design:
             failed = sum(seed.failed is not None for seed in seeds) + len(refused)
             counts.append((failed, len(seeds) + len(refused)))
         (failed, of), (failed_b, of_b) = counts
+        if not of or not of_b:
+            return self.unknown("failure_rate", "an arm has no run")
         gap = failed / of - failed_b / of_b
         (low, high), (low_b, high_b) = (share_interval(*count, self.level) for count in counts)
         ends = (

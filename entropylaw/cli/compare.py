@@ -47,7 +47,7 @@ def compare(options: CompareCommand) -> None:
     style = output.style_of(options.style, quiet=quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    fit = partial(answered, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
+    fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, settings, fit)
     compared_arms: set[str] = set()
     if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:

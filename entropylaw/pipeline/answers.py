@@ -178,9 +178,8 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
-    names = ("level", "eval_size", "keep_outliers", "gain", "steps", "max_reward")
-    how: dict[str, Any] = {name: getattr(options, name) for name in names}
-    fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
+    shift_steps = options.seams or level_shift_steps(shifts, series.step)
+    fitted = fit_series(series, seams=shift_steps, **how(options), steps=options.steps)
     unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
     fitted = replace(
         fitted,
@@ -189,6 +188,19 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
     )
     return as_stored(fitted)
+
+
+def law(_: Run, series: Series, options: FitOptions) -> Fit:
+    """The law of a run with one of its rewards, without what comes after its last step."""
+    if options.from_step is not None:
+        series = from_step_on(series, options.from_step)
+    return as_stored(fit_series(series, seams=options.seams, **how(options), ahead=False))
+
+
+def how(options: FitOptions) -> dict[str, Any]:
+    """The options that :func:`fit_series` takes."""
+    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    return {name: getattr(options, name) for name in names}
 
 
 def levels_of(series: Series, level: float) -> Sequence[Finding]:
@@ -231,6 +243,7 @@ def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
 
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit,
+    "law": law,
     "phases": phases,
     "backtest": backtest,
 }

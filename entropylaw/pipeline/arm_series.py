@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from entropylaw.results.fit import Fit
 
 ENTROPY = "entropy"
-NO_ENTROPY = "no-entropy-column"
 
 
 class ArmRun(NamedTuple):
@@ -55,11 +54,11 @@ class ArmRun(NamedTuple):
 def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
     """The column at equal values of which rewards are compared: entropy, or the step where no run has one."""
     column = options.at_equal
-    if column is None and runs:
-        refusals = [run.entry.refusal if run.entry is not None else None for run in runs]
-        without = all(refusal is not None and refusal.slug == NO_ENTROPY for refusal in refusals)
-        column = STEP if without else ENTROPY
-    if column in (None, ENTROPY):
+    if column is None:
+        refusals = [None if run.entry is None else run.entry.refusal for run in runs]
+        lacking = [refusal is not None and refusal.slug == "no-entropy-column" for refusal in refusals]
+        column = STEP if lacking and all(lacking) else ENTROPY
+    if column == ENTROPY:
         return Along()
     return Along(column=column, unit="steps" if column == STEP else "")
 

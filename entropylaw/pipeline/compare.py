@@ -268,7 +268,7 @@ def compare(
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
         members[entry.arm].append(entry)
-    fit = partial(steps.answers, steps.Fit(inputs.settings), jobs=jobs, cache=user_cache())
+    fit = partial(steps.answers, steps.Law(inputs.settings), jobs=jobs, cache=user_cache())
     runs = fitted_runs(members, checked, fit)
     for run in runs:
         labels = [entry.reward for entry in (run.entry, *run.others) if entry is not None]

@@ -107,6 +107,12 @@ class Fit(_Paired[Entry[FitResult]]):
         return FitDocument(settings=inputs.settings, runs=tuple(entries), **provenance(inputs))
 
 
+class Law(_Paired[Entry[FitResult]]):
+    """The law of a run alone, in half the time: without a forecast, and without what its entropy does."""
+
+    name, result, few = "law", Entry[FitResult], 12
+
+
 class Backtest(_Paired[Entry[RunBacktest]]):
     """How well the early part of a run forecasts the rest."""
 

@@ -23,7 +23,8 @@ from entropylaw.results.result import sentences
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
-NEXT = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
+MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
+NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
 
 def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> list[b.Block]:
@@ -33,6 +34,9 @@ def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> lis
     """
     results = [result, *others]
     alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
+    advice = [MORE_SEEDS] if alone else []
+    if any(pair.common is None for pair in result.pairs):
+        advice.append(NO_OVERLAP)
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     about = f"{runs}; {format_percent(result.level)} intervals"
     return [
@@ -45,7 +49,7 @@ def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> lis
         tables.arms(results),
         b.Heading("Differences", name="differences"),
         tables.family(results),
-        b.Notes([b.Note("method", _method(results)), *b.labelled("next", [NEXT] if alone else [])]),
+        b.Notes([b.Note("method", _method(results)), *b.labelled("next", advice)]),
         *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
         tables.exploratory(results),
