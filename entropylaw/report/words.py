@@ -48,7 +48,7 @@ def headline(fit: Fit | RunPrediction) -> str:
 def short_words(finding: Finding) -> str:
     """A finding in a few words."""
     if (curve := finding.values.get("curve")) in CURVES:
-        return f"{CURVES[curve]} fits as well"
+        return f"{CURVES[curve]} also fits"
     return SHORT.get(finding.code, finding.code.replace("-", " "))
 
 
