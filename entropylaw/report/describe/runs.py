@@ -301,7 +301,7 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
         return [heading, verdict, refusal, *further, *_read(run)]
-    heading = b.Heading(run.name, 2, law.about(fit, run.columns))
+    heading = b.Heading(run.run, 2, law.about(fit, run.columns))
     return law.sections(fit, run, heading, further=further) + _read(run)
 
 
