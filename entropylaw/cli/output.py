@@ -184,8 +184,8 @@ def shown(document: Any, format: str) -> str:
     styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
     for colour, words in _BADGES.items():
         styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
-    for colour, word in {"green": "HOLDS", "yellow": "UNDECIDED", "red": "FAILS"}.items():
-        styled.highlight_regex(rf"(?m)(?<=· ){word}(?=:)", colour)
+    for colour, word in {"green": "holds", "yellow": "undecided", "red": "fails"}.items():
+        styled.highlight_regex(rf"(?m)^  entropy law +{word}(?=:)", colour)
     terminal = console.Console(file=sys.stdout)
     with terminal.capture() as capture:
         terminal.print(styled, end="", soft_wrap=True)

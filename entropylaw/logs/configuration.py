@@ -61,8 +61,8 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
             settings = flat_settings(read_yaml(data))
         except (OSError, ValueError) as problem:
             reason = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
-            return {}, (f"{name} beside the log was not read: {reason}",)
-        return settings, (f"settings are read from {name} beside the log",) if settings else ()
+            return {}, (f"{name} next to the log was not read: {reason}",)
+        return settings, (f"settings are read from {name} next to the log",) if settings else ()
     return {}, ()
 
 

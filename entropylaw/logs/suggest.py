@@ -164,7 +164,7 @@ def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     if trainer.halves:
         return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
     if run.partial:
-        return f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
+        return f"the file is a part of a log: also name the file with the {role}, or the folder of both"
     command = _command("columns", path) or "entropylaw columns LOG"
     return f"name it with --{role} COLUMN; `{command}` lists all columns"
 

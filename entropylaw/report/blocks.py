@@ -22,9 +22,8 @@ Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
 Row = dict[str, Cell]
 """Key of a column → cell."""
 
-PEOPLE, TERMINAL, DATA, REPORT = "people", "terminal", "data", "report"
-"""Where a column is shown: in tables for people, in that of many runs on a terminal, in CSV and frames, only
-in the CSV of a report."""
+PEOPLE, DATA, REPORT = "people", "data", "report"
+"""Where a column is shown: in tables for people, in CSV and frames, only in the CSV of a report."""
 
 
 MOST_FILES = 2
@@ -46,7 +45,7 @@ class Column(Struct, frozen=True):
         ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``,
         ``"r_squared"``, or ``""``.
     shown_in
-        Some of :data:`PEOPLE`, :data:`TERMINAL`, :data:`DATA` and :data:`REPORT`.
+        Some of :data:`PEOPLE`, :data:`DATA` and :data:`REPORT`.
     estimate
         Whether its cells are estimates, which have three columns in CSV and frames: KEY, KEY_low, KEY_high.
     """
@@ -74,15 +73,13 @@ class Heading(Struct, frozen=True):
 class Verdict(Struct, frozen=True):
     """A verdict in a word or two, and in a sentence.
 
-    ``ok`` is None where it is undecided. A ``name`` is that of a gate; without one it is about the run. One
-    that is ``titled`` belongs to the title of the run on a terminal.
+    ``ok`` is None where it is undecided. A ``name`` is that of a gate; without one it is about the run.
     """
 
     badge: str
     text: str
     ok: bool | None = None
     name: str = ""
-    titled: bool = False
 
 
 HOLDS: Mapping[str, bool | None] = {
@@ -119,8 +116,9 @@ class Facts(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """A table; the first ``words`` columns hold names. A terminal shows ``detail`` on request.
 
-    One that is ``instead`` takes the place of the runs on a terminal, where these were not requested; other
-    media leave it out.
+    The columns of an ``overview`` are in the order of their rank: a terminal leaves out the last ones where
+    the lines are too short. It also takes the place of the runs there, unless these are requested.
+    ``counted`` is the word by which a terminal counts the rows of a ``detail``.
     ``where`` says what has all rows, for a text with too little room.
     """
 
@@ -129,7 +127,8 @@ class Table(Struct, frozen=True):
     detail: bool = False
     words: int = 1
     where: str = "the CSV and JSON files have all"
-    instead: bool = False
+    overview: bool = False
+    counted: str = ""
 
 
 class Trace(Struct, frozen=True):
@@ -159,27 +158,36 @@ class RunsTable(Table, frozen=True, kw_only=True):
 class Note(Struct, frozen=True):
     """A sentence with its label; without one it is a paragraph.
 
-    ``brief`` replaces it on a terminal. An empty text or ``brief`` is not shown.
+    ``brief`` replaces it on a terminal. An empty text or ``brief`` is not shown. Where sentences are counted,
+    it counts as a ``number``.
     """
 
     label: str
     text: str
     brief: str | None = None
+    number: int = 1
 
 
 class Notes(Struct, frozen=True):
-    """Sentences. A terminal counts those of a ``detail`` by their labels, and shows them on request.
-
-    Those ``instead`` of details are not shown beside them.
-    """
+    """Sentences. A terminal counts those of a ``detail`` by their labels, and shows them on request."""
 
     notes: Sequence[Note]
     detail: bool = False
-    instead: bool = False
+
+
+class Answer(Note, frozen=True, kw_only=True):
+    """The answer to a question of a user: a ``value``, and notes ``about`` it; its text has both.
+
+    ``verdict`` is the law's, where that is the value.
+    """
+
+    value: str
+    about: Sequence[str] = ()
+    verdict: str = ""
 
 
 class Answers(Notes, frozen=True):
-    """The questions of a user, each the label of its answer."""
+    """What comes first of all: answers, in tiles on a page."""
 
 
 class Figure(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from entropylaw.escaping import counted, shown
-from entropylaw.results.result import Finding
+from entropylaw.results.result import LOST, Finding
 
 Values = Mapping[str, Any]
 
@@ -32,12 +32,11 @@ def sentence(finding: Finding) -> str:
     return wording(values) if callable(wording) else wording.format_map(values)
 
 
-def weightiest(findings: Iterable[Finding]) -> list[str]:
-    """The sentence of the caution that comes first in :data:`SENTENCES`; none where there is no caution."""
+def weightiest(findings: Iterable[Finding]) -> list[Finding]:
+    """The caution that comes first in :data:`SENTENCES`, without that of a lost reward; or none."""
     order = {code: rank for rank, code in enumerate(SENTENCES)}
-    cautions = [finding for finding in findings if finding.severity == "caution"]
-    cautions.sort(key=lambda finding: order.get(finding.code, len(order)))
-    return [finding.sentence for finding in cautions[:1]]
+    cautions = [finding for finding in findings if finding.severity == "caution" and finding.code != LOST]
+    return sorted(cautions, key=lambda finding: order.get(finding.code, len(order)))[:1]
 
 
 _CONTROL = {
@@ -62,15 +61,15 @@ def _rests_on_first(values: Values) -> str:
     return text.format_map(values)
 
 
-_CURVES = {
+CURVES = {
     "line": "a straight line in H",
-    "rate": "the form with a free rate k",
+    "rate": "a free rate k",
     "power": "a power of H",
     "square": "the square of H",
     "constant": "a constant",
     "saturation": "saturation in the step alone",
-    "step": "the law with a term in the step",
-    "log_step": "the law with a term in the logarithm of the step",
+    "step": "a term in the step",
+    "log_step": "a term in log step",
 }
 """The curves that the law is tested against."""
 
@@ -108,7 +107,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Why the law fails.
     "another-curve": _another_curve,
     "curve-differs": _curve_differs,
-    "more-than-entropy": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
+    "more-than-entropy": lambda values: f"{CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",
     "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
     "never negative",
@@ -118,7 +117,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
     "is stated for runs with falling entropy",
     # What is missing for the law to hold.
-    "curve-as-good": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
+    "curve-as-good": lambda values: f"{CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "weak-relation": "the law explains {r_squared:.0%} of the reward's variance; to hold it needs "
     "{needed:.0%}",
     "too-few-evaluations": "{n} evaluations; {needed} are needed to estimate the drift of the residuals",

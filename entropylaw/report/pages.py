@@ -19,21 +19,17 @@ from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.index import arm_of as arm_of
-from entropylaw.report.describe.runs import IndexRow, by_name, index_row
+from entropylaw.report.describe.runs import IndexRow, by_name
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    format_estimate,
-    format_number,
     format_percent,
-    format_probability,
-    format_step,
 )
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.version import __version__
 
-ORDERS = {"name": "name", "ceiling": "ceiling", "headroom": "what is left", "used": "share reached"}
+ORDERS = {"name": "name", "ceiling": "ceiling", "headroom": "what is left", "forecast": "forecast"}
 """Column by which the rows of an index can be ordered → how it is named."""
 
 PHASES = "phases"
@@ -70,15 +66,6 @@ def section_of(slug: str) -> str:
     return f"run:{slug}"
 
 
-class Tile(NamedTuple):
-    """A number at the top of a page, and what is to be known of it."""
-
-    label: str
-    value: str
-    notes: Sequence[str]
-    verdict: str = ""
-
-
 def _page(
     title: str, heading: str, body: str, *, section: str = "", sections: Sequence[str] = (), **parts: Any
 ) -> str:
@@ -87,7 +74,7 @@ def _page(
     ``parts`` are those beside its body, as the template names them.
     """
     empty = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
-    lists = dict.fromkeys(("summary", "warnings", "tiles", "orders", "skipped", "links"), ())
+    lists = dict.fromkeys(("summary", "warnings", "orders", "skipped", "links"), ())
     values = {
         "section": section,
         "prefix": _prefix(section),
@@ -151,10 +138,6 @@ def run_page(
     """
     heading, *blocks = describe(run)
     assert isinstance(heading, Heading)
-    tiles = _tiles(run)
-    if tiles:
-        # The verdict on the law is the first of them.
-        del blocks[0]
     blocks += [*figures_of("tokens", None), Heading("Files and settings", name="inputs")]
     blocks += _inputs(document, run)
     return _page(
@@ -168,7 +151,6 @@ def run_page(
         following=following,
         about=heading.about,
         warnings=document.warnings,
-        tiles=tiles,
         written=False,
     )
 
@@ -200,36 +182,6 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     path = run.fit.path
     exact = tuple(file for file in document.inputs if file.path == path)
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
-
-
-def _tiles(run: RunReport) -> list[Tile]:
-    """The answer at a glance: the verdict, the reward now, the ceiling, what is left, and the forecast."""
-    fit, row = run.fit.result, index_row(run, "")
-    if fit is None:
-        return []
-    now, ceiling, left = map(format_estimate, (fit.reward_now, fit.ceiling, fit.headroom))
-    ceiling_notes, left_notes = [ceiling.interval], [left.interval, words.p_left(fit)]
-    if fit.lost:
-        ceiling_notes, left_notes = ["the run lost its reward"], ["the run lost its reward"]
-    elif not row.readable:
-        ceiling_notes.append("for reference only")
-        left_notes.append("for reference only")
-    reason = row.chip if row.readable and row.chip else row.headline
-    tiles = [
-        Tile("Verdict on the law", fit.verdict, [reason], fit.verdict),
-        Tile("Reward now", now.value, [now.interval, f"at H = {format_number(fit.law.entropy_now)} nats"]),
-        Tile("Ceiling, H = 0", ceiling.value, ceiling_notes),
-        Tile("Left on the curve", left.value, left_notes),
-    ]
-    if fit.forecast is not None:
-        ahead, best = format_estimate(fit.forecast.rewards[-1]), fit.forecast.best_so_far
-        gain = f"P(+{fit.forecast.gain:.3g}) = {format_probability(fit.forecast.p_gains[-1])}"
-        tiles.append(
-            Tile(f"By step {format_step(fit.forecast.step[-1])}", ahead.value, [ahead.interval, gain])
-        )
-        better = f"step {format_step(best.step)}, {words.p_words(best.p_better)}"
-        tiles.append(Tile("Best so far", format_number(best.level), [better]))
-    return tiles
 
 
 def _with_figures(blocks: Sequence[Block], section: str = "") -> str:
@@ -342,7 +294,8 @@ def markdown(
     if len(warnings) > len(shown):
         left_out = len(warnings) - len(shown)
         shown.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
-    head = runs.document_head(shown, [{**row.cells, "run": row.shown} for row in named], runs.overall(named))
+    cells = [{**row.cells, "run": row.shown} for row in named]
+    head = runs.document_head(shown, cells, runs.overall(named)[1:])
     if across is not None:
         head += [block for block in describe(across) if not isinstance(block, Figure)]
     parts = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from entropylaw.documents.document import Entry, RunPrediction
-from entropylaw.escaping import counted
 from entropylaw.logs.source import Meaning
+from entropylaw.report.blocks import Answer
+from entropylaw.report.findings import CURVES, weightiest
 from entropylaw.report.numbers import (
     cell_text,
     format_estimate,
     format_interval,
     format_number,
-    format_percent,
     format_probability,
     format_r_squared,
     format_step,
@@ -22,7 +23,7 @@ from entropylaw.results.arms import QUANTITIES
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import has, sentences
+from entropylaw.results.result import LOST, Finding, has
 
 
 def why(refusal: Refusal | None) -> str:
@@ -31,17 +32,24 @@ def why(refusal: Refusal | None) -> str:
 
 
 def headline(fit: Fit | RunPrediction) -> str:
-    """The verdict in a sentence without its first word: why it is what it is."""
+    """Why the verdict is what it is, in at most eight words."""
     if fit.verdict is Verdict.holds:
-        return "reward follows R = b − a·exp(H)"
+        return "reward follows the curve"
     if fit.why is Why.no_relation:
         return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
-    first = sentences(fit.findings, "reason")[:1]
     if fit.why is Why.more_than_entropy:
-        return ": ".join(["reward needs more than entropy", *first])
-    if first:
-        return first[0]
-    return "the data do not decide" if fit.why is None else "another curve fits"
+        return "reward needs more than entropy"
+    if fit.why is not None:
+        return "another curve of H fits better"
+    first = next((finding for finding in fit.findings if finding.severity == "reason"), None)
+    return "the data do not decide" if first is None else short_words(first)
+
+
+def short_words(finding: Finding) -> str:
+    """A finding in a few words."""
+    if (curve := finding.values.get("curve")) in CURVES:
+        return f"{CURVES[curve]} also fits"
+    return SHORT.get(finding.code, finding.code.replace("-", " "))
 
 
 def rises(fit: Fit | RunPrediction) -> bool:
@@ -50,28 +58,17 @@ def rises(fit: Fit | RunPrediction) -> bool:
 
 
 SHORT = {
-    "entropy-controlled": "entropy is controlled",
-    "too-few-evaluations": "too few evaluations",
+    "curves-pass-largest": "curves pass the limit",
+    "entropy-noise-differs": "noise of H differs",
     "entropy-range-narrow": "narrow range of entropy",
-    "slope-unclear": "slope unclear",
-    "weak-relation": "weak relation",
+    "kl-term": "KL term",
+    "one-evaluation-decides": "one point decides",
+    "one-evaluation-moves-ceiling": "one point decides",
+    "residuals-below-noise": "noise size unclear",
+    "reward-ends": "reward ends early",
+    "rests-on-first": "first points decide",
 }
-"""Code of a reason → two or three words."""
-
-
-def short_why(run: Entry[Fit]) -> str:
-    """Why the verdict is what it is, in a few words for a chip; empty where the law holds."""
-    fit = run.result
-    if fit is None:
-        return run.refusal.slug if run.refusal is not None else ""
-    if fit.why is not None:
-        return fit.why.value
-    first = next((finding for finding in fit.findings if finding.severity == "reason"), None)
-    if first is None:
-        return ""
-    # A stored document may have a reason that this version does not know.
-    curve = first.values.get("curve")
-    return SHORT.get(first.code) or (f"{curve} also fits".replace("_", " ") if curve else first.code)
+"""Code of a finding → two or three words, where those of the code do not read well."""
 
 
 def verdict_cell(run: Entry[Fit]) -> str:
@@ -83,71 +80,78 @@ def verdict_cell(run: Entry[Fit]) -> str:
 NO_FORECAST = "none was made"
 
 
-def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
-    """What comes next, and what is left on the curve, each with its label."""
-    at = f" at H = {format_number(fit.law.entropy_now)} nats"
-    ahead = fit.forecast
+def answers(fit: Fit) -> list[Answer]:
+    """What comes next, what is left on the curve, the law, and what that rests on."""
+    ahead, law = fit.forecast, fit.law
+    level = format_estimate(fit.reward_now).value if ahead is None else format_number(ahead.now)
+    rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats")]
+    if fit.lost:
+        lost = next(finding for finding in fit.findings if finding.code == LOST)
+        ends = "from {best:.3g} to {last:.3g}".format_map(lost.values)
+        rows.insert(0, answer("lost", "the run lost its reward", ends, after=": "))
+    rests_on = [short_words(finding) for finding in weightiest(fit.findings)]
     if ahead is None:
-        now = f"{format_estimate(fit.reward_now).value}{at}"
-        return (
-            ("now", now),
-            ("forecast", f"none: {fit.no_forecast or NO_FORECAST}"),
-            ("left on the curve", left_words(fit)),
-        )
-    return (
-        ("now", f"{format_number(ahead.now)}{at}"),
-        *forecast_lines(ahead),
-        ("left on the curve", left_words(fit)),
-        (
-            "rests on",
-            f"effective sample size {fit.law.residuals.effective_n:.0f} of {fit.n}; {came_true(ahead)}",
-        ),
-    )
+        rows.append(answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}"))
+    else:
+        rows += forecast_answers(ahead, max(law.reward) - min(law.reward))
+        rests_on.append(f"such forecasts came true in {ahead.rests_on.came_true:.0%}".replace("%", " %"))
+    if not fit.lost:
+        rows.append(left_answer(fit))
+    coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
+    r_squared = f"R² {format_r_squared(law.r_squared)}"
+    return [
+        *rows,
+        answer("entropy law", fit.verdict.value, headline(fit), after=": ", verdict=fit.verdict.value),
+        Answer("R = b − a·exp(H)", f"{coefficients}, {r_squared}", value=r_squared, about=(coefficients,)),
+        answer("rests on", f"effective sample size {law.residuals.effective_n:.0f}", *rests_on, after="; "),
+    ]
 
 
-def forecast_lines(ahead: Forecast) -> list[tuple[str, str]]:
-    """A line per later step, and one for the best step so far."""
-    lines = []
+def answer(label: str, value: str, *about: str, after: str = " ", verdict: str = "") -> Answer:
+    """An answer whose text is its value, and ``after`` it what is to be known of that."""
+    text = f"{value}{after}{('; ' if after == '; ' else ', ').join(about)}" if about else value
+    return Answer(label, text, value=value, about=about, verdict=verdict)
+
+
+def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
+    """An answer per later step, and the best step so far; none wider than the ``spread`` of the reward."""
+    rows = []
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
-        lines.append((f"by step {format_step(step)}", f"{format_interval(reward)}, {gain}"))
+        label, text = f"by step {format_step(step)}", format_estimate(reward)
+        if (reward.width or 0.0) > spread:
+            rows.append(answer(label, "this log cannot tell", f"({text.low} to {text.high})", gain))
+        else:
+            rows.append(answer(label, text.value, text.interval, gain))
     best = ahead.best_so_far
-    text = f"step {format_step(best.step)}: {format_number(best.level)}; "
     better = f"better than now with {p_words(best.p_better)}"
-    return [*lines, ("best so far", text + ("the last step" if best.step == ahead.last_step else better))]
+    if best.step == ahead.last_step:
+        better = "the last step"
+    rows.append(answer("best so far", format_number(best.level), f"at step {format_step(best.step)}", better))
+    return rows
 
 
-def came_true(ahead: Forecast) -> str:
-    """``forecasts that said 0.6–0.7 came true in 66 %``."""
-    rests_on = ahead.rests_on
-    said = f"forecasts that said {rests_on.low:g}–{rests_on.high:g}"
-    return f"{said} came true in {100 * rests_on.came_true:.0f} %"
+def cannot_tell(fit: Fit) -> bool:
+    """Whether the interval of the ceiling spans the range of the reward."""
+    return (fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward)
 
 
-def left_words(fit: Fit) -> str:
+def left_answer(fit: Fit) -> Answer:
     """What is left on the curve, and the ceiling."""
-    if fit.lost:
-        return f"unknown: {fit.headroom.note}"
+    label, ceiling = "left on the curve", format_estimate(fit.ceiling)
     if rises(fit):
-        return "nothing: reward rises with entropy"
-    if (fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward):
-        low, high = format_number(fit.ceiling.low), format_number(fit.ceiling.high)
-        return f"this log cannot tell: a ceiling of {low} to {high} at H = 0"
-    stage = " at the present stage" if fit.present_stage else ""
-    text = f"{format_interval(fit.headroom)}{stage}, ceiling {format_interval(fit.ceiling)} at H = 0"
+        return answer(label, "nothing", "reward rises with entropy", after=": ")
+    if cannot_tell(fit):
+        return answer(label, "ceiling: this log cannot tell", f"({ceiling.low} to {ceiling.high})")
+    left = format_estimate(fit.headroom)
+    at = "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
-            text += f", at most {fit.max_reward:g}, which they reach at H = {finding.values['entropy']:.2f}"
-    return f"for reference only: {text}" if fit.why is Why.no_relation else text
-
-
-def summary(run: Entry[Fit]) -> tuple[str, ...]:
-    """The same in lines; for a refused run why it was refused, and what to do."""
-    if run.result is not None:
-        return tuple(f"{capital(label)}: {text}" for label, text in answers(run.result))
-    if run.refusal is None:
-        return ("The run has no fit, and its document gives no reason.",)
-    return sentence(capital(run.refusal.message)), sentence(capital(run.refusal.hint))
+            at = f"reached at H = {finding.values['entropy']:.2f}"
+    about = [left.interval, f"ceiling {format_interval(fit.ceiling)} {at}"]
+    if fit.why is Why.no_relation:
+        about.append("for reference")
+    return answer(label, left.value, *about)
 
 
 def p_words(probability: float) -> str:
@@ -166,14 +170,6 @@ def p_left(fit: Fit) -> str:
 def shapes_words(form: FormEstimate) -> str:
     """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
     return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
-
-
-def law_line(fit: Fit) -> str:
-    """The law's coefficients, R², probability and effective sample size on one line."""
-    a, b, level = format_interval(fit.a), format_interval(fit.b), format_percent(fit.level)
-    trust = f"R² {format_r_squared(fit.law.r_squared)}, {p_words(fit.law.probability)} among "
-    trust += f"{counted(len(fit.forms), 'curve')}, effective sample size "
-    return f"a {a}, b {b} ({level} intervals); {trust}{fit.law.residuals.effective_n:.0f} of {fit.n}"
 
 
 def listed(items: Iterable[str]) -> str:

@@ -235,6 +235,9 @@ class Curve(Struct, frozen=True, kw_only=True):
     observation_high: tuple[float, ...]
     forms: dict[str, tuple[float, ...]]
 
+    def __repr__(self) -> str:
+        return f"<Curve: {len(self.entropy)} entropies, {len(self.forms)} forms>"
+
     def flaw(self) -> str:
         """Bands of several lengths."""
         bands = (self.mean, self.low, self.high, self.observation_low, self.observation_high)

@@ -80,6 +80,10 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """The engine's table of the run, from which predictions are read; not a part of a document."""
         return methods.predicting().reads_of(self)
 
+    def __repr__(self) -> str:
+        a, b = (format(estimate, ".3g") for estimate in (self.a, self.b))
+        return f"<LawFit {self.run!r}: R = {b} − {a}·exp(H), {self.n} evaluations>"
+
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
         known = [self.entropy_sd] if self.entropy_sd is not None else []

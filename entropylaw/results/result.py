@@ -54,6 +54,11 @@ class Result(Struct, frozen=True, kw_only=True):
         """What the command line prints."""
         return methods.rendering().rendered(self, "text")
 
+    def __repr__(self) -> str:
+        """The same, at most twelve lines of it."""
+        lines = str(self).rstrip("\n").split("\n")
+        return "\n".join([*lines[:11], "…"] if len(lines) > 12 else lines)
+
     def _repr_html_(self) -> str:
         return methods.rendering().html(self)
 

@@ -203,7 +203,7 @@ def choose_rewards(
         chosen += ((other, f"{other.known_as} ({counted(len(other.pairs), 'pair')})") for other in others)
         if training is not None:
             pairs = counted(len(training.pairs), "pair")
-            chosen.append((training, f"the training reward with {pairs}, fitted beside the validation"))
+            chosen.append((training, f"the training reward with {pairs}, fitted with the validation"))
     longer = ""
     if training is not None:
         evaluations = counted(len(training.pairs), "evaluation")

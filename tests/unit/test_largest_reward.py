@@ -120,9 +120,9 @@ def test_curves_that_all_pass_the_largest_reward_end_there(log):
 
 def test_the_largest_reward_is_printed_and_taken_off(log):
     text = typed("fit", str(log), "--no-save", cwd=log.parent).stdout
-    assert "at most 1, which they reach at H = 0.9" in " ".join(text.split())
+    assert "] reached at H = 0.9" in " ".join(text.split())
     free = typed("fit", str(log), "--no-save", "--max-reward", "none", cwd=log.parent).stdout
-    assert "at most" not in free
+    assert "reached at" not in free
 
 
 NAMES = {
@@ -181,8 +181,9 @@ def test_commands_convert_bits_and_refuses_a_perplexity(tmp_path):
         assert bits.returncode == 0, bits.stderr
         ppl = typed(command, "ppl.csv", "--entropy", "entropy_perplexity", *more, cwd=tmp_path)
         assert "perplexity by its name" in ppl.stderr + ppl.stdout
-    text = typed("fit", "bits.csv", "--entropy", "entropy_bits", "--no-save", cwd=tmp_path).stdout
-    assert "'entropy_bits' (nats, converted from bits)" in " ".join(text.split())
+    options = ("--entropy", "entropy_bits", "--no-save", "--details")
+    text = typed("fit", "bits.csv", *options, cwd=tmp_path).stdout
+    assert "'entropy_bits' (nats, converted from bits" in " ".join(text.split())
     (tmp_path / "tokens.jsonl").write_text('{"step": 1, "entropy_bits": 0.5, "response": 1}\n' * 2)
     ended = typed("tokens", "tokens.jsonl", "--entropy", "entropy_bits", cwd=tmp_path)
     assert "error[entropy-in-bits]" in ended.stderr

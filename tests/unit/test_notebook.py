@@ -80,10 +80,10 @@ def test_a_table_has_figures_of_fixed_colours(name: str) -> None:
     assert "var(" not in RESULTS[name]()._repr_html_()
 
 
-def test_a_table_for_a_terminal_alone_is_on_no_page() -> None:
-    """Of many runs a terminal shows a short table in place of a description of each."""
+def test_many_runs_have_one_table() -> None:
+    """Of many runs a notebook and a terminal show the same table in place of a description of each."""
     many = document(*(replace(synthetic(), run=f"run {i}") for i in range(9)))
-    assert sum(isinstance(block, Table) and block.instead for block in describe(many)) == 1
+    assert sum(isinstance(block, Table) and block.overview for block in describe(many)) == 1
     assert Page(many._repr_html_()).tags.count("table") == 1  # type: ignore[attr-defined]
 
 

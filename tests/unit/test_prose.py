@@ -11,20 +11,26 @@ pytestmark = pytest.mark.usefixtures("one_cache")
 FIT = "fit data/lab/{}/metrics.parquet --no-save"
 
 SENTENCES = (
-    ("README.md", "Where the law fails", FIT.format("grpo_s0"), "FAILS"),
+    (
+        "README.md",
+        "Here it was less often than they said.",
+        FIT.format("grpo_s0"),
+        "(+0.01 or more) 0.57 best so far 0.840 at step 400, the last step",
+    ),
+    ("README.md", "Here it was less often than they said.", FIT.format("grpo_s0"), "came true in 44 %"),
     (
         "docs/guide.md",
         "has a run of the first kind",
         FIT.format("grpo_s0"),
-        "FAILS: a power of H fits far better",
+        "fails: another curve of H fits better",
     ),
     (
         "docs/guide.md",
         "This one is of the second kind",
         FIT.format("clean_start_s1"),
-        "FAILS: reward needs more",
+        "fails: reward needs more than entropy",
     ),
-    ("docs/guide.md", "# the law's own, although it fails here", FIT.format("grpo_s0"), "FAILS"),
+    ("docs/guide.md", "# the law's own, although it fails here", FIT.format("grpo_s0"), "fails:"),
     (
         "docs/guide.md",
         "`headroom>0.05` is *not excluded*",

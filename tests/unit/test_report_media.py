@@ -33,7 +33,7 @@ def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall_and_no_gain_
     run = run_by_hand(fit_law(entropy, 0.1 + 0.4 * np.expm1(entropy), step))
     fits = FitDocument(inputs=(), settings=FitOptions(), runs=(run,))
     text = rendered(run, "text")
-    assert "FAILS: reward rises with entropy" in text
+    assert "entropy law       fails: reward rises with entropy" in text
     assert "left on the curve nothing: reward rises with entropy" in " ".join(text.split())
     ahead = " ".join(rendered(predict_runs(fits, at_step=[90]), "text").split())
     assert "on the curve unknown: reward rises with entropy" in ahead

@@ -136,7 +136,8 @@ def test_a_column_alone_needs_no_list(verl, tmp_path):
 
 def test_tables_have_a_row_per_reward_and_count_runs(verl, tmp_path):
     done = typed("fit", "four.jsonl", "--no-save", cwd=tmp_path)
-    assert "of 5 rewards of 1 run" in " ".join(done.stdout.split())
+    assert "four · actor/entropy × 5 rewards · 30 evaluations" in done.stdout
+    assert "· mean: holds, reward follows the curve" in " ".join(done.stdout.split())
     rows = list(csv.DictReader(io.StringIO(typed("fit", verl, "--format", "csv", cwd=tmp_path).stdout)))
     assert [row["run"] for row in rows] == [f"four · {row['label']}" for row in rows]
     one = typed("fit", verl, "--reward", "mean", "--format", "csv", cwd=tmp_path).stdout

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import pytest
 
+from entropylaw.report.findings import SENTENCES
 from entropylaw.report.render import rendered
+from entropylaw.report.words import short_words
 from entropylaw.results.result import caution, replace
 from tests.unit.test_report_samples import by_hand
+
+KEYS = [*SENTENCES]
+OF_A_FIT = KEYS[KEYS.index("curves-pass-largest") : KEYS.index("entropy-exploded")]
 
 
 def test_the_weightiest_caution_is_in_the_first_lines() -> None:
@@ -18,21 +23,19 @@ def test_the_weightiest_caution_is_in_the_first_lines() -> None:
     first = caution("rests-on-first", **rest, value=0.8, low=0.7, high=0.9)
     lost = caution("reward-lost", first=0.5, best=0.75, last=0.0123)
     fit = replace(by_hand(), findings=(lag, outlier, lost, first))
-    lines = rendered(fit, "text").splitlines()
-    cautions = [line for line in lines if line.split()[:1] == ["caution"]]
-    assert [line.split(maxsplit=1)[1] for line in cautions] == [
-        "the first 3 evaluations are off the curve of the others (P = 0.90); if they were"
-    ]
-    assert lines.index(cautions[0]) < next(
-        i for i, line in enumerate(lines) if "R = b" in line and line.startswith("  R")
-    )
-    assert "  +3 cautions: --details" in lines
+    text = rendered(fit, "text")
+    (rests_on,) = (line for line in text.splitlines() if line.split()[:2] == ["rests", "on"])
+    assert "; first points decide" in rests_on
+    assert text.splitlines()[1].split()[0] == "lost"
+    assert "4 cautions" in text
     details = rendered(fit, "details")
     assert "--details" not in details
-    assert [len(re.findall(rf"\b{word}", details)) for word in ("are off the curve", "gross outlier")] == [
-        1,
-        1,
-    ]
-    assert "caution: --details" not in rendered(replace(fit, findings=(first,)), "text")
-    # What the first answer says is not said twice.
-    assert "+1 caution: --details" in rendered(replace(fit, findings=(lost,)), "text")
+    for words in ("are off the curve", "gross outlier"):
+        assert details.count(words) == 1
+    # A lost reward comes first, and is not the caution.
+    assert "; reward lost" not in rendered(replace(fit, findings=(lost,)), "text")
+
+
+@pytest.mark.parametrize("code", OF_A_FIT)
+def test_a_caution_leaves_room_for_the_rest_of_its_line(code: str) -> None:
+    assert len(short_words(caution(code))) <= 22

@@ -66,7 +66,7 @@ class CheckCommand(Parallel, LawOptions, Gained, Coverage, Quiet):
     )
     point: bool = switch("--point", "Compare the estimate, not its interval.", GATES)
     even_if_fails: bool = switch(
-        "--even-if-fails", "Compare the numbers that are unknown because the law fails, too.", GATES
+        "--even-if-fails", "Also compare the numbers that are unknown because the law fails.", GATES
     )
     format: str = formats(*FORMATS)
     output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .xml"))

@@ -25,8 +25,8 @@ class CompareCommand(Parallel, CompareOptions, Styled, Written):
     curve? The seed is the unit; runs that failed are counted apart. How runs are grouped into arms is
     printed first, then a sentence per arm. An arm is higher or lower where the test, adjusted for both
     questions and all arms, says so, and the same only where the difference is shown to be below --margin;
-    beside the others is the smallest difference that these seeds show. Exit code 4 means that no run could
-    be fitted.
+    the others have the smallest difference that these seeds show. Exit code 4 means that no run could be
+    fitted.
     """
 
     example: ClassVar[str] = "entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'"

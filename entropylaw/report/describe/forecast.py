@@ -39,7 +39,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
     rows = b.Table((STEPS[0], reward, gain, *STEPS[3:]), list(_rows(ahead)), detail=detail)
-    notes = [b.Note(*words.forecast_lines(ahead)[-1])]
+    notes: list[b.Note] = words.forecast_answers(ahead)[-1:]
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:
@@ -50,7 +50,9 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
         last = format_number(ahead.law.last_value_error, 2)
         notes.append(b.Note("law alone", f"error {errors}; of the last value before it {last}"))
     reliability = (
-        f"{words.came_true(ahead)} of {ahead.rests_on.forecasts}, in repositories that were not learned from"
+        f"forecasts that said {ahead.rests_on.low:g}–{ahead.rests_on.high:g} came true in "
+        f"{format_percent(ahead.rests_on.came_true)} of {ahead.rests_on.forecasts}, in repositories that "
+        "were not learned from"
     )
     notes.append(b.Note("rests on", reliability))
     notes += b.labelled("note", ahead.notes)

@@ -7,20 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from entropylaw.escaping import counted, one_line
-from entropylaw.report.blocks import HOLDS, PEOPLE, Block, Column, Heading, RunsTable, Trace, Verdict, columns
+from entropylaw.report.blocks import HOLDS, Block, Column, Heading, RunsTable, Trace, Verdict, columns
 from entropylaw.report.describe import runs
 from entropylaw.report.describe.runs import IndexRow
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_percent, format_step
-from entropylaw.results import Estimate
 from entropylaw.results import Verdict as LawVerdict
 from entropylaw.run_names import arm_by_pattern, without_seed
 
 FEW = 20
 """Runs up to which every group of an index is open."""
 
-_NOT_IN_ROWS = ("run", "verdict", "why", "entropy", "reward", "forecast_step", "drop_per_100_steps", "phases")
-"""Columns for people that are with the name or the lines of a row, or on the page of the run."""
+_NOT_IN_ROWS = ("run", "forecast_step", "law", "p_headroom", "r_squared")
+"""Columns of an overview that are with the name, or on the page of the run."""
 
 
 def ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
@@ -69,31 +68,33 @@ def value_range(rows: Sequence[IndexRow], key: str) -> str:
 
 
 def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Block]:
-    """The runs by verdict, with links to the ``address`` of each by the name of its page.
+    """The runs that lost the reward, then the others by verdict, with links to the ``address`` of each page.
 
     Those that fail are folded away where others do not, in an index of many.
     """
-    groups: dict[str, list[IndexRow]] = {verdict: [] for verdict in (*LawVerdict, "refused")}
+    groups: dict[str, list[IndexRow]] = {name: [] for name in (LOST, *LawVerdict, "refused")}
     for row in rows:
-        groups[row.verdict].append(row)
+        groups[LOST if row.lost else row.verdict].append(row)
     all_open = len(rows) <= FEW or not (groups["holds"] or groups["undecided"])
     tables: list[Block] = []
-    for verdict, members in groups.items():
+    for name, members in groups.items():
         if members:
-            is_open = all_open or verdict in (LawVerdict.holds, LawVerdict.undecided)
-            tables.append(_group(verdict, members, address, is_open=is_open))
+            is_open = all_open or name in (LOST, LawVerdict.holds, LawVerdict.undecided)
+            tables.append(_group(name, members, address, is_open=is_open))
     return tables
 
 
-def _group(
-    verdict: str, rows: Sequence[IndexRow], address: Callable[[str], str], *, is_open: bool
-) -> RunsTable:
-    """The runs of one verdict, with the number of runs by reason."""
-    reasons = Counter(row.chip for row in rows if row.why or not row.fitted)
+LOST = "lost"
+"""The group of the runs that lost the reward."""
+
+
+def _group(name: str, rows: Sequence[IndexRow], address: Callable[[str], str], *, is_open: bool) -> RunsTable:
+    """The runs of one group, with the number of runs by reason."""
+    reasons = Counter(str(row.refusal or row.why) for row in rows if row.why or not row.fitted)
     counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     return RunsTable(
         *_cells(rows),
-        badge=Verdict(verdict, "", HOLDS.get(verdict)),
+        badge=Verdict(name, "", HOLDS.get(name, False)),
         title=runs.counted_rows([row.cells for row in rows]),
         note=", ".join(f"{number} {reason}" for reason, number in counts),
         open=is_open,
@@ -102,25 +103,25 @@ def _group(
 
 
 def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
-    """The columns and the rows of the runs of one verdict; a refused run has its reason alone."""
+    """The columns and the rows of the runs of one group; a refused run has its reason alone."""
     if not rows[0].fitted:
         return [*columns("run", "why", "reason")], [[row.shown, _reason(row), row.headline] for row in rows]
-    shown = [
-        column for column in runs.COLUMNS if PEOPLE in column.shown_in and column.key not in _NOT_IN_ROWS
-    ]
-    heads = [*columns("run", "why", "entropy", "reward"), *shown]
+    table = runs.overview([row.cells for row in rows], Column("run", "run"))
+    places = [i for i, column in enumerate(table.columns) if column.key not in _NOT_IN_ROWS]
+    heads = [Column("run", "run"), Column("why", "entropy law"), *columns("entropy", "reward")]
     cells = []
-    for row in rows:
+    for row, shown in zip(rows, table.rows, strict=True):
         assert row.series is not None
         entropy = _trace(row, "entropy", row.series.entropy, " nats", 2)
         reward = _trace(row, "reward", row.series.reward, "", 3)
-        cells.append([row.shown, _reason(row), entropy, reward, *(_cell(row, column) for column in shown)])
-    return heads, cells
+        numbers = [MISSING if shown[i] is None else shown[i] for i in places]
+        cells.append([row.shown, _reason(row), entropy, reward, *numbers])
+    return [*heads, *(table.columns[i] for i in places)], cells
 
 
 def _reason(row: IndexRow) -> list[Verdict]:
     """Why the verdict is what it is, and the level shifts."""
-    badges = [Verdict(row.chip or row.verdict, row.headline, HOLDS.get(row.verdict))]
+    badges = [Verdict(row.refusal or row.headline, row.headline, HOLDS.get(row.verdict))]
     return badges + ([Verdict("", row.shifts_words)] if row.shifts_words else [])
 
 
@@ -134,17 +135,6 @@ def _trace(row: IndexRow, key: str, ends: tuple[float, float], unit: str, digits
     return Trace(key, title, f"{first} → {last}{unit}", steps, values)
 
 
-def _cell(row: IndexRow, column: Column) -> Any:
-    """A cell of a fitted run, or in words why there is none."""
-    cell, key = row.cells.get(column.key), column.key
-    if not row.readable and key in ("ceiling", "headroom", "p_headroom", "used"):
-        reason = "lost reward" if row.lost else row.why
-        return f"{MISSING} {reason}" if key == "ceiling" else MISSING
-    if row.estimate(key) is not None or (cell is not None and not isinstance(cell, Estimate)):
-        return cell
-    return f"none: {row.no_forecast}" if key == "forecast" else "unknown"
-
-
 def reading(rows: Sequence[IndexRow]) -> str:
     """How the rows are read."""
     levels = sorted({float(str(row.cells["level"])) for row in rows if row.fitted})
@@ -152,11 +142,9 @@ def reading(rows: Sequence[IndexRow]) -> str:
         f"Intervals in brackets are of {' and '.join(map(format_percent, levels))}. " if levels else ""
     )
     return (
-        f"{intervals}Ceiling, what is left and the share reached are averaged over the functional forms by "
-        "their probabilities, whatever the verdict on the law; where reward does not follow entropy, or was "
-        "lost, there are none. A line of entropy or reward runs between its own least and largest value; "
-        f"with more than {runs.MOST_POINTS} evaluations, each point is the mean of neighbours. Share reached "
-        "is that of the gain between the curve at the first entropy and at H = 0. In an order by a number "
-        "the largest is first. The forecast is of the reward after half as many steps again. Phases, the "
-        "recent fall of entropy and when it will be spent are on the pages of the runs and in the CSV."
+        f"{intervals}Ceiling and what is left are averaged over the functional forms by their probabilities, "
+        "whatever the verdict on the law; where reward does not follow entropy, or was lost, there are none. "
+        "A line of entropy or reward runs between its own least and largest value; with more than "
+        f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
+        "largest is first. The forecast is of the reward after half as many steps again."
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.escaping import counted
@@ -11,7 +10,6 @@ from entropylaw.report import blocks as b
 from entropylaw.report import methods, words
 from entropylaw.report.describe import forecast
 from entropylaw.report.figures import figures_of
-from entropylaw.report.findings import weightiest
 from entropylaw.report.numbers import (
     format_interval,
     format_number,
@@ -21,10 +19,11 @@ from entropylaw.report.numbers import (
     format_step,
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
+from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, NO_SHIFT, field_names, replace, sentences
+from entropylaw.results.result import NO_SHIFT, field_names, replace, sentences
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -53,10 +52,15 @@ def _skipped(skipped: Mapping[str, str]) -> list[str]:
     return [f"{form_label(form)}: {reason}" for form, reason in skipped.items()]
 
 
-def about(fit: Fit) -> str:
-    """``51 evaluations, steps 0–500``."""
+def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
+    """``entropy × val_acc (validation) · 51 evaluations, steps 0–500``."""
     steps = f"steps {format_step(fit.law.step[0])}–{format_step(fit.law.step[-1])}"
-    return f"{counted(fit.n, 'evaluation')}, {steps}"
+    series = f"{counted(fit.n, 'evaluation')}, {steps}"
+    if not columns or not {"entropy", "reward"} <= columns.keys():
+        return series
+    reward = columns["reward"]
+    kind = words.in_brackets(reward.meaning.kind or "")
+    return f"{columns['entropy'].column} × {reward.label or reward.column}{kind} · {series}"
 
 
 def sections(
@@ -64,17 +68,16 @@ def sections(
     part: object,
     heading: b.Heading,
     *,
-    data: str = "",
     further: Sequence[b.Block] = (),
 ) -> list[b.Block]:
-    """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
+    """The answers, the law, the functional forms, the estimates, and the diagnostics.
 
-    Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read, and
-    ``further`` blocks come before the diagnostics.
+    Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come before the
+    diagnostics.
     """
     law = fit.law
     answers = words.answers(fit)
-    text = " ".join(dict(answers).values())
+    text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
     chance = words.p_left(fit)
     left = f"ceiling − reward now; {chance}" if chance else "ceiling − reward now"
@@ -109,11 +112,9 @@ def sections(
     stage += f"{format_probability(fit.p_term)}: the numbers are those of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
-    shown = f"{words.headline(fit)} {text}"
-    reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in shown))
-    # The first answer says that reward was lost, and the level shifts have a section.
-    findings = [finding for finding in fit.findings if finding.code not in (LOST, NO_SHIFT)]
-    cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(findings, "note"))
+    # The level shifts have a section.
+    notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
+    findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
     diagnostics = [
         b.Note("residual", residual_words(law)),
         b.Note("", influence_words(law)),
@@ -121,13 +122,8 @@ def sections(
     ]
     return [
         heading,
-        b.Verdict(fit.verdict, words.headline(fit), b.HOLDS[fit.verdict], titled=True),
-        b.Answers(list(starmap(b.Note, answers))),
-        b.Notes([b.Note("caution", "", caution) for caution in weightiest(findings)], instead=True),
-        b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
-        brief_forms(fit),
-        b.Notes([b.Note("data", "", data)]),
-        b.Notes(reasons + cautions, detail=True),
+        b.Answers(answers),
+        b.Notes(findings + b.labelled("note", notes), detail=True),
         *figures_of("law", part, text),
         b.Heading("Forecast", name="forecast"),
         *_forecast(fit, part),
@@ -135,7 +131,7 @@ def sections(
         b.Facts("averaged", averaged, interval, detail=True),
         b.Heading("Functional forms", name="rivals"),
         b.Notes([b.Note("", stage)], detail=True),
-        replace(b.table_of(forms, fit.forms), detail=True),
+        replace(b.table_of(forms, fit.forms), detail=True, counted="form"),
         b.Notes(
             [*b.labelled("skipped", _skipped(fit.skipped)), b.Note("", probabilities)],
             detail=True,
@@ -198,27 +194,6 @@ def _without_term(fit: Fit) -> list[b.Fact]:
     if fit.without_term is None:
         return []
     return [b.Fact("ceiling, no term", fit.without_term, "if reward needs no term in the step")]
-
-
-def brief_forms(fit: Fit) -> b.Block:
-    """The forms that have some probability, for a terminal; the others are counted."""
-    notes = []
-    for form in fit.forms:
-        if form.probability >= SHOWN or form.form == "law":
-            parts = [format_probability(form.probability)]
-            if not fit.lost:
-                parts.append(f"ceiling {format_interval(form.ceiling)}")
-            if form.shapes:
-                parts.append(words.shapes_words(form))
-            notes.append(b.Note(form.form, "", "   ".join(parts)))
-    others = len(fit.forms) - len(notes)
-    if others:
-        notes.append(b.Note(f"+{counted(others, 'form')}", "", f"below {SHOWN:g}: --details"))
-    return b.Notes(notes, instead=True)
-
-
-SHOWN = 0.01
-"""Least probability of a form that a terminal shows."""
 
 
 def influence_words(law: LawFit) -> str:

@@ -29,16 +29,15 @@ def describe(result: PredictionDocument | Entry[RunPrediction]) -> list[b.Block]
 def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]:
     """The predictions of a run."""
     low, high = map(format_number, result.entropy_range)
-    title = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
-    verdict = b.Verdict(result.verdict, title, b.HOLDS[result.verdict], titled=True)
+    law = f"{result.verdict}: {headline(result)}; fitted on entropies from {low} to {high} nats"
     notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
     notes.append(b.Note("on the curve", gain_words(result)))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
-    blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
-    reasons = (reason for reason in sentences(result.findings, "reason") if reason not in title)
+    blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path)]
+    reasons = b.labelled("reason", sentences(result.findings, "reason"))
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
-    blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
+    blocks.append(b.Notes([*b.labelled("caution", lost), b.Note("entropy law", law), *reasons]))
     if result.predictions:
         blocks.append(on_curve(result.predictions))
     ahead = [] if result.forecast is None else forecast.sections(result.forecast, result.forecast)

@@ -20,9 +20,9 @@ from entropylaw.documents.document import Entry, FitDocument, ReportDocument, Ru
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
 from entropylaw.report import words
-from entropylaw.report.blocks import DATA, PEOPLE, REPORT, TERMINAL, Cell, Column
+from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
-from entropylaw.report.numbers import format_interval
+from entropylaw.report.numbers import format_interval, format_step
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -58,40 +58,42 @@ def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
     return _fit(lambda fit: None if fit.forecast is None else accessor(fit.forecast))
 
 
+def now(fit: Fit) -> float | None:
+    """The level of the reward now: the forecast's; without one the curve's."""
+    return fit.reward_now.value if fit.forecast is None else fit.forecast.now
+
+
 def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
     return Column(key, key.replace("_", " "), accessor, shown_in=(DATA,))
 
 
-def _estimate(
-    key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "", *places: str, label: str = ""
-) -> Column:
+def _estimate(key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "") -> Column:
     """An estimate; without an accessor the answer's of that name."""
     accessor = accessor or (lambda report: getattr(report.fit.result, key, None))
-    return Column(key, label or key.replace("_", " "), accessor, unit, places or (DATA,), estimate=True)
+    return Column(key, key.replace("_", " "), accessor, unit, (DATA,), estimate=True)
 
-
-_EVERYWHERE = (PEOPLE, TERMINAL, DATA)
 
 COLUMNS = (
-    Column("run", "run", lambda report: report.fit.name, shown_in=_EVERYWHERE),
+    _data("run", lambda report: report.fit.name),
     _data("path", lambda report: report.fit.path),
     _data("part", lambda _: "run"),
-    Column("verdict", "verdict", lambda report: report.fit.verdict, shown_in=_EVERYWHERE),
-    Column("why", "why", _fit(lambda fit: getattr(fit.why, "value", None)), shown_in=_EVERYWHERE),
+    _data("verdict", lambda report: report.fit.verdict),
+    _data("why", _fit(lambda fit: getattr(fit.why, "value", None))),
     _data("lost", _fit(lambda fit: fit.lost or None)),
     _data("n", _fit(lambda fit: fit.n)),
-    Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=(PEOPLE,)),
-    Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=(PEOPLE,)),
-    _estimate("reward_now", None, "", TERMINAL, DATA, label="reward now"),
-    _estimate("ceiling", None, "", *_EVERYWHERE),
-    _estimate("headroom", None, "", *_EVERYWHERE, label="left"),
-    Column("p_headroom", "P(gain left)", _fit(lambda fit: fit.p_headroom), "probability", _EVERYWHERE),
+    Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=()),
+    Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=()),
+    _data("now", _fit(now)),
+    _estimate("reward_now"),
+    _estimate("ceiling"),
+    _estimate("headroom"),
+    _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
     _data("gain", _fit(lambda fit: fit.gain)),
-    _estimate("used", None, "%", PEOPLE, DATA, label="share reached"),
-    Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "r_squared", _EVERYWHERE),
+    _estimate("used", None, "%"),
+    _data("r_squared", _fit(lambda fit: fit.law.r_squared)),
     _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
     _data("long_memory", _fit(lambda fit: fit.law.residuals.long_memory)),
-    _estimate("drop_per_100_steps", None, "", PEOPLE, DATA),
+    _estimate("drop_per_100_steps"),
     _data("best_form", _fit(lambda fit: fit.best.form)),
     _data("best_probability", _fit(lambda fit: fit.best.probability)),
     _estimate("a"),
@@ -105,15 +107,13 @@ COLUMNS = (
     _data("last_step", _fit(lambda fit: float(fit.law.step[-1]))),
     _estimate("jump", lambda _: None),
     _data("p_value", lambda _: None),
-    Column(
-        "forecast_step", "forecast for step", _ahead(lambda ahead: ahead.step[-1]), "step", (PEOPLE, DATA)
-    ),
-    _estimate("forecast", _ahead(lambda ahead: ahead.rewards[-1]), "", PEOPLE, DATA),
-    Column("p_gain", "P(gain)", _ahead(lambda ahead: ahead.p_gains[-1]), "probability", (PEOPLE, DATA)),
+    _data("forecast_step", _ahead(lambda ahead: ahead.step[-1])),
+    _estimate("forecast", _ahead(lambda ahead: ahead.rewards[-1])),
+    _data("p_gain", _ahead(lambda ahead: ahead.p_gains[-1])),
     _data("best_step", _ahead(lambda ahead: ahead.best_so_far.step)),
     _data("p_better", _ahead(lambda ahead: ahead.best_so_far.p_better)),
-    _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step", DATA),
-    Column("phases", "phases", phases_verdict, shown_in=(PEOPLE, REPORT)),
+    _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step"),
+    Column("phases", "phases", phases_verdict, shown_in=(REPORT,)),
     _data("label", lambda report: report.fit.reward or None),
     _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
 )
@@ -128,10 +128,55 @@ def cells(report: RunReport) -> b.Row:
         if cell is not None:
             row[column.key] = cell
     fit = report.fit.result
-    if fit is not None and fit.lost:
-        row["ceiling"] = replace(fit.ceiling, note="lost reward")
+    if fit is None:
+        return row
+    if fit.lost:
         row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
+    if fit.lost or fit.why is Why.no_relation or words.cannot_tell(fit):
+        reason = Why.no_relation.value if fit.why is Why.no_relation else "cannot tell"
+        row["ceiling"] = replace(fit.ceiling, note="lost reward" if fit.lost else reason)
     return row
+
+
+UNUSABLE = ("lost reward", Why.no_relation.value, "cannot tell")
+"""In the note of a ceiling that is not to be used: why not."""
+
+
+def overview(rows: Sequence[Cells], head: Column) -> b.Table:
+    """A row per run, the columns by their rank; a step and a gain that all share are in the heads."""
+    steps = {row["forecast_step"] for row in rows if "forecast_step" in row}
+    gains = {row["gain"] for row in rows if "gain" in row}
+    shown, forecast, gain = [head, Column("now", "now")], "reward", "P(gain)"
+    if len(steps) == 1:
+        forecast = f"by step {format_step(*steps)}"
+    else:
+        shown.append(Column("forecast_step", "by step", unit="step"))
+    if len(gains) == 1:
+        gain = "P(+{:.3g})".format(*gains)
+    shown += [
+        Column("forecast", forecast, estimate=True),
+        Column("p_gain", gain, unit="probability"),
+        Column("best", "best so far"),
+        Column("ceiling", "ceiling at H = 0", estimate=True),
+        Column("law", "entropy law"),
+        Column("headroom", "left on the curve", estimate=True),
+        Column("p_headroom", "P(left)", unit="probability"),
+        Column("r_squared", "R²", unit="r_squared"),
+    ]
+    return replace(b.table_of(shown, map(overview_cells, rows)), overview=True)
+
+
+def overview_cells(row: Cells) -> b.Row:
+    """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
+    cells, ceiling = dict(row), row.get("ceiling")
+    if "best_step" in row:
+        is_last = row["best_step"] == row["last_step"]
+        better = "last" if is_last else words.p_words(float(str(row["p_better"])))
+        cells["best"] = f"{format_step(row['best_step'])} ({better})"
+    if isinstance(ceiling, Estimate) and ceiling.note in UNUSABLE:
+        cells |= {"ceiling": ceiling.note, "headroom": None, "p_headroom": None}
+    law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
+    return cells | {"law": ": ".join(law)}
 
 
 def parts(report: RunReport) -> Iterator[b.Row]:
@@ -149,11 +194,29 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     if isinstance(result, RunReport):
         return _of_run(result, _phases(result))
     reports = _reports(result)
-    summary: tuple[str, ...] = ()
-    if isinstance(result, ReportDocument):
-        summary = overall([index_row(run, "") for run in reports])
-    blocks = document_head(result.warnings, [cells(run) for run in reports], summary)
+    rows = [cells(run) for run in reports]
+    more: tuple[str, ...] = ()
+    if isinstance(result, ReportDocument) and len(reports) > 1:
+        more = overall([index_row(run, "") for run in reports])[1:]
+    blocks = document_head(result.warnings, rows, more)
+    if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
+        blocks = [*blocks[:2], *_rewards(reports, rows)]
     return blocks + [block for run in result.runs for block in describe(run)]
+
+
+def _rewards(reports: Sequence[RunReport], rows: Sequence[Cells]) -> list[b.Block]:
+    """Several rewards of one run: a row for each, and below them the verdicts on the law."""
+    fitted = [(run.fit, run.fit.result) for run in reports if run.fit.result is not None]
+    about, verdicts = counted(len(reports), "reward"), []
+    for entry, fit in fitted:
+        verdicts.append(f"{entry.reward}: {fit.verdict}, {words.headline(fit)}")
+        about = f"{entry.columns['entropy'].column} × {counted(len(reports), 'reward')} · {law.about(fit)}"
+    every = "--details describes each reward."
+    return [
+        b.Heading(reports[0].fit.run, 2, about),
+        overview(rows, Column("label", "reward")),
+        b.Notes([b.Note("entropy law", " · ".join(verdicts)), b.Note("", "", every)]),
+    ]
 
 
 def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Table:
@@ -182,18 +245,27 @@ def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 def document_head(
     warnings: Sequence[str], rows: Sequence[b.Row], sentences: Sequence[str] = ()
 ) -> list[b.Block]:
-    """The blocks about all runs; their table is without columns that no run has a value for."""
+    """The blocks about all runs: those that lost the reward first, refused ones and totals last."""
     blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.warned(warnings)]
-    if len(rows) > 1:
-        known = [column for column in COLUMNS if any(column.key in row for row in rows)]
-        every = "index.html and the CSV have all rows"
-        blocks.append(replace(b.table_of(known, rows, PEOPLE, words=3), detail=True, where=every))
-        if len(rows) > FEW:
-            brief = [column for column in known if TERMINAL in column.shown_in]
-            blocks.append(replace(b.table_of(brief, rows, words=3), instead=True))
-            note = b.Note("", "", f"{totals(rows)} --details describes each run.")
-            blocks.append(b.Notes([note], instead=True))
-    return [*blocks, b.paragraphs(*sentences, detail=True)]
+    if len(rows) < 2:
+        return blocks
+    few = len(rows) <= FEW and all("label" not in row for row in rows)
+    lost = [row for row in rows if "lost" in row]
+    others = [row for row in rows if "lost" not in row and "n" in row]
+    refused = [row for row in rows if "n" not in row]
+    head = Column("run", "run")
+    for group, title, table in (
+        (lost, "lost more than half of the reward:", overview(lost, head)),
+        (others, "did not:" if lost else "", overview(others, head)),
+        (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
+    ):
+        if group and title:
+            blocks.append(b.Notes([b.Note("", f"{counted_rows(group)} {title}")], detail=few))
+        if group:
+            every = "index.html and the CSV have all rows"
+            blocks.append(replace(table, detail=few, overview=not few, where=every))
+    total = b.Note("", totals(rows), f"{totals(rows)} --details describes each run.")
+    return [*blocks, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
 FEW = 3
@@ -229,31 +301,8 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
         return [heading, verdict, refusal, *further, *_read(run)]
-    heading = b.Heading(run.name, 2, law.about(fit))
-    blocks = law.sections(fit, run, heading, data=_data_line(run), further=further)
-    return blocks + _read(run)
-
-
-def _data_line(run: Entry[Fit]) -> str:
-    """``entropy 'actor/entropy' (nats) × val_acc (validation), same step; nothing dropped``."""
-    columns = []
-    for choice in run.columns.values():
-        facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
-        columns.append(f"'{choice.column}'{words.in_brackets(facts)}")
-    parts = [f"{run.path}: {' × '.join(columns)}"]
-    if (reward := run.columns.get("reward")) is not None:
-        parts.append(f"pair {reward.pair}")
-        # Why a training reward took the place of a validation reward.
-        if reward.meaning.kind == "training" and "validation column" in reward.why:
-            parts.append(reward.why.partition(";")[0])
-    counts = Counter[str]()
-    for reason, number in _drops(run):
-        counts[reason.partition(": ")[0]] += number
-    reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(counts.items()))
-    parts.append(
-        f"{counted(counts.total(), 'evaluation')} dropped: {reasons}" if counts else "nothing dropped"
-    )
-    return "; ".join(parts)
+    heading = b.Heading(run.run, 2, law.about(fit, run.columns))
+    return law.sections(fit, run, heading, further=further) + _read(run)
 
 
 def _drops(run: Entry[Fit]) -> list[tuple[str, int]]:
@@ -272,8 +321,8 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
     drops = _drops(run)
     if run.read and not drops:
-        notes.append(b.Note("dropped", "nothing"))
-    notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in drops))
+        notes.append(b.Note("dropped", "nothing", number=0))
+    notes += (b.Note("dropped", f"{reason} ({number})", number=number) for reason, number in drops)
     notes += b.labelled("note", run.notes)
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
 
@@ -312,11 +361,8 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         The run in the table of runs, and its level shifts there.
     series
         For the lines of entropy and reward; None where there is no fit.
-    verdict, why, chip, headline
-        The verdict in a word, why the law fails, the reason in a few words, and in a sentence; why a refused
-        run was refused.
-    summary
-        The answers to the two questions, as in the document of the run.
+    verdict, why, headline
+        The verdict in a word, why the law fails, the reason in a few words; why a refused run was refused.
     refusal, cautions
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
@@ -334,9 +380,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     series: Series | None
     verdict: str
     why: Why | None
-    chip: str
     headline: str
-    summary: tuple[str, ...]
     refusal: str | None
     cautions: int
     no_forecast: str | None
@@ -396,9 +440,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         series=series,
         verdict=run.verdict,
         why=fit.why if fit is not None else None,
-        chip=words.short_why(run),
         headline=headline,
-        summary=words.summary(run),
         refusal=getattr(run.refusal, "slug", None),
         cautions=cautions,
         no_forecast=getattr(fit, "no_forecast", "the run has no fit"),
@@ -422,15 +464,13 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
-    """Sentences over all runs: where the law holds, where a gain is left, the share of the gain reached."""
+    """Sentences over all runs: where the law holds, and where a gain is left."""
     if not rows:
         return ("There are no runs.",)
-    if len(rows) == 1:
-        return rows[0].summary
     fitted = [row for row in rows if row.readable]
     if not fitted:
         return (totals([row.cells for row in rows]),)
-    return totals([row.cells for row in rows]), gain_left(fitted), gain_reached(fitted)
+    return totals([row.cells for row in rows]), gain_left(fitted)
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
@@ -450,24 +490,3 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
     if unknown:
         text += f", unknown in {unknown}"
     return f"{text}; the most in {row.shown}: {format_interval(most)}."
-
-
-def gain_reached(rows: Sequence[IndexRow]) -> str:
-    """The number of runs by whether the whole interval of the share reached is above or below nine tenths."""
-    number = Counter[str]()
-    for row in rows:
-        used = row.cells.get("used")
-        if not isinstance(used, Estimate) or used.low is None or used.high is None:
-            number["without interval"] += 1
-        elif used.low > 0.9:
-            number["above"] += 1
-        elif used.high < 0.9:
-            number["below"] += 1
-        else:
-            number["unclear"] += 1
-    if number["without interval"] == len(rows):
-        return "The share of the attainable gain reached is unknown, or has no interval."
-    text = f"above 90 % in {number['above']}, below 90 % in {number['below']}, unclear in {number['unclear']}"
-    if number["without interval"]:
-        text += f", without interval in {number['without interval']}"
-    return f"Share of the attainable gain reached: {text}."

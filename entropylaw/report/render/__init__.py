@@ -97,7 +97,7 @@ def latex_text(result: Any) -> str:
                 tex += f"\n% {one_line(block.text)}\n"
             case Facts():
                 tex += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
-            case Table(instead=False):
+            case Table():
                 cells = [row_text(block, row) for row in block.rows]
                 tex += tabular([column.label for column in block.columns], cells, block.words)
     return tex

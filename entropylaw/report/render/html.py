@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from entropylaw.escaping import one_line
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Answers, Block, Figure, Heading, Table, Trace, Verdict
+from entropylaw.report.blocks import Answers, Block, Figure, Heading, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 from entropylaw.results import Estimate
@@ -86,7 +86,7 @@ def sectioned(
                 sections.append((block, [], []))
             case Figure() if block.name in svgs or links.get(block.name):
                 sections[-1][1].append(block)
-            case Heading() | Figure() | Table(instead=True):
+            case Heading() | Figure():
                 continue
             case _:
                 sections[-1][2].append(block)

@@ -64,7 +64,7 @@ def _chunks(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[
 
 
 def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str]]:
-    """The groups of lines of a block; a table that stands for another one has none."""
+    """The groups of lines of a block."""
     match block:
         case b.Heading():
             yield [f"{'#' * block.level} {markdown_cell(block.text)}"]
@@ -78,7 +78,7 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
         case b.Facts():
             yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
             yield _facts(block)
-        case b.Table(instead=False):
+        case b.Table():
             yield _table(block, room)
 
 

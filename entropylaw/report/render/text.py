@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
 from entropylaw.report.numbers import fact_rows, row_text
 
-COUNTED = ("reason", "caution", "note")
-"""Labels of the sentences that are counted where they are left out."""
+COUNTED = {
+    "form": ("form",),
+    "reason": ("reason",),
+    "caution": ("caution",),
+    "note": ("note",),
+    "dropped": ("evaluation dropped", "evaluations dropped"),
+}
+"""Label of sentences, or word for rows, that are counted where they are left out → one, and several."""
 
 _LABEL = 13
 """Characters of a label; more in a run that has a longer one."""
+
+FEWEST_COLUMNS = 4
+"""Columns of an overview that are never left out."""
 
 _CELL = 16
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
@@ -23,12 +32,13 @@ _CELL = 16
 def render(blocks: Sequence[Block], *, details: bool = False) -> str:
     """Every run, and last the blocks about all runs, with gates that failed last of all gates.
 
-    Without ``details`` a table that stands instead of several runs is shown in their place.
+    Without ``details`` an overview of several runs is shown in their place.
     """
     head, *runs = by_run(blocks)
     texts = ["\n".join(gate_lines([head, *runs]))]
-    if not details and any(isinstance(block, Table) and block.instead for block in head):
-        runs = []
+    if not details:
+        overviews = [run for run in (head, *runs) if any(getattr(block, "overview", False) for block in run)]
+        runs = [run for run in overviews or runs if run is not head]
     others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
     texts += ["\n".join(_lines(run, details)) for run in others]
     return "\n".join(f"{text}\n" for text in texts if text)
@@ -47,29 +57,26 @@ def gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
 
 
 def _lines(run: Sequence[Block], details: bool) -> list[str]:
-    """The lines of a run; sentences that are left out are counted by their labels."""
-    left_out = "instead" if details else "detail"
-    shown = [block for block in run if not getattr(block, left_out, False)]
-    titled = [block for block in shown if getattr(block, "titled", False)]
-    others = [block for block in shown if block not in titled]
-    labels = (note.label for block in others for note in _notes(block, details))
+    """The lines of a run; what is left out is counted in the last one."""
+    shown = [block for block in run if details or not getattr(block, "detail", False)]
+    labels = (note.label for block in shown for note in _notes(block, details))
     width = max([_LABEL, *map(len, labels)])
-    lines = [line.rstrip() for block in others for line in _block(block, width, details, titled)]
-    if hidden := hidden_counts(run, shown):
+    lines = [line.rstrip() for block in shown for line in _block(block, width, details)]
+    if hidden := hidden_counts([block for block in run if block not in shown]):
         lines.append(f"  {hidden}: --details")
     return lines
 
 
-def hidden_counts(run: Sequence[Block], shown: Sequence[Block]) -> str:
-    """``+1 reason · +2 cautions``: the sentences of a run that are left out."""
-    notes = [block for block in run if isinstance(block, Notes)]
-    # Sentences that are not shown, and brief ones that are shown in their place.
-    notes = [block for block in notes if (block in shown) is block.instead]
-    whole = (block.notes for block in notes if not block.instead)
-    brief = (block.notes for block in notes if block.instead)
-    hidden = Counter(note.label for note in chain.from_iterable(whole) if note.label in COUNTED)
-    hidden -= Counter(note.label for note in chain.from_iterable(brief))
-    return " · ".join(f"+{counted(number, label)}" for label, number in hidden.items())
+def hidden_counts(hidden: Iterable[Block]) -> str:
+    """``+8 forms · 2 cautions``: the rows and the sentences that are left out."""
+    numbers = Counter[str]()
+    for block in hidden:
+        if isinstance(block, Table) and block.counted:
+            numbers[block.counted] += len(block.rows)
+        for note in block.notes if isinstance(block, Notes) else ():
+            numbers[note.label] += note.number
+    words = [counted(numbers[label], *terms) for label, terms in COUNTED.items() if numbers[label]]
+    return f"+{' · '.join(words)}" if words else ""
 
 
 def _notes(block: Block, details: bool = True) -> Sequence[Note]:
@@ -84,23 +91,12 @@ def _notes(block: Block, details: bool = True) -> Sequence[Note]:
     ]
 
 
-def title_lines(heading: Heading, titled: Sequence[Block]) -> Iterator[str]:
-    """The name of a run, what it was read from, and its verdicts."""
-    verdicts = (verdict for verdict in titled if isinstance(verdict, Verdict))
-    words = [f"{verdict.badge.upper()}: {one_line(verdict.text)}" for verdict in verdicts]
-    first, *others = wrapped(" · ".join([_title(heading), *words]), WIDTH)
-    yield first
-    yield from (f"    {line}" for line in others)
-
-
-def _block(block: Block, width: int, details: bool, titled: Sequence[Block]) -> Iterator[str]:
-    """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part.
-
-    The heading of a run has its ``titled`` verdicts.
-    """
+def _block(block: Block, width: int, details: bool) -> Iterator[str]:
+    """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part."""
     match block:
         case Heading(level=2):
-            yield from title_lines(block, titled)
+            first, *others = wrapped(_title(block), min(COLUMNS.get(), WIDTH))
+            yield from (first, *(f"    {line}" for line in others))
         case Verdict() | Notes():
             for note in _notes(block, details):
                 yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
@@ -119,9 +115,17 @@ def _table(table: Table) -> Iterator[str]:
     labels = [column.label for column in table.columns]
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
     widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
-    if 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get():
+    room, is_wide = COLUMNS.get(), 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get()
+    if is_wide and table.overview:
+        longest = [max(label.split(), key=len, default="") for label in labels]
+        gap, widths = "  ", [max(map(len, column)) for column in zip(longest, *cells, strict=True)]
+        widths[0] = min(widths[0], room // 3)
+        while len(widths) > FEWEST_COLUMNS and sum(widths) + len(gap) * len(widths) > room:
+            widths.pop()
+        labels, cells = labels[: len(widths)], [row[: len(widths)] for row in cells]
+    elif is_wide:
         gap = "  "
-        widths = narrowed(widths, labels, cells, COLUMNS.get() - len(gap) * len(widths))
+        widths = narrowed(widths, labels, cells, room - len(gap) * len(widths))
     for row in (labels, *cells):
         parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
         for line in zip_longest(*parts, fillvalue=""):
