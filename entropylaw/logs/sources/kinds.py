@@ -146,7 +146,7 @@ def by_kind(table: Table, step: StepColumn) -> Table:
 
 
 def columns_by_kind(name: str, cells: Column, kinds: Kinds, labels: Sequence[str]) -> dict[str, Column]:
-    """The columns of a metric by kind; only the metric where it is of training, or of evaluations by its name."""
+    """A metric in a column for each kind; in its own where one kind has it, unless that is an evaluation."""
     filled = np.isfinite(parse_column(cells).values)
     having = [label for label in labels if (filled & (kinds == label)).any()]
     evaluations = sum(map(is_evaluation, having))
