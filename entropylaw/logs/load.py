@@ -253,22 +253,15 @@ class _Collector:
                 self.failures.append(Failure(path=path, error=error))
         return any_log
 
-    def take_bundle(self, log: folders.Log) -> bool:
-        """Read the files that are one log together; returns whether they were one."""
-        try:
-            return self._judge(log, self.read_bundle(log), None)
-        except EntropyLawError as error:
-            return self._refuse(log, error, None)
-
     def take_log(self, log: folders.Log) -> bool:
-        """Read one file of a folder; returns whether it was a log.
+        """Read one file of a folder, or the files that are one log together; returns whether it was a log.
 
         Tables without a metric, and files without any record, are decided when all others are read.
         """
-        if log.reader is not None:
-            return self.take_bundle(log)
         content = None
         try:
+            if log.reader is not None:
+                return self._judge(log, self.read_bundle(log), None)
             if log.problem is not None:
                 raise log.problem
             content = load(log.path)

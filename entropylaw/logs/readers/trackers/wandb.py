@@ -23,7 +23,7 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -167,7 +167,8 @@ class _History:
             elif key == _HISTORY_STEP:
                 step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
                 values.setdefault("_step", signed(step))
-            _require_few(values)
+            if len(values) > MOST_VALUES:
+                raise ValueError("more values than a record of metrics has")
         self.records.add(values)
 
     def _item(self, message: bytes, values: dict[str, float]) -> None:
@@ -187,11 +188,6 @@ class _History:
                         values[name] = number
         except (ValueError, RecursionError):
             self._lost[UNREADABLE_VALUE] += 1
-
-
-def _require_few(values: Sized) -> None:
-    if len(values) > MOST_VALUES:
-        raise ValueError("more values than a record of metrics has")
 
 
 def _parts(item: bytes) -> tuple[list[bytes], bytes]:
