@@ -37,6 +37,7 @@ from entropylaw.results.arms import (
     Arm,
     ArmComparison,
     ArmRun,
+    Band,
     Difference,
     Pair,
     RunSeries,
@@ -122,33 +123,20 @@ def undecided(
     UsageError
         ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
     """
-    if len(arms) < 2:
-        message = f"{len(arms)} arm, expected at least 2"
-        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     names = list(arms)
-    if baseline not in (None, "all", *names):
-        listed = ", ".join(names)
-        raise UsageError("no-such-arm", f"the baseline {baseline!r} is not an arm", f"the arms are {listed}")
-    failed = {name: list((refused or {}).get(name, ())) for name in names}
-    series: dict[str, list[RunSeries]] = {name: [] for name in names}
-    for name, runs in arms.items():
-        for run in runs:
-            whole = series_of(run) if isinstance(run, Fit) else run
-            if whole.step.size < FEWEST_EVALUATIONS:
-                failed[name].append((whole.run, f"{whole.step.size} evaluations"))
-            else:
-                series[name].append(whole)
+    check_arms(names, baseline)
+    series, failed = long_enough(arms, refused or {})
     seeds = seeds_of(series)
-    chosen, how = baseline, "as named"
     if baseline is None:
-        chosen, how = baseline_of({name: len(runs) + len(failed[name]) for name, runs in series.items()})
-    assert chosen is not None
-    if pairs is not None:
-        compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
-    elif chosen == "all":
-        compared = [(b, a) for a, b in combinations(range(len(names)), 2)]
+        chosen, how = baseline_of({name: len(series[name]) + len(failed[name]) for name in names})
     else:
-        compared = [(arm, names.index(chosen)) for arm in range(len(names)) if names[arm] != chosen]
+        chosen, how = baseline, "as named"
+    if pairs is None:
+        pairs, several = pairs_with(names, chosen), chosen == "all"
+        own_ends = False
+    else:
+        several = own_ends = True
+    compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
     if margin is None:
         margin = max(map(hundredth, seeds), default=0.01)
     design = _Comparison(
@@ -161,13 +149,12 @@ def undecided(
         between_sd,
         along or Along(),
         bool(paired),
-        pairs is not None,
+        own_ends,
         rewards * len(compared),
     )
     if paired and not any(design.units(a, b) for a, b in compared):
         message = f"no {paired} is in two arms"
         raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
-    several = chosen == "all" or pairs is not None
     return ArmComparison(
         arms=tuple(map(design.arm, range(len(names)))),
         baseline=None if several else chosen,
@@ -180,6 +167,39 @@ def undecided(
         paired=paired,
         findings=tuple(design.findings()),
     )
+
+
+def check_arms(names: Sequence[str], baseline: str | None) -> None:
+    """Refuse fewer than two arms, and a baseline that is not an arm; errors as of :func:`undecided`."""
+    if len(names) < 2:
+        message = f"{len(names)} arm, expected at least 2"
+        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
+    if baseline not in (None, "all", *names):
+        listed = ", ".join(names)
+        raise UsageError("no-such-arm", f"the baseline {baseline!r} is not an arm", f"the arms are {listed}")
+
+
+def long_enough(
+    arms: Arms, refused: Mapping[str, Sequence[tuple[str, str]]]
+) -> tuple[dict[str, list[RunSeries]], dict[str, list[tuple[str, str]]]]:
+    """By arm the series with enough evaluations; and all other runs with the reason, ``refused`` first."""
+    series: dict[str, list[RunSeries]] = {name: [] for name in arms}
+    failed = {name: list(refused.get(name, ())) for name in arms}
+    for name, runs in arms.items():
+        for run in runs:
+            whole = series_of(run) if isinstance(run, Fit) else run
+            if whole.step.size < FEWEST_EVALUATIONS:
+                failed[name].append((whole.run, f"{whole.step.size} evaluations"))
+            else:
+                series[name].append(whole)
+    return series, failed
+
+
+def pairs_with(names: Sequence[str], baseline: str) -> list[tuple[str, str]]:
+    """Every other arm with the baseline, or all pairs of arms with ``"all"``; the later arm first."""
+    if baseline == "all":
+        return [(later, earlier) for earlier, later in combinations(names, 2)]
+    return [(arm, baseline) for arm in names if arm != baseline]
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
@@ -240,34 +260,14 @@ class _Comparison(Design):
         common = common_range(both)
         last = None if self.own_ends else last_common_step(both)
         differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
-        quantity = self.along.quantity
         band = None
         if common is None:
             names = (self.names[a], self.names[b])
             reason = no_common_range(both, names, self.along.column, self.along.unit)
-            differences.append(self.unknown(quantity, reason, headline=True))
+            differences.append(self.unknown(self.along.quantity, reason, headline=True))
         else:
-            covering = [seed for seed in living(self.seeds) if seed.covers(*common)]
-            grid = np.linspace(*common, BAND_POINTS)
-            curves = {seed: seed.at(grid) for seed in covering}
-            average = {seed: float(curve.mean()) for seed, curve in curves.items()}
-            variance = {seed: seed.variance(grid) for seed in covering}
-            bias = self.bias(grid, curves, a, b)
-            differences.append(
-                self.difference(
-                    quantity,
-                    average,
-                    a,
-                    b,
-                    variance,
-                    self.margin,
-                    headline=True,
-                    bias=abs(float(bias.mean())),
-                )
-            )
-            band = self.band(grid, curves, a, b)
-            if self.along.column == "entropy":
-                differences.append(self.entropy_at_reward(grid, curves, a, b))
+            at_equal, band = self.at_equal(np.linspace(*common, BAND_POINTS), a, b)
+            differences += at_equal
         if self.along.column == "entropy":
             differences += self.coefficients(common, a, b)
         differences.append(self.failures(a, b))
@@ -281,36 +281,45 @@ class _Comparison(Design):
             band=band,
         )
 
+    def at_equal(self, grid: FloatArray, a: int, b: int) -> tuple[list[Difference], Band | None]:
+        """Rewards at equal values of the column along which arms are compared, and the band of the curves."""
+        covering = [seed for seed in living(self.seeds) if seed.covers(grid[0], grid[-1])]
+        curves = {seed: seed.at(grid) for seed in covering}
+        average = {seed: float(curve.mean()) for seed, curve in curves.items()}
+        variance = {seed: seed.variance(grid) for seed in covering}
+        bias = abs(float(self.bias(grid, curves, a, b).mean()))
+        quantity, margin = self.along.quantity, self.margin
+        rewards = self.difference(quantity, average, a, b, variance, margin, headline=True, bias=bias)
+        differences = [rewards]
+        if self.along.column == "entropy":
+            differences.append(self.entropy_at_reward(grid, curves, a, b))
+        return differences, self.band(grid, curves, a, b)
+
     def entropy_at_reward(
         self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int
     ) -> Difference:
         """Entropy at equal reward: each run's falling curve inverted over the rewards that all have."""
         name = "entropy_at_reward"
-        falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
-        smooth = [
-            seed
-            for seed, curve in curves.items()
-            if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
-        ]
+        falling = falling_curves(curves)
         of_pair = [seed for seed in curves if seed.arm in (a, b)]
-        if rough := [seed.name for seed in of_pair if seed not in smooth]:
+        if rough := [seed.name for seed in of_pair if seed not in falling]:
             return self.unknown(name, f"reward does not rise as entropy falls in {', '.join(rough[:3])}")
         low, high = (pick(falling[seed][end] for seed in of_pair) for pick, end in ((max, -1), (min, 0)))
         if not high > low:
             return self.unknown(name, "the arms have no reward in common over these entropies")
         rewards = np.linspace(low, high, BAND_POINTS)
         value = {
-            seed: float(np.interp(rewards, falling[seed][::-1], grid[::-1]).mean())
-            for seed in smooth
-            if falling[seed][-1] <= low and high <= falling[seed][0]
+            seed: float(np.interp(rewards, curve[::-1], grid[::-1]).mean())
+            for seed, curve in falling.items()
+            if curve[-1] <= low and high <= curve[0]
         }
         return self.difference(name, value, a, b)
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
-        present = [
-            seed for seed in self.seeds if self.own_ends or seed.last_step >= last or seed.arm in (a, b)
-        ]
+        present = self.seeds
+        if not self.own_ends:
+            present = [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
         levels = {seed: seed.reward_at(last) for seed in present}
         alive = living(present)
         rewards = {seed: levels[seed][0] for seed in alive}
@@ -330,13 +339,20 @@ class _Comparison(Design):
             losses = {seed: seed.loss(min(last, seed.last_step)) for seed in alive}
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
+        return differences + self.parts_of_gain(rewards, last, a, b)
+
+    def parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
+        """The shift of the curves and the movement on them, which give the difference of the last rewards.
+
+        None where the arms have no value of the column in common that both have at their last steps.
+        """
+        of_pair = [seed for seed in rewards if seed.arm in (a, b)]
         at = max((seed.along_at(last) for seed in of_pair), default=np.inf)
-        if at <= min((seed.along[-1] for seed in of_pair), default=-np.inf):
-            curves = {seed: float(seed.at(np.array([at]))[0]) for seed in alive if seed.covers(at, at)}
-            moved = {seed: rewards[seed] - curve for seed, curve in curves.items()}
-            differences.append(self.difference("shift", curves, a, b))
-            differences.append(self.difference("movement", moved, a, b))
-        return differences
+        if at > min((seed.along[-1] for seed in of_pair), default=-np.inf):
+            return []
+        curves = {seed: float(seed.at(np.array([at]))[0]) for seed in rewards if seed.covers(at, at)}
+        moved = {seed: rewards[seed] - curve for seed, curve in curves.items()}
+        return [self.difference("shift", curves, a, b), self.difference("movement", moved, a, b)]
 
     def coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> list[Difference]:
         """Ceiling, a and b of the runs that have not failed.
@@ -345,14 +361,12 @@ class _Comparison(Design):
         """
         of_pair = living(self.of(a, b))
         low, high = common or (0.0, 0.0)
-        whole = [seed.along[-1] - seed.along[0] for seed in of_pair]
-        like_paths = all(high - low >= LIKE_PATHS * span for span in whole)
-        fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
+        like_paths = all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair)
+        fits = {seed: seed.series.fit for seed in living(self.seeds) if seed.series.fit}
+        fails = sum(str(fits[seed].verdict) == "fails" for seed in of_pair if seed in fits)
         differences = []
         for name in ("ceiling", "a", "b"):
-            read = {
-                seed: estimate_of(seed.series.fit, name) for seed in living(self.seeds) if seed.series.fit
-            }
+            read = {seed: estimate_of(fit, name) for seed, fit in fits.items()}
             value = {seed: float(number) for seed, number in read.items() if number.value is not None}
             variance = {seed: (read[seed].std_error or 0.0) ** 2 for seed in value}
             difference = self.difference(name, value, a, b, variance)
@@ -362,3 +376,13 @@ class _Comparison(Design):
                 difference = self.unknown(name, reason, seeds, value=gap)
             differences.append(difference)
         return differences
+
+
+def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:
+    """The curves (n,) that fall with entropy nearly everywhere, each made to fall everywhere."""
+    falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
+    return {
+        seed: falling[seed]
+        for seed, curve in curves.items()
+        if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
+    }
