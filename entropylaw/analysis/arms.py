@@ -127,41 +127,36 @@ def undecided(
     check_arms(names, baseline)
     series, failed = long_enough(arms, refused or {})
     seeds = seeds_of(series)
-    if baseline is None:
+    chosen, how, own_ends = baseline, "as named", pairs is not None
+    if chosen is None:
         chosen, how = baseline_of({name: len(series[name]) + len(failed[name]) for name in names})
-    else:
-        chosen, how = baseline, "as named"
     if pairs is None:
-        pairs, several = pairs_with(names, chosen), chosen == "all"
-        own_ends = False
-    else:
-        several = own_ends = True
+        pairs = pairs_with(names, chosen)
+    if own_ends or chosen == "all":
+        chosen, how = None, ""
     compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
-    if margin is None:
-        margin = max(map(hundredth, seeds), default=0.01)
     design = _Comparison(
         names,
         seeds,
         failed,
         compared,
         level,
-        margin,
+        max(map(hundredth, seeds), default=0.01) if margin is None else margin,
         between_sd,
         along or Along(),
         bool(paired),
         own_ends,
         rewards * len(compared),
     )
-    if paired and not any(design.units(a, b) for a, b in compared):
-        message = f"no {paired} is in two arms"
-        raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
+    if paired:
+        design.check_paired(paired)
     return ArmComparison(
         arms=tuple(map(design.arm, range(len(names)))),
-        baseline=None if several else chosen,
-        chosen="" if several else how,
+        baseline=chosen,
+        chosen=how,
         pairs=tuple(design.pair(a, b) for a, b in compared),
         level=level,
-        margin=margin,
+        margin=design.margin,
         along=design.along,
         between_sd=between_sd,
         paired=paired,
@@ -224,6 +219,12 @@ class _Comparison(Design):
     """The arms, and their comparisons."""
 
     __slots__ = ()
+
+    def check_paired(self, by: str) -> None:
+        """Raise UsageError ``nothing-paired`` where no two arms have a run of the same unit."""
+        if not any(self.units(a, b) for a, b in self.pairs):
+            message = f"no {by} is in two arms"
+            raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
 
     def arm(self, number: int) -> Arm:
         """The arm with its runs and its mean curve."""
@@ -324,14 +325,10 @@ class _Comparison(Design):
         alive = living(present)
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
-        of_pair = [seed for seed in alive if seed.arm in (a, b)]
         differences: list[Difference] = []
         name = "last_reward"
-        if len(of_pair) < len(self.of(a, b)) or any(self.refused[self.names[arm]] for arm in (a, b)):
-            ends = [[levels[seed][0] for seed in self.of(arm)] for arm in (a, b)]
-            gap = float(np.mean(ends[0]) - np.mean(ends[1])) if all(ends) else None
-            reason = "runs failed: those that did not are compared, and failures are counted apart"
-            differences.append(self.unknown(name, reason, (len(ends[0]), len(ends[1])), value=gap))
+        if self.any_failed(a, b):
+            differences.append(self.with_failed(name, levels, a, b))
             name = "living_reward"
         differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
         if self.along.column == "entropy":
@@ -340,6 +337,20 @@ class _Comparison(Design):
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self.parts_of_gain(rewards, last, a, b)
+
+    def any_failed(self, a: int, b: int) -> bool:
+        """Whether a run of two arms failed or has no series."""
+        both = self.of(a, b)
+        return len(living(both)) < len(both) or any(self.refused[self.names[arm]] for arm in (a, b))
+
+    def with_failed(
+        self, name: str, levels: Mapping[Seed, tuple[float, float]], a: int, b: int
+    ) -> Difference:
+        """The difference of the mean levels of all runs with a series, without an interval."""
+        first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
+        gap = float(np.mean(first) - np.mean(second)) if first and second else None
+        reason = "runs failed: those that did not are compared, and failures are counted apart"
+        return self.unknown(name, reason, (len(first), len(second)), value=gap)
 
     def parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
         """The shift of the curves and the movement on them, which give the difference of the last rewards.
@@ -361,7 +372,8 @@ class _Comparison(Design):
         """
         of_pair = living(self.of(a, b))
         low, high = common or (0.0, 0.0)
-        like_paths = all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair)
+        longest = max((seed.along[-1] - seed.along[0] for seed in of_pair), default=0.0)
+        like_paths = high - low >= LIKE_PATHS * longest
         fits = {seed: seed.series.fit for seed in living(self.seeds) if seed.series.fit}
         fails = sum(str(fits[seed].verdict) == "fails" for seed in of_pair if seed in fits)
         differences = []
