@@ -54,6 +54,9 @@ BASELINES = ("vanilla", "base", "baseline", "grpo", "control")
 LIKE_PATHS = 0.8
 """Runs that have this share of their entropies in common walked one path."""
 
+WITH_ENTROPY = Along()
+"""Rewards are compared at equal entropy."""
+
 ROUGH = 0.1
 """A curve falls with entropy that rises by less than this share of its change."""
 
@@ -89,7 +92,7 @@ def undecided(
     level: float = 0.95,
     margin: float | None = None,
     between_sd: float | None = None,
-    along: Along | None = None,
+    along: Along = WITH_ENTROPY,
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> ArmComparison:
@@ -125,7 +128,7 @@ def undecided(
     """
     names = list(arms)
     check_arms(names, baseline)
-    series, failed = long_enough(arms, refused or {})
+    series, failed = long_enough(arms, refused)
     seeds = seeds_of(series)
     chosen, how, own_ends = baseline, "as named", pairs is not None
     if chosen is None:
@@ -143,7 +146,7 @@ def undecided(
         level,
         max(map(hundredth, seeds), default=0.01) if margin is None else margin,
         between_sd,
-        along or Along(),
+        along,
         bool(paired),
         own_ends,
         rewards * len(compared),
@@ -175,11 +178,11 @@ def check_arms(names: Sequence[str], baseline: str | None) -> None:
 
 
 def long_enough(
-    arms: Arms, refused: Mapping[str, Sequence[tuple[str, str]]]
+    arms: Arms, refused: Mapping[str, Sequence[tuple[str, str]]] | None
 ) -> tuple[dict[str, list[RunSeries]], dict[str, list[tuple[str, str]]]]:
     """By arm the series with enough evaluations; and all other runs with the reason, ``refused`` first."""
     series: dict[str, list[RunSeries]] = {name: [] for name in arms}
-    failed = {name: list(refused.get(name, ())) for name in arms}
+    failed = {name: list((refused or {}).get(name, ())) for name in arms}
     for name, runs in arms.items():
         for run in runs:
             whole = series_of(run) if isinstance(run, Fit) else run
@@ -318,11 +321,8 @@ class _Comparison(Design):
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
-        present = self.seeds
-        if not self.own_ends:
-            present = [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
-        levels = {seed: seed.reward_at(last) for seed in present}
-        alive = living(present)
+        levels = {seed: seed.reward_at(last) for seed in self.present(last, a, b)}
+        alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
         differences: list[Difference] = []
@@ -337,6 +337,12 @@ class _Comparison(Design):
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self.parts_of_gain(rewards, last, a, b)
+
+    def present(self, last: float, a: int, b: int) -> list[Seed]:
+        """The runs that have a reward to compare at a step: those of the pair, and others that reach it."""
+        if self.own_ends:
+            return self.seeds
+        return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
 
     def any_failed(self, a: int, b: int) -> bool:
         """Whether a run of two arms failed or has no series."""
@@ -370,24 +376,28 @@ class _Comparison(Design):
 
         Where the law fails, runs on other stretches of one curve have other coefficients: no interval.
         """
-        of_pair = living(self.of(a, b))
-        low, high = common or (0.0, 0.0)
-        longest = max((seed.along[-1] - seed.along[0] for seed in of_pair), default=0.0)
-        like_paths = high - low >= LIKE_PATHS * longest
         fits = {seed: seed.series.fit for seed in living(self.seeds) if seed.series.fit}
-        fails = sum(str(fits[seed].verdict) == "fails" for seed in of_pair if seed in fits)
+        reason = self.not_comparable(common, a, b)
         differences = []
         for name in ("ceiling", "a", "b"):
             read = {seed: estimate_of(fit, name) for seed, fit in fits.items()}
             value = {seed: float(number) for seed, number in read.items() if number.value is not None}
             variance = {seed: (read[seed].std_error or 0.0) ** 2 for seed in value}
             difference = self.difference(name, value, a, b, variance)
-            if fails and not like_paths:
-                reason = f"the law fails in {fails} of these runs, and they have other entropies"
+            if reason:
                 seeds, gap = difference.seeds, difference.estimate.value
                 difference = self.unknown(name, reason, seeds, value=gap)
             differences.append(difference)
         return differences
+
+    def not_comparable(self, common: tuple[float, float] | None, a: int, b: int) -> str:
+        """Why coefficients of two arms do not compare; empty where they do."""
+        of_pair = living(self.of(a, b))
+        low, high = common or (0.0, 0.0)
+        fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
+        if not fails or all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair):
+            return ""
+        return f"the law fails in {fails} of these runs, and they have other entropies"
 
 
 def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:

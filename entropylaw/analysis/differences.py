@@ -113,10 +113,11 @@ class Design:
         counts = np.bincount(group, minlength=max(compared) + 1)[compared]
         seeds = (int(counts[0]), int(counts[-1]))
         if min(seeds) == 0:
-            lacking = self.names[(a, b)[seeds.index(0)]]
-            reason = "no pair of runs has it" if self.paired else f"no run of {lacking} has it"
+            reason = "no pair of runs has it"
+            if not self.paired:
+                reason = f"no run of {self.names[(a, b)[seeds.index(0)]]} has it"
             return self.unknown(quantity, reason, seeds, headline=headline)
-        unit, within, inner = QUANTITIES[quantity][1], 0.0, None
+        unit, within = QUANTITIES[quantity][1], 0.0
         if variance:
             within = float(np.mean([variance[seed] for seed in numbers]))
         gap = self.contrast(value, group, compared, within if unit == "reward" else None)
@@ -127,16 +128,10 @@ class Design:
             return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
         sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         gap = replace(gap, error=np.hypot(gap.error, bias))
-        method = METHOD
-        if unit == "reward" and self.between_sd is not None:
-            method = f"between-seed sd of {self.between_sd:g} as given"
-        if margin is not None:
-            narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
-            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
-        return Difference(
+        answer = Difference(
             quantity=quantity,
             unit=unit,
-            estimate=estimate(gap, self.level, method),
+            estimate=estimate(gap, self.level, self.method(unit)),
             seeds=seeds,
             headline=headline,
             p_value=gap.p_value,
@@ -144,11 +139,27 @@ class Design:
             between=float(np.sqrt(max(sd**2 - within, 0.0))),
             within=float(np.sqrt(within)),
             margin=margin,
+            decision=Decision.undecided,
+            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
+        )
+        return answer if margin is None else self.with_equivalence(answer, gap, sd, margin)
+
+    def with_equivalence(self, answer: Difference, gap: Contrast, sd: float, margin: float) -> Difference:
+        """A difference with the test of being less than the margin; ``sd`` is of one seed."""
+        narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
+        inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
+        return replace(
+            answer,
             inner=inner,
             decision=Decision.same if is_same(inner, margin) else Decision.undecided,
-            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
+
+    def method(self, unit: str) -> str:
+        """How a difference in a unit gets its interval."""
+        if unit == "reward" and self.between_sd is not None:
+            return f"between-seed sd of {self.between_sd:g} as given"
+        return METHOD
 
     def contrast(
         self, value: FloatArray, group: IntArray, compared: Sequence[int], within: float | None
@@ -282,8 +293,8 @@ def adjusted(family: Sequence[Difference], level: float) -> Iterator[Difference]
         yield replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
 
 
-def is_same(inner: Estimate | None, margin: float | None) -> bool:
+def is_same(inner: Estimate, margin: float) -> bool:
     """Whether an interval lies within the margin."""
-    if inner is None or inner.low is None or inner.high is None or margin is None:
-        return False
+    assert inner.low is not None
+    assert inner.high is not None
     return -margin < inner.low and inner.high < margin

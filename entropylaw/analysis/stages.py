@@ -81,16 +81,13 @@ def stages_as_arms(
     pairs: list[tuple[str, str]] = []
     for arm, runs in arms.items():
         stages = _stages(arm, runs)
-        domains = list(dict.fromkeys(chain.from_iterable(run.rewards for run in runs)))
+        domains = domains_of(runs)
         start = f"{arm}: " if len(arms) > 1 else ""
-        if len(domains) < 2:
-            domains = [""]
         for domain in domains:
             of_domain = [run for run in runs if domain in ("", *run.rewards)]
             names = stage_names(start, domain, stages, named)
             for number, name in enumerate(names):
-                staged = [run for run in of_domain if number < len(run.stages)]
-                named[name] = [run.within(number, domain) for run in staged]
+                named[name] = within(of_domain, number, domain)
             pairs += zip(names[1:], names, strict=False)
         earlier = transfers([run for run in runs if len(run.stages) == len(stages)])
         if len(domains) > 1 and earlier is not None:
@@ -100,6 +97,12 @@ def stages_as_arms(
     return named, pairs
 
 
+def domains_of(runs: Sequence[StagedRun]) -> list[str]:
+    """The domains with a reward in any of the runs; of fewer than two the empty name, for all problems."""
+    domains = list(dict.fromkeys(chain.from_iterable(run.rewards for run in runs)))
+    return domains if len(domains) > 1 else [""]
+
+
 def stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[str]) -> list[str]:
     """The stages of an arm, of a domain, as names of arms; a name that is ``taken`` gets its number."""
     names: list[str] = []
@@ -107,6 +110,11 @@ def stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[
         name = f"{start}{domain} after {stage}" if domain else f"{start}{stage}"
         names.append(f"{name} ({number})" if name in (*taken, *names) else name)
     return names
+
+
+def within(runs: Sequence[StagedRun], number: int, domain: str) -> list[RunSeries]:
+    """What was measured in a stage of the runs that have it; as :meth:`StagedRun.within`."""
+    return [run.within(number, domain) for run in runs if number < len(run.stages)]
 
 
 def transfers(runs: Sequence[StagedRun]) -> tuple[list[RunSeries], list[RunSeries]] | None:
