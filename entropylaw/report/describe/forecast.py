@@ -33,7 +33,7 @@ def table(result: Forecast) -> b.Table:
 
 
 def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:
-    """The forecast with its figure from ``part``; a terminal shows ``detail`` on request."""
+    """The forecast with its figure from ``part``; the ``detail`` of a fit has none."""
     count = f"{ahead.n} evaluations" if ahead.block == 1 else f"{ahead.n} means of {ahead.block} evaluations"
     now = f"From {count} up to step {format_step(ahead.last_step)}; level now {format_number(ahead.now)}."
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
@@ -57,7 +57,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     notes.append(b.Note("rests on", reliability))
     notes += b.labelled("note", ahead.notes)
     return [
-        *figures_of("forecast", part),
+        *([] if detail else figures_of("forecast", part)),
         b.Notes([b.Note("", now)], detail=detail),
         rows,
         b.Notes(notes, detail=detail),

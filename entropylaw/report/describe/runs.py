@@ -146,7 +146,7 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     """A row per run, the columns by their rank; a step and a gain that all share are in the heads."""
     steps = {row["forecast_step"] for row in rows if "forecast_step" in row}
     gains = {row["gain"] for row in rows if "gain" in row}
-    shown, forecast, gain = [head, Column("now", "now")], "reward", "P(gain)"
+    shown, forecast, gain = [head, Column("now", "now")], "forecast", "P(gain)"
     if len(steps) == 1:
         forecast = f"by step {format_step(*steps)}"
     else:
