@@ -78,7 +78,7 @@ def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
         for number in range(1, int(arm.max()) + 1):
             if counts[number] == 0:
                 continue
-            gap = contrast(value, arm, number, 0, known)
+            gap = contrast(value, arm, [number, 0], known)
             truth = cell.shift if number == 1 else 0.0
             covered.append(abs(gap.value - truth) <= gap.reach(LEVEL))
             first += [len(p_values)] if number == 1 else []
@@ -145,7 +145,7 @@ def truth(shape: str, entropy: FloatArray) -> FloatArray:
         "sigmoid": lambda h: 0.15 + 0.45 / (1 + np.exp((h - 0.5) / 0.12)),
         "steep": lambda h: 0.7 * np.exp(-h / 0.15),
         "hump": lambda h: 0.6 - 1.2 * (h - 0.4) ** 2,
-        "kink": lambda h: 0.6 - 0.2 * h - 0.5 * np.maximum(h - 0.5, 0.0),
+        "bent line": lambda h: 0.6 - 0.2 * h - 0.5 * np.maximum(h - 0.5, 0.0),
     }
     return shapes[shape](entropy)
 
@@ -213,10 +213,10 @@ CURVES = {
     "nothing in common": Curves(paths=((0.25, 0.35, 1.0), (0.25, 0.05, 0.3))),
 }
 CURVES_ASIDE = {
-    **{f"{shape}, other paths": Curves(shape=shape) for shape in ("steep", "hump", "kink")},
+    **{f"{shape}, other paths": Curves(shape=shape) for shape in ("steep", "hump", "bent line")},
     "hump, other paths, entropy ± 0.04": Curves(shape="hump", noise=0.04),
-    "kink, slow against fast, entropy ± 0.04, three entropies per evaluation": Curves(
-        shape="kink", noise=0.04, every=3, paths=((0.1, 0.05, 0.9), (0.7, 0.1, 1.1))
+    "bent line, slow against fast, entropy ± 0.04, three entropies per evaluation": Curves(
+        shape="bent line", noise=0.04, every=3, paths=((0.1, 0.05, 0.9), (0.7, 0.1, 1.1))
     ),
     "steep, shift of .03, four seeds": Curves(shape="steep", shift=0.03, seeds=4),
     "hump, shift of .03 at equal pass rate, other paths": Curves(

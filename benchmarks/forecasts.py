@@ -1,7 +1,7 @@
-"""What do forecasts achieve on runs of repositories that they were not learned from?
+"""What forecasts achieve on runs of repositories that they were not learned from.
 
 python -m benchmarks.forecasts                     print the tables; the constants of the tuning half
-python -m benchmarks.forecasts --left-out          and what they achieve on the other half: to be looked at once
+python -m benchmarks.forecasts --left-out          and what they achieve on the other half
 python -m benchmarks.forecasts --write             and put them into docs/benchmarks/forecasts.md
 python -m benchmarks.forecasts --learn             learn the constants from all runs, and write
                                                    entropylaw/analysis/forecast_constants.json
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from benchmarks.simulated import SHAPES, policy, shape
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
 from entropylaw.analysis.backtest import CUTS, cuts_of, peers
+from entropylaw.analysis.entropy_ahead import blocked
 from entropylaw.analysis.forecast import (
     AHEAD,
     DF,
@@ -41,7 +43,6 @@ from entropylaw.analysis.forecast import (
     Constants,
     SoFar,
     ahead,
-    blocked,
     gain_columns,
     p_reached,
     so_far,
@@ -136,7 +137,8 @@ def prototype() -> Any:
     if not PROTOTYPE.exists():
         return None
     spec = importlib.util.spec_from_file_location("forecast_line", PROTOTYPE)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
@@ -308,7 +310,7 @@ def reliability(results: Sequence[Tested]) -> list[tuple[float, float, float, in
             came.append(outcome >= bars(result.cases, gain, smoothed=True))
     p, y = np.concatenate(chance), np.concatenate(came)
     rows = []
-    for low, high in zip(BINS[:-1], BINS[1:], strict=True):
+    for low, high in pairwise(BINS):
         inside = (p >= low) & ((p < high) | (high == 1.0))
         if inside.any():
             rows.append((low, high, round(float(y[inside].mean()), 3), int(inside.sum())))
@@ -430,22 +432,20 @@ def best_table(count: int = 400) -> list[str]:
         said, came = [], []
         for seed in range(count):
             step, reward, truth, seen = shape(name, FRESH + seed, wander=True)
-            s, r, size = blocked(step[:seen], reward[:seen])
+            s, r, _ = blocked(step[:seen], reward[:seen])
             level = blocked(step[:seen], truth[:seen])[1]
             levels = levels_of(s, r)
             best = int(np.argmax(levels.level()))
             said.append(levels.p_above(best, r.size - 1) if best < r.size - 1 else 0.0)
             came.append(level[best] > level[-1])
-        lines.append(
-            f"| {name} | {np.mean(said):.3f} | {np.mean(came):.3f} | {100 * (np.mean(said) - np.mean(came)):+.1f} |"
-        )
+        p, share = np.mean(said), np.mean(came)
+        lines.append(f"| {name} | {p:.3f} | {share:.3f} | {100 * (p - share):+.1f} |")
     return lines
 
 
-TARGETS = ("≤ .90 · .88", "≤ .80 · .72", "≤ .95 · .95", "", "≤ .10", ".65–1.3", "≥ 20 % · 30 %") + (
-    "≤ .90 · 2.3 · 1.3",
-    "92–98 % · ≤ 1.8",
-    "",
+TARGETS = (
+    *("≤ .90 · .88", "≤ .80 · .72", "≤ .95 · .95", "", "≤ .10", ".65–1.3", "≥ 20 % · 30 %"),
+    *("≤ .90 · 2.3 · 1.3", "92–98 % · ≤ 1.8", ""),
 )
 """What each row of :func:`figures` is to reach."""
 
@@ -487,15 +487,13 @@ def report(left_out: bool) -> str:
     for name, target in zip(names, TARGETS, strict=True):
         lines.append(f"| {name} | {' | '.join(column[name] for column in columns.values())} | {target} |")
     prototype_row = " | ".join(of_the_prototype(result.cases) for result in results.values())
-    lines.append(
-        f"| the prototype's Brier to the base rate's, gain on the last eighth, all cuts alike | {prototype_row} | |"
-    )
+    of_peer = "the prototype's Brier to the base rate's, gain on the last eighth, all cuts alike"
+    lines.append(f"| {of_peer} | {prototype_row} | |")
     first = [first_part(halves[True], constants)]
     first += [first_part(halves[False], constants)] if left_out else []
     first += [first_part(of_lab, without_lab), first_part(fresh, without_policies)]
-    lines.append(
-        f"| from the first 15 %: error to the last value's, worst | {' | '.join(first)} | ≤ 1.00 · 2; lab and small runs ≤ .60 |"
-    )
+    of_first = "from the first 15 %: error to the last value's, worst"
+    lines.append(f"| {of_first} | {' | '.join(first)} | ≤ 1.00 · 2; lab and small runs ≤ .60 |")
     lines += [
         "",
         "Simulated rewards of other seeds than those that were learned from:",

@@ -130,7 +130,7 @@ _OWN_TABLES = (
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
     b"run,path,role,column,",
-    b"run,protocol,entropy,fitted,",
+    b"run,cut_step,at_step,",
     b"arm,baseline,seeds,",
 )
 """How our own CSV files begin."""

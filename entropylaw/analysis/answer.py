@@ -50,6 +50,7 @@ def fit_law(
     run: str = "run",
     gain: float | None = None,
     steps: float | None = None,
+    ahead: bool = True,
     max_reward: float | None = None,
     logged: tuple[Any, Any] | None = None,
     seams: Sequence[float] = (),
@@ -89,11 +90,13 @@ def fit_law(
         Name of the run in the result.
     gain
         Reward: ``p_headroom`` is the probability that the headroom is at least this; where not given, a
-        hundredth of ``max_reward``, or of the observed range where that is not known. The forecast has the
-        probability of the same gain.
+        hundredth of ``max_reward``, or of the observed range where that is not known. Of a forecast it is
+        by default that of :func:`entropylaw.forecast`.
     steps
         The step at which the training is planned to end, for the forecast; where not given, half as many
         steps again.
+    ahead
+        Whether the fit has a forecast, which takes as long as the rest.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
@@ -134,7 +137,7 @@ def fit_law(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
     fit = _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
-    return with_forecast(fit, used, steps)
+    return with_forecast(fit, used, steps, gain) if ahead else fit
 
 
 def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float, noise: float) -> Fit:
@@ -168,10 +171,10 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
     return replace(fit, findings=(*reasons, *cautions, *of_columns))
 
 
-def with_forecast(fit: Fit, used: Evaluations, steps: float | None) -> Fit:
+def with_forecast(fit: Fit, used: Evaluations, steps: float | None, gain: float | None) -> Fit:
     """A fit with the forecast of its evaluations, or with the reason why it has none."""
     at = usual_step(used.step) if steps is None else as_number(steps, "steps")
-    how: dict[str, Any] = {"gain": fit.gain, "level": fit.level, "max_reward": fit.max_reward, "run": fit.run}
+    how: dict[str, Any] = {"gain": gain, "level": fit.level, "max_reward": fit.max_reward, "run": fit.run}
     try:
         return replace(fit, forecast=forecast(used.step, used.entropy, used.reward, at_step=at, **how))
     except (FitError, UsageError) as error:

@@ -7,7 +7,7 @@ the seed as the unit (:mod:`entropylaw.analysis.between_seeds`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from entropylaw.results.arms import (
     RunSeries,
 )
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, caution
+from entropylaw.results.result import Finding, caution, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
@@ -57,10 +57,32 @@ ROUGH = 0.1
 """A curve falls with entropy that rises by less than this share of its change."""
 
 
+Arms = Mapping[str, Sequence[Fit | RunSeries]]
+"""Name of an arm → its fits or series, one per seed, all of the same columns and pairing."""
+
+
+def compare_arms(arms: Arms, **options: Any) -> ArmComparison:
+    """Compare arms of runs in one reward; ``options`` and errors as of :func:`compare_rewards`."""
+    return compare_rewards({"": arms}, **options)[0]
+
+
 @one_thread
-def compare_arms(
-    arms: Mapping[str, Sequence[Fit | RunSeries]],
+def compare_rewards(rewards: Mapping[str, Arms], level: float = 0.95, **options: Any) -> list[ArmComparison]:
+    """Compare arms of runs in every reward, by its label, the seed as the unit.
+
+    All rewards are one family. ``options`` and errors as of :func:`undecided`.
+    """
+    checked_level(level)
+    options |= {"level": level, "rewards": len(rewards)}
+    results = [replace(undecided(arms, **options), reward=label) for label, arms in rewards.items()]
+    pairs = iter(decided([pair for result in results for pair in result.pairs], level))
+    return [replace(result, pairs=tuple(islice(pairs, len(result.pairs)))) for result in results]
+
+
+def undecided(
+    arms: Arms,
     *,
+    rewards: int = 1,
     baseline: str | None = None,
     refused: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     level: float = 0.95,
@@ -70,12 +92,12 @@ def compare_arms(
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> ArmComparison:
-    """Compare arms of runs, the seed as the unit.
+    """The differences of arms in one of several ``rewards``, before anything is decided.
 
     Parameters
     ----------
-    arms
-        Name of the arm → its fits or series, one per seed, all of the same columns and pairing.
+    arms, rewards
+        The arms; and the number of rewards that are compared together.
     baseline
         The arm that all others are compared with, by default the one of :func:`baseline_of`; ``"all"``
         compares all pairs.
@@ -98,9 +120,8 @@ def compare_arms(
     Raises
     ------
     UsageError
-        ``bad-level``, ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
+        ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
     """
-    checked_level(level)
     if len(arms) < 2:
         message = f"{len(arms)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
@@ -112,15 +133,15 @@ def compare_arms(
     series: dict[str, list[RunSeries]] = {name: [] for name in names}
     for name, runs in arms.items():
         for run in runs:
-            known = series_of(run) if isinstance(run, Fit) else run
-            if known.step.size < FEWEST_EVALUATIONS:
-                failed[name].append((known.run, f"{known.step.size} evaluations"))
+            whole = series_of(run) if isinstance(run, Fit) else run
+            if whole.step.size < FEWEST_EVALUATIONS:
+                failed[name].append((whole.run, f"{whole.step.size} evaluations"))
             else:
-                series[name].append(known)
+                series[name].append(whole)
     seeds = seeds_of(series)
     chosen, how = baseline, "as named"
     if baseline is None:
-        chosen, how = baseline_of({name: len(runs) for name, runs in arms.items()})
+        chosen, how = baseline_of({name: len(runs) + len(failed[name]) for name, runs in series.items()})
     assert chosen is not None
     if pairs is not None:
         compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
@@ -141,6 +162,7 @@ def compare_arms(
         along or Along(),
         bool(paired),
         pairs is not None,
+        rewards * len(compared),
     )
     if paired and not any(design.units(a, b) for a, b in compared):
         message = f"no {paired} is in two arms"
@@ -150,7 +172,7 @@ def compare_arms(
         arms=tuple(map(design.arm, range(len(names)))),
         baseline=None if several else chosen,
         chosen="" if several else how,
-        pairs=tuple(decided([design.pair(a, b) for a, b in compared], level)),
+        pairs=tuple(design.pair(a, b) for a, b in compared),
         level=level,
         margin=margin,
         along=design.along,
@@ -195,17 +217,12 @@ class _Comparison(Design):
         method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
         rate = lost / len(runs) if runs else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
+        whole = Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
         if (common := common_range(seeds)) is None:
-            return Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
+            return whole
         grid = np.linspace(*common, BAND_POINTS)
         mean = np.mean([seed.at(grid) for seed in living(seeds)], axis=0)
-        return Arm(
-            arm=self.names[number],
-            runs=tuple(runs),
-            failure_rate=failures,
-            along=tuple(grid.tolist()),
-            mean=tuple(mean.tolist()),
-        )
+        return replace(whole, along=tuple(grid.tolist()), mean=tuple(mean.tolist()))
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
@@ -222,13 +239,13 @@ class _Comparison(Design):
         both = self.of(a, b)
         common = common_range(both)
         last = None if self.own_ends else last_common_step(both)
-        found = self.at_last_step(np.inf if last is None else last, a, b) if both else []
+        differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
         quantity = self.along.quantity
         band = None
         if common is None:
             names = (self.names[a], self.names[b])
             reason = no_common_range(both, names, self.along.column, self.along.unit)
-            found.append(self.unknown(quantity, reason, headline=True))
+            differences.append(self.unknown(quantity, reason, headline=True))
         else:
             covering = [seed for seed in living(self.seeds) if seed.covers(*common)]
             grid = np.linspace(*common, BAND_POINTS)
@@ -236,7 +253,7 @@ class _Comparison(Design):
             average = {seed: float(curve.mean()) for seed, curve in curves.items()}
             variance = {seed: seed.variance(grid) for seed in covering}
             bias = self.bias(grid, curves, a, b)
-            found.append(
+            differences.append(
                 self.difference(
                     quantity,
                     average,
@@ -250,11 +267,11 @@ class _Comparison(Design):
             )
             band = self.band(grid, curves, a, b)
             if self.along.column == "entropy":
-                found.append(self.entropy_at_reward(grid, curves, a, b))
+                differences.append(self.entropy_at_reward(grid, curves, a, b))
         if self.along.column == "entropy":
-            found += self.coefficients(common, a, b)
-        found.append(self.failures(a, b))
-        named = {difference.quantity: difference for difference in found}
+            differences += self.coefficients(common, a, b)
+        differences.append(self.failures(a, b))
+        named = {difference.quantity: difference for difference in differences}
         return Pair(
             arm=self.names[a],
             baseline=self.names[b],
@@ -294,40 +311,32 @@ class _Comparison(Design):
         present = [
             seed for seed in self.seeds if self.own_ends or seed.last_step >= last or seed.arm in (a, b)
         ]
-        level = {seed: seed.reward_at(last) for seed in present}
-        rewards = {seed: value for seed, (value, _) in level.items()}
-        variance = {seed: error**2 for seed, (_, error) in level.items()}
-        found: list[Difference] = []
+        levels = {seed: seed.reward_at(last) for seed in present}
         alive = living(present)
+        rewards = {seed: levels[seed][0] for seed in alive}
+        variance = {seed: levels[seed][1] ** 2 for seed in alive}
         of_pair = [seed for seed in alive if seed.arm in (a, b)]
-        decides: dict[str, Any] = {"margin": self.margin, "headline": True}
-        refused = any(self.refused[self.names[arm]] for arm in (a, b))
-        if len(of_pair) == len(self.of(a, b)) and not refused:
-            of_living = {seed: rewards[seed] for seed in alive}
-            found.append(self.difference("last_reward", of_living, a, b, variance, **decides))
-        else:
-            ends = [[rewards[seed] for seed in self.of(arm)] for arm in (a, b)]
+        differences: list[Difference] = []
+        name = "last_reward"
+        if len(of_pair) < len(self.of(a, b)) or any(self.refused[self.names[arm]] for arm in (a, b)):
+            ends = [[levels[seed][0] for seed in self.of(arm)] for arm in (a, b)]
             gap = float(np.mean(ends[0]) - np.mean(ends[1])) if all(ends) else None
-            seeds = (len(ends[0]), len(ends[1]))
             reason = "runs failed: those that did not are compared, and failures are counted apart"
-            found.append(self.unknown("last_reward", reason, seeds, value=gap))
-            of_living = {seed: rewards[seed] for seed in alive}
-            found.append(self.difference("living_reward", of_living, a, b, variance, **decides))
+            differences.append(self.unknown(name, reason, (len(ends[0]), len(ends[1])), value=gap))
+            name = "living_reward"
+        differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
         if self.along.column == "entropy":
-            found.append(self.difference("last_entropy", {seed: seed.along_at(last) for seed in alive}, a, b))
-            found.append(
-                self.difference(
-                    "entropy_loss", {seed: seed.loss(min(last, seed.last_step)) for seed in alive}, a, b
-                )
-            )
-        if of_pair and (at := max(seed.along_at(last) for seed in of_pair)) <= min(
-            seed.along[-1] for seed in of_pair
-        ):
+            entropies = {seed: seed.along_at(last) for seed in alive}
+            losses = {seed: seed.loss(min(last, seed.last_step)) for seed in alive}
+            differences.append(self.difference("last_entropy", entropies, a, b))
+            differences.append(self.difference("entropy_loss", losses, a, b))
+        at = max((seed.along_at(last) for seed in of_pair), default=np.inf)
+        if at <= min((seed.along[-1] for seed in of_pair), default=-np.inf):
             curves = {seed: float(seed.at(np.array([at]))[0]) for seed in alive if seed.covers(at, at)}
-            found.append(self.difference("shift", curves, a, b))
             moved = {seed: rewards[seed] - curve for seed, curve in curves.items()}
-            found.append(self.difference("movement", moved, a, b))
-        return found
+            differences.append(self.difference("shift", curves, a, b))
+            differences.append(self.difference("movement", moved, a, b))
+        return differences
 
     def coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> list[Difference]:
         """Ceiling, a and b of the runs that have not failed.
@@ -339,17 +348,17 @@ class _Comparison(Design):
         whole = [seed.along[-1] - seed.along[0] for seed in of_pair]
         like_paths = all(high - low >= LIKE_PATHS * span for span in whole)
         fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
-        found = []
+        differences = []
         for name in ("ceiling", "a", "b"):
             read = {
                 seed: estimate_of(seed.series.fit, name) for seed in living(self.seeds) if seed.series.fit
             }
-            value = {seed: float(known) for seed, known in read.items() if known.value is not None}
+            value = {seed: float(number) for seed, number in read.items() if number.value is not None}
             variance = {seed: (read[seed].std_error or 0.0) ** 2 for seed in value}
             difference = self.difference(name, value, a, b, variance)
             if fails and not like_paths:
                 reason = f"the law fails in {fails} of these runs, and they have other entropies"
-                seeds, known = difference.seeds, difference.estimate.value
-                difference = self.unknown(name, reason, seeds, value=known)
-            found.append(difference)
-        return found
+                seeds, gap = difference.seeds, difference.estimate.value
+                difference = self.unknown(name, reason, seeds, value=gap)
+            differences.append(difference)
+        return differences

@@ -7,6 +7,7 @@ the same: their spreads are drawn from a distribution over arms, and are integra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -165,21 +166,21 @@ def spreads(value: FloatArray, arm: IntArray) -> Spreads | None:
     return Spreads.of(squares(value, arm), free, least) if free.any() else None
 
 
-def contrast(value: FloatArray, arm: IntArray, a: int, b: int | None, known: Spreads) -> Contrast:
-    """Arm ``a`` minus arm ``b``, from values (n,) of all arms; of ``b`` None the mean of ``a``."""
-    mean, seeds = means(value, arm), np.bincount(arm)
-    if b is None:
-        return Contrast.of(float(mean[a]), known.alone(a), known.scale / np.sqrt(seeds[a]))
-    error = np.hypot(known.scale[:, None] / np.sqrt(seeds[a]), known.scale / np.sqrt(seeds[b]))
-    return Contrast.of(float(mean[a] - mean[b]), known.both(a, b), error)
+def contrast(value: FloatArray, arm: IntArray, compared: Sequence[int], of_arms: Spreads) -> Contrast:
+    """The first of two ``compared`` arms minus the second, from values (n,) of all; of one arm its mean."""
+    mean, seeds = means(value, arm)[compared], np.bincount(arm)[compared]
+    error = of_arms.scale / np.sqrt(seeds[0])
+    if len(compared) == 1:
+        return Contrast.of(float(mean[0]), of_arms.alone(compared[0]), error)
+    both = np.hypot(error[:, None], of_arms.scale / np.sqrt(seeds[1]))
+    return Contrast.of(float(mean[0] - mean[1]), of_arms.both(*compared), both)
 
 
-def welch(one: FloatArray, other: FloatArray | None = None) -> float | None:
-    """Welch's p-value (1947, doi:10.2307/2332510) of equal means, or of a mean of 0; None for one value."""
-    groups = [one] if other is None else [one, other]
+def welch(*groups: FloatArray) -> float | None:
+    """Welch's p-value (1947, doi:10.2307/2332510) of equal means, or of one that is 0; None for one value."""
     if min(group.size for group in groups) < 2:
         return None
-    gap = float(one.mean() - (0.0 if other is None else other.mean()))
+    gap = float(groups[0].mean() - sum(group.mean() for group in groups[1:]))
     variances = np.array([group.var(ddof=1) / group.size for group in groups])
     if not variances.any():
         return float(gap == 0)

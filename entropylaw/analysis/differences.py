@@ -38,6 +38,7 @@ class Design:
     """All seeds, and how they are compared.
 
     With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
+    ``comparisons`` are those of all rewards, which are decided together.
     """
 
     names: list[str]
@@ -50,6 +51,7 @@ class Design:
     along: Along
     paired: bool
     own_ends: bool
+    comparisons: int
 
     def of(self, *arms: int) -> list[Seed]:
         """The runs of some arms."""
@@ -73,13 +75,13 @@ class Design:
         unit = QUANTITIES[quantity][1]
         return Difference(quantity=quantity, unit=unit, estimate=none, seeds=seeds, headline=headline)
 
-    def groups(self, numbers: Mapping[Seed, Any], a: int, b: int) -> tuple[Any, IntArray, int, int | None]:
+    def groups(self, numbers: Mapping[Seed, Any], a: int, b: int) -> tuple[Any, IntArray, list[int]]:
         """The values (n, ...) of some seeds with their groups (n,), and the groups that are compared.
 
         The groups are the arms, or of pairs the differences of every comparison, of which one has a mean.
         """
         if not self.paired:
-            return np.array(list(numbers.values())), arms_of(list(numbers)), a, b
+            return np.array(list(numbers.values())), arms_of(list(numbers)), [a, b]
         by_unit = {(seed.arm, seed.series.unit): value for seed, value in numbers.items()}
         rows = [
             (number, by_unit[arm, unit] - by_unit[other, unit])
@@ -88,7 +90,7 @@ class Design:
             if (arm, unit) in by_unit and (other, unit) in by_unit
         ]
         group = np.array([number for number, _ in rows], dtype=int)
-        return np.array([gap for _, gap in rows]), group, self.pairs.index((a, b)), None
+        return np.array([gap for _, gap in rows]), group, [self.pairs.index((a, b))]
 
     def difference(
         self,
@@ -106,8 +108,7 @@ class Design:
 
         ``bias`` is what the difference may be off by whatever the number of seeds.
         """
-        value, group, one, other = self.groups(numbers, a, b)
-        compared = [one] if other is None else [one, other]
+        value, group, compared = self.groups(numbers, a, b)
         counts = np.bincount(group, minlength=max(compared) + 1)[compared]
         seeds = (int(counts[0]), int(counts[-1]))
         if min(seeds) == 0:
@@ -116,7 +117,7 @@ class Design:
             return self.unknown(quantity, reason, seeds, headline=headline)
         within = float(np.mean([variance[seed] for seed in numbers])) if variance else 0.0
         unit = QUANTITIES[quantity][1]
-        gap = self.contrast(value, group, one, other, within if unit == "reward" else None)
+        gap = self.contrast(value, group, compared, within if unit == "reward" else None)
         if gap is None:
             middle = means(value, group)[compared]
             reason = "no arm has two seeds: no between-seed variance, not comparable"
@@ -124,13 +125,13 @@ class Design:
             return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
         sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         gap = replace(gap, error=np.hypot(gap.error, bias))
-        given = unit == "reward" and self.between_sd is not None
-        method = f"between-seed sd of {self.between_sd:g} as given" if given else METHOD
+        method = METHOD
+        if unit == "reward" and self.between_sd is not None:
+            method = f"between-seed sd of {self.between_sd:g} as given"
         inner = None
         if margin is not None:
-            inner = estimate(
-                gap, 1.0 - 2.0 * (1.0 - self.level) / len(self.pairs), "two one-sided tests (Schuirmann 1987)"
-            )
+            narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
+            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
         return Difference(
             quantity=quantity,
             unit=unit,
@@ -144,21 +145,20 @@ class Design:
             margin=margin,
             inner=inner,
             decision=Decision.same if is_same(inner, margin) else Decision.undecided,
-            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * len(self.pairs))) if headline else None,
+            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
 
     def contrast(
-        self, value: FloatArray, group: IntArray, one: int, other: int | None, within: float | None
+        self, value: FloatArray, group: IntArray, compared: Sequence[int], within: float | None
     ) -> Contrast | None:
         """The difference of two groups; None where no spread is known, which that of a reward may be.
 
         ``within`` is the variance of a run's own number, None where that is not a reward.
         """
         if self.between_sd is None or within is None:
-            known = spreads(value, group)
-            return None if known is None else contrast(value, group, one, other, known)
-        compared = [one] if other is None else [one, other]
+            of_arms = spreads(value, group)
+            return None if of_arms is None else contrast(value, group, compared, of_arms)
         middle = means(value, group)[compared]
         error = np.sqrt((self.between_sd**2 + within) * (1.0 / np.bincount(group)[compared]).sum())
         return Contrast(value=float(middle[0] - middle[1:].sum()), weight=np.ones(1), error=np.array([error]))
@@ -169,24 +169,24 @@ class Design:
         Beside the spread of seeds it has what they have in common: the bias of local lines, by a second
         bandwidth, and what the error of the entropy is in reward.
         """
-        value, group, one, other = self.groups(curves, a, b)
+        value, group, compared = self.groups(curves, a, b)
         free = np.maximum(np.bincount(group) - 1.0, 0.0)
-        if not {one, one if other is None else other} <= set(group.tolist()):
+        if not set(compared) <= set(group.tolist()):
             return None
         away = value - means(value, group)[group]
         width = np.ones(grid.size)
         if self.between_sd is not None:
             within = float(np.mean([seed.variance(grid[:1]) for seed in curves]))
-            gap = self.contrast(value[:, 0], group, one, other, within)
+            gap = self.contrast(value[:, 0], group, compared, within)
         elif free.any():
             pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free.sum()
             width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
-            known = Spreads.of(squares(value / width, group).mean(axis=1), free)
-            gap = contrast(value[:, 0], group, one, other, known)
+            of_arms = Spreads.of(squares(value / width, group).mean(axis=1), free)
+            gap = contrast(value[:, 0], group, compared, of_arms)
         else:
             return None
         assert gap is not None
-        reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / len(self.pairs))
+        reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / self.comparisons)
         middle, moved = np.zeros(grid.size), np.zeros(grid.size)
         for sign, arm in ((1.0, a), (-1.0, b)):
             of_arm = [seed for seed in curves if seed.arm == arm]
@@ -207,8 +207,8 @@ class Design:
             [seed.at(grid, seed.coarse) - curve for seed, curve in curves.items() if seed.arm == arm]
             for arm in (a, b)
         )
-        one, other = (np.mean(change, axis=0) if change else np.zeros(grid.size) for change in changes)
-        return np.asarray(one - other)
+        first, second = (np.mean(change, axis=0) if change else np.zeros(grid.size) for change in changes)
+        return np.asarray(first - second)
 
     def failures(self, a: int, b: int) -> Difference:
         """Difference in the share of failed runs, with Newcombe's interval (1998) and Fisher's exact test."""
@@ -218,6 +218,8 @@ class Design:
             failed = sum(seed.failed is not None for seed in seeds) + len(refused)
             counts.append((failed, len(seeds) + len(refused)))
         (failed, of), (failed_b, of_b) = counts
+        if not of or not of_b:
+            return self.unknown("failure_rate", "an arm has no run")
         gap = failed / of - failed_b / of_b
         (low, high), (low_b, high_b) = (share_interval(*count, self.level) for count in counts)
         ends = (
@@ -257,20 +259,20 @@ def estimate(gap: Contrast, level: float, method: str) -> Estimate:
 
 def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
     """The pairs with Holm's p-values over the family, and over failure rates, and the decisions."""
-    found = {(i, row.quantity): row for i, pair in enumerate(pairs) for row in pair.differences}
-    headline = [key for key, row in found.items() if row.headline and row.p_value is not None]
-    for family in (headline, [key for key in found if key[1] == "failure_rate"]):
-        adjusted = holm([found[key].p_value or 0.0 for key in family])
+    rows = {(i, row.quantity): row for i, pair in enumerate(pairs) for row in pair.differences}
+    headline = [key for key, row in rows.items() if row.headline and row.p_value is not None]
+    for family in (headline, [key for key in rows if key[1] == "failure_rate"]):
+        adjusted = holm([rows[key].p_value or 0.0 for key in family])
         # A test that an arm with one seed has not cannot decide.
-        by_welch = holm([1.0 if (p := found[key].p_welch) is None else p for key in family])
+        by_welch = holm([1.0 if (p := rows[key].p_welch) is None else p for key in family])
         for key, p, p_welch in zip(family, adjusted, by_welch, strict=True):
-            row, value = found[key], found[key].estimate.value
+            row, value = rows[key], rows[key].estimate.value
             decision = row.decision
             if p < 1.0 - level and value:
                 decision = Decision.above if value > 0 else Decision.below
-            found[key] = replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
+            rows[key] = replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
     return [
-        replace(pair, differences=tuple(found[i, row.quantity] for row in pair.differences))
+        replace(pair, differences=tuple(rows[i, row.quantity] for row in pair.differences))
         for i, pair in enumerate(pairs)
     ]
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, stdtr, stdtrit
 
+from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law.estimates import checked_level, of_cells, spent_entropy, tails, unknown
+from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import (
     HIGHEST_ENTROPY,
     LARGEST,
@@ -28,22 +29,17 @@ from entropylaw.analysis.law.evaluations import (
     check_steps,
     complete,
 )
-from entropylaw.analysis.level_shift import jumps
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, levels_of
-from entropylaw.engine.reads import merged
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import SPENT, BestSoFar, Forecast, LawAhead, RestsOn
+from entropylaw.results.forecast import BestSoFar, Forecast, LawAhead, RestsOn
 from entropylaw.results.result import Finding, note
 
 FEWEST = 8
 """Fewest evaluations for a forecast."""
-
-MOST = 64
-"""Points above which a run is averaged over blocks of equal length."""
 
 FARTHEST = 4.0
 """How far ahead a reward is forecast at most, in lengths of the run so far."""
@@ -58,9 +54,6 @@ DF = 4.0
 
 TAIL = 3.0
 """See :func:`p_reached`."""
-
-SMALLEST_ENTROPY = 1e-4
-"""Entropy below which its logarithm is not looked at, nats."""
 
 
 class Constants(NamedTuple):
@@ -188,14 +181,13 @@ def _left(run: SoFar) -> Any:
 def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> Any:
     """Probability that the mean of three evaluations is at least ``reward``.
 
-    It was learned from small gains; far from the level it is at most :data:`TAIL` times what the interval's
-    distribution says, and likewise of the opposite.
+    It was learned from small gains: a large one is at most :data:`TAIL` times as probable as the
+    distribution of the interval says.
     """
     location, scale = ahead(run, lead, constants.path)
     above = stdtr(DF, (location - reward) / (constants.widened * scale))
     chance = expit(gain_columns(run, lead, reward) @ np.asarray(constants.gain))
-    chance = np.clip(chance, 1.0 - TAIL * (1.0 - above), TAIL * above)
-    return np.where(reward > run.most, 0.0, chance)
+    return np.where(reward > run.most, 0.0, np.minimum(chance, TAIL * above))
 
 
 @one_thread
@@ -291,19 +283,6 @@ def forecast(
     )
 
 
-def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
-
-    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
-    """
-    size = -(-step.size // MOST)
-    count = step.size // size
-    s, v = (
-        column[column.size - count * size :].reshape(count, size).mean(axis=1) for column in (step, values)
-    )
-    return s, v, size
-
-
 def _best(step: FloatArray, levels: Levels, size: int, top: float) -> BestSoFar:
     """The step with the highest level, which is at most ``top``: of a block, the evaluation in its middle."""
     level, last = np.minimum(levels.level(), top), levels.n - 1
@@ -356,42 +335,6 @@ def _with_entropy(
         "law": _law_ahead(used.entropy, used.reward, expected, top),
         "findings": tuple(findings),
     }
-
-
-@one_thread
-def entropy_ahead(
-    step: FloatArray, entropy: FloatArray, at: FloatArray, *, level: float
-) -> tuple[list[Estimate], Estimate]:
-    """The entropy at later steps ``at`` (m,), and the step at which 95 % of exp(H) − 1 is spent.
-
-    The logarithm of the entropy is continued by its level: as a power of the step or exponentially, in the
-    mean of all that is plausible, with the band of that.
-    """
-    s, h, _ = blocked(step, np.log(np.maximum(entropy, SMALLEST_ENTROPY)))
-    span = step[-1] - step[0]
-    grid = step[-1] + span * np.geomspace(0.02, 10.0, 60)
-    every = np.concatenate([at, grid])
-    levels = levels_of(s, h, every)
-    method, bounds = "level of the logarithm, continued", tails(level)
-    cells = [levels.at(levels.n + i) for i in range(every.size)]
-    curves = np.exp(np.minimum([cell.quantiles(bounds) for cell in cells], np.log(HIGHEST_ENTROPY)))
-    path = [
-        Estimate(value=value, low=low, high=high, level=level, method=method)
-        for low, value, high in curves[: at.size].tolist()
-    ]
-    target = spent_entropy(float(np.exp(levels.at(levels.n - 1).mean())), SPENT)
-    # The lower end of the band is there first.
-    first = [
-        float(grid[below.argmax()]) if (below := curve <= target).any() else None
-        for curve in curves[at.size :].T
-    ]
-    why = None
-    if None in first:
-        end = "" if first[1] is None else " by the upper end of the interval"
-        why = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
-    # A whole interval above the target is spent after all steps that were looked at.
-    first[0] = float(grid[-1]) if first[0] is None else first[0]
-    return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=why)
 
 
 def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, top: float) -> LawAhead:
@@ -477,34 +420,3 @@ def usual_step(step: FloatArray) -> float:
     """Half as many steps again: a whole number where the run's steps are."""
     later = float(step[-1] + AHEAD * (step[-1] - step[0]))
     return float(np.ceil(later)) if (step % 1 == 0).all() else later
-
-
-def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:
-    """Entropy lost per 100 steps over the last third of the run, nats; negative where it grows.
-
-    Parameters
-    ----------
-    step, entropy
-        Shape (n,), steps strictly increasing, nats.
-    level
-        Coverage of the interval.
-
-    Notes
-    -----
-    The slope of a straight line with drift and noise integrated out, as for the law. None with the reason
-    where the last third has fewer than six evaluations.
-    """
-    method = "slope of the last third, drift + noise integrated out"
-    recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
-    s, h = step[recent], entropy[recent]
-    if s.size < 6:
-        why = f"{s.size} evaluations in the last third of the steps, expected at least 6"
-        return unknown(why, level=level, method=method)
-    if np.ptp(h) == 0:
-        return Estimate(
-            value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
-        )
-    slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
-    df = np.full(len(slope.weight), float(slope.df))
-    cells = merged(slope.location[:, 0], slope.scale[:, 0], df, slope.weight[:, 0])
-    return of_cells(cells, level=level, method=method)

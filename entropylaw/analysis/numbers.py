@@ -373,7 +373,7 @@ def _used(reads: Reads, level: float) -> Estimate:
         if chance >= highest:
             ends.append(1.0)
         else:
-            ends.append(None if chance <= lowest else min(share, 1.0))
+            ends.append(None if chance <= lowest else share)
     low, value, high = ends
     note = f"below {_LEAST_SHARE:g}" if low is None else None
     return Estimate(

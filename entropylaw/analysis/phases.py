@@ -38,6 +38,10 @@ FEWEST_RUNS = 3
 MOST_NAMED = 3
 """Largest number of outliers, and of gaps, listed in a caution."""
 
+REVERSE = 3.0
+"""Factor of the margin for planning that rises first: beside a long drift an onset is placed too early, and
+the end of a fall too late."""
+
 LEVEL = 0.95
 """Coverage of the intervals of level shifts, which are not shown."""
 
@@ -198,7 +202,7 @@ def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
     if np.mean(apart > reach) >= level:
         verdict = first
     else:
-        verdict = second if np.mean(apart < -reach) >= level else overlapping
+        verdict = second if np.mean(apart < -REVERSE * reach) >= level else overlapping
     later = float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0))
     return {"delta": replace(delta, low=low - reach, high=high + reach), "later": later, "verdict": verdict}
 

@@ -75,9 +75,8 @@ class Fitted:
 def windows_of(step: bytes) -> tuple[Windows, Windows]:
     """The windows of both tests at some steps: of a rise, and of eruptions."""
     design = design_of(step)
-    return Windows(design, recent_over_lowest(design.step.size)), Windows(
-        design, neighbours(design.step.size)
-    )
+    pairs = recent_over_lowest(design.step.size), neighbours(design.step.size)
+    return Windows(design, pairs[0]), Windows(design, pairs[1])
 
 
 def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Fitted:
@@ -86,27 +85,14 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     The curve is fitted as it is or as its logarithm, whichever makes it more probable. Raises FitError:
     ``too-few-points``, ``entropy-constant``, and as :func:`check_scale`.
     """
-    there = np.isfinite(entropy)
-    if np.count_nonzero(there) < FEWEST_POINTS:
-        raise FitError(
-            "too-few-points",
-            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST_POINTS}",
-            "log the entropy of either class at every step",
-        )
-    check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
-    s, y = blocked(step[there], entropy[there])
-    if np.ptp(y) <= 1e-12 * np.abs(y).max():
-        raise FitError(
-            "entropy-constant",
-            f"the entropy of {CURVES[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
-            "check the logger, or name another column",
-        )
+    s, y = checked_points(step, entropy, name)
     plain = Trend(design_of(s.tobytes()), y)
     trend = plain
     if y.min() > 0.0:
         logarithm = Trend(plain.design, np.log(y))
         if logarithm.models.total - np.log(y).sum() > plain.models.total:
             trend = logarithm
+    there = np.isfinite(entropy)
     lowest = lowest_window(y)
     drawn = trend.draws(DRAWS)
     curves = in_nats(trend, drawn, y)
@@ -162,6 +148,26 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         **answers,
     )
     return Fitted(curve=curve, onset=onsets, settled=settled)
+
+
+def checked_points(step: FloatArray, entropy: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
+    """The points of a curve, or blocks of them; errors as :func:`fit_curve`."""
+    there = np.isfinite(entropy)
+    if np.count_nonzero(there) < FEWEST_POINTS:
+        raise FitError(
+            "too-few-points",
+            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST_POINTS}",
+            "log the entropy of either class at every step",
+        )
+    check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
+    s, y = blocked(step[there], entropy[there])
+    if np.ptp(y) <= 1e-12 * np.abs(y).max():
+        raise FitError(
+            "entropy-constant",
+            f"the entropy of {CURVES[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
+            "check the logger, or name another column",
+        )
+    return s, y
 
 
 def level_findings(curve: CurvePhases) -> list[Finding]:

@@ -122,9 +122,10 @@ class Seed:
         return float(np.interp(step, self.series.step, self.series.along))
 
     def loss(self, last: float) -> float:
-        """Entropy lost per 100 steps until a step, nats."""
+        """Entropy lost per 100 steps until a step, nats; none until the first."""
         first = float(self.series.step[0])
-        return 100.0 * (float(self.series.along[0]) - self.along_at(last)) / (last - first)
+        lost = float(self.series.along[0]) - self.along_at(last)
+        return 100.0 * lost / (last - first) if last > first else 0.0
 
 
 def last_level(step: FloatArray, value: FloatArray) -> tuple[float, float]:

@@ -99,10 +99,10 @@ def stages_as_arms(
         whole = [run for run in runs if len(run.stages) == len(stages)]
         ends = [[run.transfer(later=later) for run in whole] for later in (True, False)]
         if len(domains) > 1 and all(end is not None for side in ends for end in side):
-            later, own = f"{start}earlier domains after the last stage", f"{start}after their own"
-            for name, side in zip((later, own), ends, strict=True):
+            last, first = f"{start}earlier domains after the last stage", f"{start}after their own"
+            for name, side in zip((last, first), ends, strict=True):
                 named[name] = [end for end in side if end is not None]
-            pairs.append((later, own))
+            pairs.append((last, first))
     return named, pairs
 
 

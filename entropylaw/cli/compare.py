@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ def compare(options: CompareCommand) -> None:
     style = output.style_of(options.style, quiet=quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    fit = partial(answered, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
+    fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, settings, fit)
     compared_arms: set[str] = set()
     if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:
@@ -58,7 +58,15 @@ def compare(options: CompareCommand) -> None:
         check_targets([*options.output, *filter(None, [options.figure])])
         for path in draw(document, options.figure, picture, style):
             say(f"wrote {path}", quiet=quiet)
-        write_comparison(document, formats, pages, quiet=quiet)
+        made: dict[str, str] = {}
+        if pages:
+            # Not at the top: most comparisons are no pages, which take jinja2.
+            from entropylaw.report.pages import single_page
+
+            made = dict.fromkeys(pages, single_page(document))
+        output.deliver(document, formats, others=made, quiet=quiet)
+        for path in made:
+            say(f"wrote {path}", quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in compared_arms]
     entries = [run.entry for run in lacking or runs if run.entry is not None]
@@ -80,20 +88,6 @@ def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, 
     for line in grouping_lines(grouping):
         say(line, quiet=options.quiet)
     return inputs, grouping
-
-
-def write_comparison(
-    document: ComparisonDocument, formats: Mapping[str, str], pages: Sequence[str], *, quiet: bool
-) -> None:
-    """Write a comparison in all formats, and as pages."""
-    made: dict[str, str] = {}
-    if pages:
-        from entropylaw.report.pages import single_page
-
-        made = dict.fromkeys(pages, single_page(document))
-    output.deliver(document, formats, others=made, quiet=quiet)
-    for path in made:
-        say(f"wrote {path}", quiet=quiet)
 
 
 def grouping_lines(grouping: Grouping) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``entropylaw phases``: whether the entropy of planning or of execution tokens turns to rise."""
+"""``entropylaw phases``: whether entropies rise, and whether execution settles before planning does."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     for run in document.runs:
         slug = safe_name(run.run, taken)
         drawable: dict[Need, Any] = {"phases": run} if run.result is not None else {}
-        # Too few steps for a turning point are still a picture of the tokens.
+        # Too few steps for a curve are still a picture of the tokens.
         if not picture and histograms.get(run.run):
             drawable["tokens"] = token_histogram(histograms[run.run])
         yield from write(drawable, figure, picture, slug)

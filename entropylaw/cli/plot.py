@@ -54,7 +54,7 @@ def drawn_part(options: PlotCommand) -> tuple[Any, str]:
     entry: Any = result.fit if isinstance(result, RunReport) else result
     if entry.refusal is not None:
         _nothing(result.run, options.figure, entry.refusal.message, entry.refusal.hint)
-    return entry if DRAWN[options.figure].needs == "law" else result, result.run
+    return entry, result.run
 
 
 def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:

@@ -37,6 +37,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     """Arms compared, with their provenance.
 
+    ``others`` are the comparisons of other rewards of these runs, decided together with the first.
     ``grouped`` has the runs of every arm, ``left_out`` those of none, and those that could not be read or
     fitted. ``warnings`` are about files.
     """
@@ -45,6 +46,7 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     settings: CompareOptions
     grouped: tuple[ArmRuns, ...]
     comparison: ArmComparison
+    others: tuple[ArmComparison, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["comparison"].schema

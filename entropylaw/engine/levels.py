@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from entropylaw.arrays import FloatArray
@@ -34,13 +35,14 @@ NEGLIGIBLE = 1e-4
 class Levels:
     """The level at m steps: a mixture of k multivariate t distributions.
 
-    ``weight`` (k,), ``mean`` (k, m), ``covariance`` (k, m, m): squared scales, all with ``df`` degrees of
-    freedom. The n steps of the values come first, then the later ones.
+    ``weight`` (k,), ``mean`` and ``variance`` (k, m), and ``covariance`` (k, n, n) at the n steps of the
+    values, which come first: squared scales, all with ``df`` degrees of freedom.
     """
 
     n: int
     weight: FloatArray
     mean: FloatArray
+    variance: FloatArray
     covariance: FloatArray
     df: float
 
@@ -50,9 +52,14 @@ class Levels:
 
     def at(self, index: int) -> Cells:
         """The level at one of the steps."""
-        scale = np.sqrt(self.covariance[:, index, index])
+        scale = np.sqrt(self.variance[:, index])
         df = np.full(self.weight.size, self.df)
         return Cells(weight=self.weight, location=self.mean[:, index], scale=scale, df=df)
+
+    def p_below(self, value: float) -> FloatArray:
+        """Probability (m,) that the level at each step is at most ``value``."""
+        deviates = (value - self.mean) / np.sqrt(np.maximum(self.variance, 1e-300))
+        return np.asarray(self.weight @ stdtr(self.df, deviates))
 
     def p_above(self, index: int, other: int) -> float:
         """Probability that the level at one step is above that at another."""
@@ -68,38 +75,56 @@ def levels_of(step: FloatArray, values: FloatArray, later: FloatArray | None = N
     every = step if later is None else np.concatenate([step, later])
     x = (every - step[0]) / (step[-1] - step[0])
     y, origin = (values - values[-1]) / unit, float(values[-1])
-    trend, walk = (grid.ravel() for grid in np.meshgrid(TRENDS, WALKS, indexing="ij"))
-    evidences, means, squares = [], [], []
-    for power in POWERS:
-        t = ((x + 1.0 / n) ** power - n**-power) / ((1.0 + 1.0 / n) ** power - n**-power)
-        low, high = np.minimum.outer(t, t), np.maximum.outer(t, t)
-        spline = low**2 * (3.0 * high - low) / 2.0
-        prior = trend[:, None, None] * spline + walk[:, None, None] * np.minimum.outer(x, x)
-        columns = np.column_stack([np.ones_like(t), t])
-        covariance = prior[:, :n, :n] + np.eye(n)
-        inverse = np.linalg.inv(covariance)
-        along = inverse @ columns[:n]
-        inner = columns[:n].T @ along
-        line = np.linalg.solve(inner, (along.transpose(0, 2, 1) @ y)[..., None])[..., 0]
-        residual = y - line @ columns[:n].T
-        weighted = (inverse @ residual[..., None])[..., 0]
-        rss = np.maximum((residual * weighted).sum(axis=1), 1e-12)
-        log_det = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(inner)[1]
-        log_det -= np.linalg.slogdet(columns[:n].T @ columns[:n])[1]
-        evidences.append(-0.5 * log_det - 0.5 * (n - 2) * np.log(rss))
-        across = prior[:, :, :n]
-        means.append(line @ columns.T + (across @ weighted[..., None])[..., 0])
-        rest = columns - across @ along
-        square = prior - across @ inverse @ across.transpose(0, 2, 1)
-        square += rest @ np.linalg.solve(inner, rest.transpose(0, 2, 1))
-        squares.append(square * (rss / (n - 2))[:, None, None])
-    evidence = np.concatenate(evidences)
-    likely = evidence >= evidence.max() + np.log(NEGLIGIBLE)
-    weight = np.exp(evidence[likely] - evidence.max())
+    models = [_Models(x, y, power) for power in POWERS]
+    best = max(model.evidence.max() for model in models)
+    # Only of what is plausible the level is computed, which takes longest.
+    posteriors = [model.posterior(model.evidence >= best + np.log(NEGLIGIBLE)) for model in models]
+    weight, mean, variance, covariance = map(np.concatenate, zip(*posteriors, strict=True))
+    weight = np.exp(weight - best)
     return Levels(
         n=n,
         weight=weight / weight.sum(),
-        mean=np.concatenate(means)[likely] * unit + origin,
-        covariance=np.concatenate(squares)[likely] * unit**2,
+        mean=mean * unit + origin,
+        variance=variance * unit**2,
+        covariance=covariance * unit**2,
         df=float(n - 2),
     )
+
+
+class _Models:
+    """The models with one power of the step, g sizes of the trend and the walk."""
+
+    def __init__(self, x: FloatArray, y: FloatArray, power: float) -> None:
+        n = y.size
+        t = ((x + 1.0 / n) ** power - n**-power) / ((1.0 + 1.0 / n) ** power - n**-power)
+        low, high = np.minimum.outer(t, t[:n]), np.maximum.outer(t, t[:n])
+        spline = low**2 * (3.0 * high - low) / 2.0
+        trend, walk = (grid.ravel() for grid in np.meshgrid(TRENDS, WALKS, indexing="ij"))
+        self.columns = np.column_stack([np.ones_like(t), t])
+        #: Covariance of the level at all steps with that at the steps of the values, and its variance.
+        self.across = trend[:, None, None] * spline + walk[:, None, None] * np.minimum.outer(x, x[:n])
+        self.prior = trend[:, None] * t**3 + walk[:, None] * x
+        covariance, columns = self.across[:, :n] + np.eye(n), self.columns[:n]
+        self.inverse = np.linalg.inv(covariance)
+        self.along = self.inverse @ columns
+        self.inner = columns.T @ self.along
+        self.line = np.linalg.solve(self.inner, (self.along.transpose(0, 2, 1) @ y)[..., None])[..., 0]
+        residual = y - self.line @ columns.T
+        self.weighted = (self.inverse @ residual[..., None])[..., 0]
+        self.square = np.maximum((residual * self.weighted).sum(axis=1), 1e-12) / (n - 2)
+        log_det = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(self.inner)[1]
+        log_det -= np.linalg.slogdet(columns.T @ columns)[1]
+        self.evidence = -0.5 * log_det - 0.5 * (n - 2) * np.log(self.square * (n - 2))
+
+    def posterior(self, likely: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Log evidence (k,), mean and variance (k, m) and covariance (k, n, n) of the ``likely`` models."""
+        across, n = self.across[likely], self.weighted.shape[1]
+        mean = self.line[likely] @ self.columns.T + (across @ self.weighted[likely][..., None])[..., 0]
+        known = across @ self.inverse[likely]
+        rest = self.columns - across @ self.along[likely]
+        of_line = rest @ np.linalg.inv(self.inner[likely])
+        variance = self.prior[likely] + (of_line * rest).sum(axis=-1) - (known * across).sum(axis=-1)
+        covariance = across[:, :n] - known[:, :n] @ across[:, :n].transpose(0, 2, 1)
+        covariance += of_line[:, :n] @ rest[:, :n].transpose(0, 2, 1)
+        square = self.square[likely]
+        return self.evidence[likely], mean, square[:, None] * variance, square[:, None, None] * covariance

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -88,43 +88,50 @@ def decide(
     held = [subject for subject in subjects if Part.law in subject.parts or subject.refusal is not None]
     alone = Counter(subject.reward for subject in held)
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
+    cases = []
+    for gate, subject, unmatched in compared(gates, subjects):
+        value: Value | None = None
+        outcome, sentence = Outcome.unknown, unmatched or subject.ends
+        if not sentence and gate.quantity.kind is Kind.flag:
+            outcome, sentence = decide_flag(gate.quantity, subject)
+        elif not sentence:
+            value = compared_value(gate, subject, baselines, rules, alone=alone[subject.reward] == 1)
+            outcome, sentence = decide_value(gate, value, subject, rules)
+        name = subject.run if unmatched else subject.name
+        case = GateCase(
+            run=name + (f" ({', '.join(subject.sources)})" if counts[subject.name] > 1 else ""),
+            sources=subject.sources,
+            gate=gate.shown,
+            outcome=outcome.value,
+            failed=outcome in failing,
+            sentence=sentence,
+            limit=gate.limit,
+            **numbers_of(value),
+        )
+        cases.append(case)
+    return tuple(cases)
+
+
+def compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tuple[Gate, Subject, str]]:
+    """What each gate is applied to, run by run and reward by reward; texts as :func:`compared_rewards`."""
     runs: dict[tuple[str, tuple[str, ...]], list[Subject]] = {}
     for subject in subjects:
         runs.setdefault((subject.run, subject.sources), []).append(subject)
-    cases = []
     for rewards in runs.values():
-        pairs = [(gate, *compared) for gate in gates for compared in compared_rewards(gate, rewards)]
-        # Reward by reward, each with its gates in their order.
-        for gate, subject, unmatched in sorted(pairs, key=lambda pair: rewards.index(pair[1])):
-            value: Value | None = None
-            if unmatched or subject.ends:
-                outcome, sentence = Outcome.unknown, unmatched or subject.ends
-            elif gate.quantity.kind is Kind.flag:
-                outcome, sentence = decide_flag(gate.quantity, subject)
-            else:
-                value = compared_value(gate, subject, baselines, rules, alone=alone[subject.reward] == 1)
-                outcome, sentence = decide_value(gate, value, subject, rules)
-            name = subject.run if unmatched else subject.name
-            case = GateCase(
-                run=name + (f" ({', '.join(subject.sources)})" if counts[subject.name] > 1 else ""),
-                sources=subject.sources,
-                gate=gate.shown,
-                outcome=outcome.value,
-                failed=outcome in failing,
-                sentence=sentence,
-                limit=gate.limit,
-                **numbers_of(value),
-            )
-            cases.append(case)
-    return tuple(cases)
+        pairs = [(gate, *applied) for gate in gates for applied in compared_rewards(gate, rewards)]
+        yield from sorted(pairs, key=lambda pair: rewards.index(pair[1]))
 
 
 def compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
     """The rewards of one run that a gate is for, each with an empty text; or the first, and that none is."""
-    matched = [(subject, "") for subject in rewards if not gate.reward or subject.has_reward(gate.reward)]
+    part = gate.quantity.part
+    holding = [subject for subject in rewards if part in subject.holders] or rewards
+    matched = [subject for subject in holding if not gate.reward or subject.has_reward(gate.reward)]
+    if part is Part.phases:
+        # Several rewards of a run have the same phases.
+        matched = list({id(subject.holders.get(part)): subject for subject in reversed(matched)}.values())
     if matched:
-        # The phases are those of the run.
-        return matched[:1] if gate.quantity.part is Part.phases else matched
+        return [(subject, "") for subject in matched]
     refusal, labels = rewards[0].refusal, [subject.reward or subject.column for subject in rewards]
     reason = f"it has {listing(labels, 8)}" if all(labels) else getattr(refusal, "message", "none is known")
     return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {reason}")]

@@ -157,7 +157,7 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
             lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
             refusal=run.refusal,
             read=run.read,
-            reward="" if kind == "phases" else run.reward,
+            reward=run.reward,
             column=getattr(chosen, "column", ""),
             named=getattr(chosen, "label", ""),
             ends=next((finding.sentence for finding in findings if finding.code == ENDS), ""),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
-from entropylaw.analysis.forecast import entropy_drop, forecast, usual_step
+from entropylaw.analysis.entropy_ahead import entropy_drop
+from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
@@ -174,9 +178,8 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
-    names = ("level", "eval_size", "keep_outliers", "gain", "steps", "max_reward")
-    how: dict[str, Any] = {name: getattr(options, name) for name in names}
-    fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
+    shift_steps = options.seams or level_shift_steps(shifts, series.step)
+    fitted = fit_series(series, seams=shift_steps, **how(options), steps=options.steps)
     unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
     fitted = replace(
         fitted,
@@ -187,13 +190,34 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     return as_stored(fitted)
 
 
-def levels_of(series: Series, level: float) -> list[Finding]:
+def law(_: Run, series: Series, options: FitOptions) -> Fit:
+    """The law of a run with one of its rewards, without what comes after its last step."""
+    if options.from_step is not None:
+        series = from_step_on(series, options.from_step)
+    return as_stored(fit_series(series, seams=options.seams, **how(options), ahead=False))
+
+
+def how(options: FitOptions) -> dict[str, Any]:
+    """The options that :func:`fit_series` takes."""
+    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    return {name: getattr(options, name) for name in names}
+
+
+def levels_of(series: Series, level: float) -> Sequence[Finding]:
     """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
+    step, entropy = series.logged or (series.step, series.entropy)
+    return _levels(step.tobytes(), entropy.tobytes(), level)
+
+
+@lru_cache(maxsize=1)
+def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
+    """The same from the bytes of both: all rewards of a run have one entropy."""
     try:
-        curve = fit_curve(*(series.logged or (series.step, series.entropy)), "aggregate", level).curve
-        return level_findings(curve)
+        return level_findings(
+            fit_curve(np.frombuffer(step), np.frombuffer(entropy), "aggregate", level).curve
+        )
     except FitError:
-        return []
+        return ()
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
@@ -219,6 +243,7 @@ def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
 
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit,
+    "law": law,
     "phases": phases,
     "backtest": backtest,
 }
@@ -280,7 +305,9 @@ def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: flo
     )
     if not later:
         return prediction
-    how: dict[str, Any] = {"gain": least, "level": answer.level if level is None else level}
+    if gain is None and answer.forecast is not None:
+        gain = answer.forecast.gain
+    how: dict[str, Any] = {"gain": gain, "level": answer.level if level is None else level}
     how |= {"max_reward": answer.max_reward, "run": answer.run}
     try:
         ahead = forecast(law.step, law.entropy, law.reward, at_step=later, **how)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.arms import compare_rewards
 from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.seeds import lost_words, series_of
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
     from entropylaw.results.fit import Fit
 
 ENTROPY = "entropy"
-NO_ENTROPY = "no-entropy-column"
 
 
 class ArmRun(NamedTuple):
     """A run of an arm: as it was gathered, its entry, and its fit, if it has one.
 
-    A fit that a program gave has no entry.
+    A fit that a program gave has no entry. ``others`` are the entries of its other rewards.
     """
 
     arm: str
     input: Input
     entry: Entry[Fit] | None
     fit: Fit | None
+    others: tuple[Entry[Fit], ...] = ()
 
     @property
     def name(self) -> str:
@@ -53,65 +54,141 @@ class ArmRun(NamedTuple):
 def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
     """The column at equal values of which rewards are compared: entropy, or the step where no run has one."""
     column = options.at_equal
-    if column is None and runs:
-        refusals = [run.entry.refusal if run.entry is not None else None for run in runs]
-        without = all(refusal is not None and refusal.slug == NO_ENTROPY for refusal in refusals)
-        column = STEP if without else ENTROPY
-    if column in (None, ENTROPY):
+    if column is None:
+        refusals = [None if run.entry is None else run.entry.refusal for run in runs]
+        lacking = [refusal is not None and refusal.slug == "no-entropy-column" for refusal in refusals]
+        column = STEP if lacking and all(lacking) else ENTROPY
+    if column == ENTROPY:
         return Along()
     return Along(column=column, unit="steps" if column == STEP else "")
 
 
-def result_of(
+def of_rewards(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
+    """Label of a reward → the runs with it, of the rewards that all runs with a fit have; or of the first."""
+    entries = [
+        {entry.reward: entry for entry in (run.entry, *run.others) if entry is not None} for run in runs
+    ]
+    fitted = [labels for labels, run in zip(entries, runs, strict=True) if run.fit is not None]
+    common = [
+        label for label in max(fitted, key=len, default={}) if all(label in labels for labels in fitted)
+    ]
+    if len(common) < 2:
+        return {"": list(runs)}
+    rewards: dict[str, list[ArmRun]] = {label: [] for label in common}
+    for run, labels in zip(runs, entries, strict=True):
+        for label in common:
+            entry = labels.get(label)
+            rewards[label].append(run if entry is None else run._replace(entry=entry, fit=entry.result))
+    return rewards
+
+
+def results_of(
     arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions, baseline: str | None
-) -> ArmComparison:
-    """The comparison of arms; runs without a series count as failed.
+) -> list[ArmComparison]:
+    """The comparison of arms in every reward; runs without a series count as failed.
 
     Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-column``,
-    ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.compare_arms`).
+    ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    series: dict[str, list[RunSeries]] = {arm: [] for arm in arms}
-    failed: dict[str, list[tuple[str, str]]] = {arm: [] for arm in arms}
-    members: list[tuple[ArmRun, RunSeries]] = []
-    rewards: dict[Choice, ArmRun] = {}
-    for run in runs:
-        try:
-            known = _series(run, along, options, rewards)
-        except InputError as error:
-            known = error.message
-        if isinstance(known, str):
-            failed[run.arm].append((run.name, f"refused: {known}"))
-            continue
-        known = replace(known, unit=seed_of(run.name, run.input.path))
-        members.append((run, known))
-        series[run.arm].append(known)
-    refuse_same_run(members)
-    more: dict[str, object] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
-    compared = series
-    if options.stage is not None:
-        staged: dict[str, list[StagedRun]] = {}
-        for run, known in members:
-            staged.setdefault(run.arm, []).append(_staged(run, known, options))
-        compared, pairs = stages_as_arms(staged)
-        more, failed = {"pairs": pairs, "paired": "run"}, {}
-    result = compare_arms(
-        compared,
-        refused=failed,
+    how: dict[str, Any] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
+    rewards: dict[str, dict[str, list[RunSeries]]] = {}
+    for label, of_reward in of_rewards(runs).items():
+        refuse_other_columns(of_reward)
+        members, failed = taken(of_reward, along, options)
+        refuse_same_run(members)
+        compared: dict[str, list[RunSeries]] = {arm: [] for arm in arms}
+        for run, series in members:
+            compared[run.arm].append(series)
+        how["refused"] = {arm: [pair for run, *pair in failed if run.arm == arm] for arm in arms}
+        if options.stage is not None:
+            staged: dict[str, list[StagedRun]] = {}
+            for run, series in members:
+                staged.setdefault(run.arm, []).append(_staged(run, series, options))
+            compared, pairs = stages_as_arms(staged)
+            how = {"pairs": pairs, "paired": "run"}
+        rewards[label] = compared
+    results = compare_rewards(
+        rewards,
         level=options.level,
         margin=options.margin,
         between_sd=options.between_sd,
         along=along,
-        **more,  # type: ignore[arg-type]
+        **how,
     )
     if options.at_equal is None and along.column == STEP:
-        return replace(result, findings=(*result.findings, note("no-entropy-in-arms")))
-    return result
+        faster = note("no-entropy-in-arms")
+        return [replace(result, findings=(*result.findings, faster)) for result in results]
+    return results
 
 
-def _series(
-    run: ArmRun, along: Along, options: CompareOptions, rewards: dict[Choice, ArmRun]
-) -> RunSeries | str:
+def taken(
+    runs: Sequence[ArmRun], along: Along, options: CompareOptions
+) -> tuple[list[tuple[ArmRun, RunSeries]], list[tuple[ArmRun, str, str]]]:
+    """The runs with what is compared of them; and those that have nothing, with names and reasons."""
+    members: list[tuple[ArmRun, RunSeries]] = []
+    failed: list[tuple[ArmRun, str, str]] = []
+    rewards: Kinds = {}
+    for run in runs:
+        try:
+            outcome = _series(run, along, options, rewards)
+        except InputError as error:
+            outcome = error.message
+        if isinstance(outcome, str):
+            failed.append((run, run.name, f"refused: {outcome}"))
+        else:
+            members.append((run, replace(outcome, unit=seed_of(run.name, run.input.path))))
+    refuse_mixed("reward", rewards)
+    return members, failed
+
+
+Kinds = dict[tuple[str | None, ...], ArmRun]
+"""What a column is → the first run that has it."""
+
+
+def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
+    """Refuse arms whose entropies, rewards or pairings differ: their numbers do not compare.
+
+    Raises InputError (``arms-mix-columns``), which names two runs.
+    """
+    for name, kind_of in (
+        ("entropy", entropy_kind),
+        ("reward", lambda entry: reward_kind(entry.columns["reward"])),
+        ("pairing", lambda entry: (entry.columns["reward"].pair,)),
+    ):
+        kinds: Kinds = {}
+        for run in runs:
+            if run.entry is not None and run.fit is not None:
+                kinds.setdefault(kind_of(run.entry), run)
+        refuse_mixed(name, kinds)
+
+
+def refuse_mixed(name: str, kinds: Kinds) -> None:
+    """Refuse several kinds of what the arms have to have in common; as :func:`refuse_other_columns`."""
+    if len(kinds) > 1:
+        differ = " and ".join(
+            f"{shown(run.name)} ({run.arm}) has {', '.join(filter(None, kind))}"
+            for kind, run in islice(kinds.items(), 2)
+        )
+        hint = f"name one column with --{name}, or compare runs of one kind"
+        if name == "pairing":
+            hint = "give --pair same or --pair next"
+        raise InputError("arms-mix-columns", f"the arms differ in {name}: {differ}", hint)
+
+
+def entropy_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
+    """What an entropy measures; of an unknown one its column."""
+    choice = entry.columns["entropy"]
+    meaning = (choice.meaning.unit, choice.meaning.aggregation, choice.meaning.estimator)
+    return meaning if any(meaning) else (choice.column,)
+
+
+def reward_kind(choice: Choice) -> tuple[str | None, ...]:
+    """The column of a reward and its kind."""
+    return choice.column, choice.meaning.kind
+
+
+def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) -> RunSeries | str:
     """What is compared of a run, or why it has nothing."""
     log, refusal = run.input.run, None if run.entry is None else run.entry.refusal
     if along.column == ENTROPY:
@@ -124,7 +201,7 @@ def _series(
         message = f"--at-equal reads a column of logs, and {shown(run.name)} is a stored fit"
         raise UsageError("column-needs-logs", message, "give the logs themselves")
     reward, at, values = rewards_at(log, along.column, options.reward)
-    refuse_other_reward(run, reward.choice, rewards)
+    rewards.setdefault(reward_kind(reward.choice), run)
     pairs = reward.best.pairs
     inside = (at[0] <= pairs.step) & (pairs.step <= at[-1])
     if options.from_step is not None:
@@ -150,21 +227,6 @@ def _series(
         max_reward=most if isinstance(most, float) else None,
         lost=lost_words(lost_reward(judged)),
     )
-
-
-def refuse_other_reward(run: ArmRun, choice: Choice, seen: dict[Choice, ArmRun]) -> None:
-    """Refuse arms whose rewards differ: their numbers do not compare.
-
-    Raises UsageError ``arms-mix-columns``.
-    """
-    first, other = next(iter(seen.items()), (choice, run))
-    if (first.column, first.meaning.kind) != (choice.column, choice.meaning.kind):
-        message = f"the arms differ in reward: {shown(other.name)} ({other.arm}) has {first.column} and "
-        message += f"{shown(run.name)} ({run.arm}) has {choice.column}"
-        raise UsageError(
-            "arms-mix-columns", message, "name one column with --reward, or compare runs of one kind"
-        )
-    seen.setdefault(choice, run)
 
 
 def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:

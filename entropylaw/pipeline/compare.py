@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import Entry, refusal_of
+from entropylaw.documents.document import refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
@@ -19,7 +19,7 @@ from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.arm_series import ArmRun, result_of
+from entropylaw.pipeline.arm_series import ArmRun, results_of
 from entropylaw.pipeline.arms import Grouping
 from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
@@ -154,20 +154,14 @@ def fitted_runs(
         return [ArmRun(arm, member, None, None) for arm, member in members]
     runs: list[ArmRun] = []
     for (arm, member), results in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
-        entry = compared_entry([getattr(result, "fit", result) for result in results])
-        if isinstance(entry, Fit):
-            runs.append(ArmRun(arm, member, None, entry))
+        first, *others = [getattr(result, "fit", result) for result in results]
+        if isinstance(first, Fit):
+            runs.append(ArmRun(arm, member, None, first))
         else:
-            runs.append(ArmRun(arm, member, entry, entry.result))
+            # A training reward beside a validation is not compared.
+            others = [entry for entry in others if entry.columns["reward"].meaning.kind != "training"]
+            runs.append(ArmRun(arm, member, first, first.result, tuple(others)))
     return runs
-
-
-def compared_entry(entries: Sequence[Any]) -> Any:
-    """The entry of a run that is compared, of several the first; raises as :func:`require_one_reward`."""
-    first, *others = entries
-    kept = [entry.reward for entry in others if entry.columns["reward"].meaning.kind != "training"]
-    require_one_reward(first.run, [first.reward, *kept] if kept else [])
-    return first
 
 
 def without_texts(member: Input) -> Input:
@@ -178,10 +172,9 @@ def without_texts(member: Input) -> Input:
 def compared(
     grouping: Grouping, runs: Sequence[ArmRun], options: CompareOptions, inputs: Inputs
 ) -> ComparisonDocument:
-    """The document of a comparison; raises as :func:`entropylaw.pipeline.arm_series.result_of`."""
-    refuse_other_columns(runs)
+    """The document of a comparison; raises as :func:`entropylaw.pipeline.arm_series.results_of`."""
     names = list(grouping.arms)
-    comparison = result_of(names, runs, options, baseline_of(names, options))
+    comparison, *others = results_of(names, runs, options, baseline_of(names, options))
     left_out = list(grouping.left_out)
     present = {run.run for arm in comparison.arms for run in arm.runs if run.n}
     for run in runs:
@@ -197,44 +190,10 @@ def compared(
             grouped=grouping.grouped,
             left_out=tuple(left_out),
             comparison=comparison,
+            others=tuple(others),
             warnings=inputs.warnings,
         )
     )
-
-
-def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
-    """Refuse arms whose entropies, rewards or pairings differ: their numbers do not compare.
-
-    Raises InputError (``arms-mix-columns``), which names two runs.
-    """
-    for name, kind_of, hint in (
-        ("entropy", entropy_kind, "name one column with --entropy, or compare runs of one kind"),
-        ("reward", reward_kind, "name one column with --reward, or compare runs of one kind"),
-        ("pairing", lambda entry: (entry.columns["reward"].pair,), "give --pair same or --pair next"),
-    ):
-        kinds: dict[tuple[str | None, ...], ArmRun] = {}
-        for run in runs:
-            if run.entry is not None and run.fit is not None:
-                kinds.setdefault(kind_of(run.entry), run)
-        if len(kinds) > 1:
-            differ = " and ".join(
-                f"{shown(run.name)} ({run.arm}) has {', '.join(filter(None, kind))}"
-                for kind, run in islice(kinds.items(), 2)
-            )
-            raise InputError("arms-mix-columns", f"the arms differ in {name}: {differ}", hint)
-
-
-def entropy_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
-    """What an entropy measures; of an unknown one its column."""
-    choice = entry.columns["entropy"]
-    meaning = (choice.meaning.unit, choice.meaning.aggregation, choice.meaning.estimator)
-    return meaning if any(meaning) else (choice.column,)
-
-
-def reward_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
-    """The column of a reward and its kind."""
-    choice = entry.columns["reward"]
-    return choice.column, choice.meaning.kind
 
 
 def compare(
@@ -309,10 +268,12 @@ def compare(
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
         members[entry.arm].append(entry)
-    fit = partial(steps.answers, steps.Fit(inputs.settings), jobs=jobs, cache=user_cache())
+    fit = partial(steps.answers, steps.Law(inputs.settings), jobs=jobs, cache=user_cache())
     runs = fitted_runs(members, checked, fit)
-    refuse_other_columns(runs)
-    return as_stored(result_of(list(members), runs, checked, baseline_of(list(members), checked)))
+    for run in runs:
+        labels = [entry.reward for entry in (run.entry, *run.others) if entry is not None]
+        require_one_reward(run.name, labels)
+    return as_stored(results_of(list(members), runs, checked, baseline_of(list(members), checked))[0])
 
 
 def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:

@@ -24,7 +24,7 @@ from entropylaw.documents.document import (
     PhasesDocument,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
-from entropylaw.option import Option, options_of
+from entropylaw.option import COLUMNS, Option, options_of
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input, Inputs, gather
@@ -105,6 +105,12 @@ class Fit(_Paired[Entry[FitResult]]):
     def document(self, inputs: Inputs, entries: Iterable[Entry[FitResult]]) -> FitDocument:
         """The fits of the runs."""
         return FitDocument(settings=inputs.settings, runs=tuple(entries), **provenance(inputs))
+
+
+class Law(_Paired[Entry[FitResult]]):
+    """The law of a run alone, in half the time: without a forecast, and without what its entropy does."""
+
+    name, result, few = "law", Entry[FitResult], 12
 
 
 class Backtest(_Paired[Entry[RunBacktest]]):
@@ -275,7 +281,11 @@ def checked_option(value: Any, option: Option, name: str) -> Any:
         return value
     if option.many:
         single = replace(option, many=False)
-        return tuple(checked_option(item, single, name) for item in several(value, object, name))
+        # A column alone needs no list.
+        values = (
+            (value,) if isinstance(value, str) and option.group == COLUMNS else several(value, object, name)
+        )
+        return tuple(checked_option(item, single, name) for item in values)
     if isinstance(value, np.generic):
         value = value.item()
     slug = "bad-argument"

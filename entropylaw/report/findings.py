@@ -170,14 +170,14 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "stated without",
     # Phases.
     "entropy-exploded": lambda values: (
-        "{curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at step "
-        "{at:g}".format_map(values)
+        "the entropy of {curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at "
+        "step {at:g}".format_map(values)
         + ("" if values["ratio"] is None else f" ({values['ratio']:.2g} times it)")
         + f", since step {values['since']:g}"
         + ("" if values["stays"] else ", and was far higher before")
     ),
     "entropy-erupts": lambda values: (
-        f"{values['curve']} erupts {counted(len(values['steps']), 'time')}: by "
+        f"the entropy of {values['curve']} erupts {counted(len(values['steps']), 'time')}: by "
         + ", ".join(
             f"{rise:.2g}{'' if i else ' nats'} at step {step:g}"
             for i, (rise, step) in enumerate(zip(values["rises"], values["steps"], strict=True))

@@ -263,6 +263,8 @@ class ArmComparison(Result, frozen=True, kw_only=True):
         Standard deviation of rewards between seeds that was given; None where it is estimated.
     paired
         What the runs of two arms are paired by: ``seed``, ``run``; empty where they are not.
+    reward
+        The label of the reward, where a run has several.
     findings
         Cautions and notes about all arms.
     """
@@ -276,6 +278,7 @@ class ArmComparison(Result, frozen=True, kw_only=True):
     along: Along = Along()
     between_sd: float | None = None
     paired: str = ""
+    reward: str = ""
     findings: tuple[Finding, ...] = ()
 
     @property

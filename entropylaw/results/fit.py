@@ -80,7 +80,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         The same numbers if the residual's memory is short, or long; None where that is excluded.
     level_shifts, drop_per_100_steps
         Level shifts that were found, or the sizes of the given ones; and the recent loss of entropy
-        (:func:`entropylaw.analysis.forecast.entropy_drop`). Both are of a fit to a log, otherwise empty.
+        (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`). Both are of a fit to a log, otherwise empty.
     forecast, no_forecast
         The reward at a later step, and why there is none.
     law

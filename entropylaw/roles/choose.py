@@ -192,6 +192,30 @@ def choose_rewards(
         unit, column = units.named_unit(column)[1], name
     if unit == "percent":
         run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
+    best, reason, usable = _best(run, entropy, column, pair)
+    trainings = [candidate for candidate in usable if candidate.training]
+    chosen = [(best, reason)]
+    training = longer_reward(best, trainings)
+    if column is None:
+        kind = "" if best.training else best.match.key.kind
+        alike = [other for other in usable if kind and not other.training and other.match.key.kind == kind]
+        others = [other for other in sorted(alike, key=catalog_order) if other is not best]
+        chosen += ((other, f"{other.known_as} ({counted(len(other.pairs), 'pair')})") for other in others)
+        if training is not None:
+            pairs = counted(len(training.pairs), "pair")
+            chosen.append((training, f"the training reward with {pairs}, fitted with the validation"))
+    longer = ""
+    if training is not None:
+        evaluations = counted(len(training.pairs), "evaluation")
+        longer = f"the training reward has {evaluations}, this one {len(best.pairs)}: --reward "
+        longer += in_shell(training.match.column)
+    return [_chosen_reward(run, reward, reason, longer * (reward is best)) for reward, reason in chosen]
+
+
+def _best(
+    run: Run, entropy: Chosen, column: str | None, pair: str | None
+) -> tuple[Paired, str, Sequence[Paired]]:
+    """The best reward, or the one that the user names; why, and all that the catalog has."""
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
@@ -210,22 +234,7 @@ def choose_rewards(
     else:
         named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
         raise suggest.missing(run, matches, "reward", named)
-    chosen = [(best, reason)]
-    training = longer_reward(best, trainings)
-    if column is None:
-        kind = "" if best.training else best.match.key.kind
-        alike = [other for other in validations if kind and other.match.key.kind == kind]
-        others = [other for other in sorted(alike, key=catalog_order) if other is not best]
-        chosen += ((other, f"{other.known_as} ({counted(len(other.pairs), 'pair')})") for other in others)
-        if training is not None:
-            pairs = counted(len(training.pairs), "pair")
-            chosen.append((training, f"the training reward with {pairs}, fitted with the validation"))
-    longer = ""
-    if training is not None:
-        evaluations = counted(len(training.pairs), "evaluation")
-        longer = f"the training reward has {evaluations}, this one {len(best.pairs)}: --reward "
-        longer += in_shell(training.match.column)
-    return [_chosen_reward(run, reward, reason, longer * (reward is best)) for reward, reason in chosen]
+    return best, reason, usable
 
 
 def _chosen_reward(run: Run, best: Paired, reason: str, longer: str) -> ChosenReward:

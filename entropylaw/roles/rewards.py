@@ -114,22 +114,14 @@ def _paired(
     run: Run, chosen: Chosen, rewarded: Sequence[ChosenReward], entropy_sd: str | None
 ) -> Iterator[Series]:
     """The series of some rewards, each with a label of its own."""
-    best = rewarded[0]
-    if not any(len(reward.best.pairs) for reward in rewarded):
-        there = (run.step[np.isfinite(side.values)] for side in (chosen, best))
-        first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
-        reasons = "; ".join(f"{reason}: {number}" for reason, number in best.best.pairs.dropped.items())
-        message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-        message += f"{first}, {shown(best.choice.column)} at steps {second} ({reasons})"
-        hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
-        raise InputError("no-pairs", message, best.longer or hint)
+    require_pairs(run, chosen, rewarded)
     settings, labels = run_settings.entropy_settings(run), Counter(reward.choice.label for reward in rewarded)
     for reward in rewarded:
         pairs, column = reward.best.pairs, reward.choice.column
         try:
             noise = None if entropy_sd is None else noise_of(run, pairs, entropy_sd)
         except InputError:
-            if reward is best or not reward.best.training:
+            if reward is rewarded[0] or not reward.best.training:
                 raise
             continue  # not all entropies of the training reward beside the validation have a known noise
         yield Series(
@@ -144,11 +136,25 @@ def _paired(
             notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes),
             findings=run_settings.findings(settings, run, chosen.values),
             offer=reward.longer,
-            max_reward=largest_reward(column, run.finite(column)),
+            max_reward=largest_reward(column, reward.values[np.isfinite(reward.values)]),
             entropy_sd=noise,
             logged=logged_entropies(run.step, chosen.values, pairs),
             label=reward.choice.label if labels[reward.choice.label] == 1 else column,
         )
+
+
+def require_pairs(run: Run, chosen: Chosen, rewarded: Sequence[ChosenReward]) -> None:
+    """Raise ``no-pairs`` where no reward has a pair with the entropy."""
+    if any(len(reward.best.pairs) for reward in rewarded):
+        return
+    best = rewarded[0]
+    there = (run.step[np.isfinite(side.values)] for side in (chosen, best))
+    first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
+    reasons = "; ".join(f"{reason}: {number}" for reason, number in best.best.pairs.dropped.items())
+    message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+    message += f"{first}, {shown(best.choice.column)} at steps {second} ({reasons})"
+    hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
+    raise InputError("no-pairs", message, best.longer or hint)
 
 
 def mean_of(series: Sequence[Series]) -> list[Series]:

@@ -66,7 +66,7 @@ def stages_of(run: Run, stage: str, domain: str | None, reward: str) -> Stages:
     stages = []
     for (name, label), group in groupby(range(len(keys)), key=keys.__getitem__):
         rows = list(group)
-        trained = tuple(part for part in _parts(label or name) if domain or part in rewards)
+        trained = tuple(text for text in _parts(label or name) if domain or text in rewards)
         first, last = float(run.step[rows[0]]), float(run.step[rows[-1]])
         stages.append(
             Stage(name="+".join(filter(None, (name, label))), trained=trained, first=first, last=last)

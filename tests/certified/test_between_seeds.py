@@ -36,7 +36,7 @@ def test_many_like_arms_are_nearly_the_pooled_t_test() -> None:
         value[arm == number] = (of_arm - of_arm.mean()) / of_arm.std(ddof=1)
     known = spreads(value, arm)
     assert known is not None
-    found = contrast(value + 0.9 * (arm == 1), arm, 1, 0, known)
+    found = contrast(value + 0.9 * (arm == 1), arm, [1, 0], known)
     assert found.reach(0.95) == pytest.approx(t.ppf(0.975, 60) * np.sqrt(1 / 3), rel=0.1)
     assert found.value == pytest.approx(0.9)
 

@@ -107,7 +107,7 @@ def mixed(folder: Path) -> None:
 
 
 def curves(folder: Path) -> None:
-    """Entropies of planning and execution: planning turns to rise halfway; and a short run."""
+    """Entropies of planning and execution: planning rises from halfway on; and a short run."""
     for name, n in (("curves", 60), ("curves_short", 8)):
         rows = []
         for step, _, reward in evaluations(n):
@@ -120,7 +120,7 @@ def curves(folder: Path) -> None:
 
 
 def ordered(folder: Path) -> None:
-    """Entropies of execution and planning that turn to rise, one after the other; and one of plans."""
+    """Entropies of execution and planning that rise, one after the other; and one of plans."""
     rows, plans = [], []
     for i in range(60):
         rise = [0.012 * max(0, i - turn) for turn in (15, 40)]

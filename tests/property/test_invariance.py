@@ -328,6 +328,9 @@ def assert_same_tests(plain, other):
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS, blind=st.booleans())
 def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind):
     step, entropy, reward = a_run(seed)
+    reward = reward + 3.0
+    # Rewards from 0 to 1 are taken for rates, of which the largest is 1.
+    assume((shift + scale * reward).min() < 0 or (shift + scale * reward).max() > 1)
     ahead = step[-1] + np.array([10.0, 60.0])
     path = None if blind else [0.13, 0.1]
     plain = forecast(step, entropy, reward, at_step=ahead, entropy_path=path)

@@ -2,13 +2,14 @@
 
 import pytest
 
-from entropylaw.pipeline import answers, pool
+from entropylaw.cli import reporting, running
+from entropylaw.pipeline import answers
 from tests.typed import assert_error, typed, write_csv
 
 CALLS = {
     "fit": (("fit", "logs", "--no-save"), 0),
     "backtest": (("backtest", "logs"), 0),
-    "ahead": (("report", "logs", "-o", "out", "--figures", "none"), 0),
+    "report": (("report", "logs", "-o", "out", "--figures", "none"), 0),
     "phases": (("phases", "logs"), 0),
     "compare": (("compare", "x=logs/[ab].csv", "y=logs/[cd].csv"), 0),
     "check": (("check", "logs", "--fail-if", "ceiling<0"), 5),
@@ -21,7 +22,8 @@ def broken(tmp_path, monkeypatch):
     """Four logs, and a step that raises for the second of them."""
     monkeypatch.chdir(tmp_path)
     # What is replaced here is as it was in other processes.
-    monkeypatch.setattr(pool, "cores", lambda: 1)
+    for module in (running, reporting):
+        monkeypatch.setattr(module, "cores", lambda: 1)
     (tmp_path / "logs").mkdir()
     for longer, name in enumerate("abcd"):
         write_csv(tmp_path / "logs" / f"{name}.csv", n=30 + longer)
@@ -45,9 +47,6 @@ def test_an_exception_refuses_its_run_alone(broken, call):
     broken(call if call in answers.COMPUTED else "fit")
     done = typed(*arguments)
     assert done.returncode == code, done.stderr
-    if call == "ahead":
-        assert "4 fitted" in done.stderr
-        return
     message = "its analysis ended in an unexpected ZeroDivisionError: made up"
     assert f"error[analysis-failed]: b: {message}" in done.stderr
     assert "error[bug]" not in done.stderr

@@ -85,4 +85,4 @@ def test_the_page_has_the_answer_the_figures_and_every_run():
 def test_a_frame_is_the_table():
     frame = arms.comparison().to_frame()
     assert frame.shape[0] == 14
-    assert list(frame.columns[11:14]) == ["difference", "difference_low", "difference_high"]
+    assert list(frame.columns[12:15]) == ["difference", "difference_low", "difference_high"]

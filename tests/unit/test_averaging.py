@@ -220,7 +220,7 @@ def test_beside_a_needed_term_the_numbers_are_those_of_the_present_stage(staged)
 def test_it_is_printed_briefly_and_has_tables(fit):
     text = " ".join(str(fit).split())
     assert fit.summary() == str(fit)
-    for question in ("Still improving?", "Ceiling"):
+    for question in ("now", "by step", "best so far", "left on the curve", "ceiling"):
         assert question in text
     frame = fit.to_frame()
     assert list(frame["probability"]) == [one.probability for one in fit.forms]

@@ -11,7 +11,8 @@ import pytest
 
 import entropylaw
 from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
-from entropylaw.analysis.forecast import blocked, entropy_ahead, forecast, learned, rests_on
+from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
+from entropylaw.analysis.forecast import forecast, learned, rests_on
 from entropylaw.documents.codec import encode
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
@@ -214,7 +215,9 @@ def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_en
     step, entropy, reward = a_run()
     fit = entropylaw.fit_law(entropy, reward, step)
     assert fit.forecast.step == (885.0,)
-    assert fit.forecast.gain == fit.gain
+    assert entropylaw.fit_law(entropy, reward, step, gain=0.2).forecast.gain == 0.2
+    rate = np.clip(reward / 2 + 0.4, 0, 1)
+    assert entropylaw.fit_law(entropy, rate, step).forecast.gain == 0.01
     assert entropylaw.fit_law(entropy, reward, step, steps=1000).forecast.step == (1000.0,)
     behind = entropylaw.fit_law(entropy, reward, step, steps=100)
     assert behind.forecast is None

@@ -20,7 +20,7 @@ from lab.pages import FITTED_AGAIN, PAGE, README, editions_of, pages
 from lab.second import runs as planned
 from tests.conftest import LAB, ROOT, drawn, nightly
 
-SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy turn to rise?")
+SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy rise?")
 
 
 def made_of(folder: Path, fit: Entry) -> findings.Made:
@@ -65,7 +65,7 @@ def test_other_formats_give_the_same_fit(name, made):
     paired = law.entropy[:-1], law.reward[:-1]
     for path in (folder / file for file in ONE_LESS):
         (read,) = fit_logs([path]).runs
-        assert (read.run, read.pair) == (name, "next")
+        assert (read.run, read.columns["reward"].pair) == (name, "next")
         np.testing.assert_array_equal((read.result.law.entropy, read.result.law.reward), paired)
 
 

@@ -70,7 +70,7 @@ def test_an_explosion_and_eruptions():
     assert "0.2 nats above its lowest level of 0.1 at step 100 (3 times it), since step 150" in found.sentence
     assert cautions(curve(smooth() + noise(), rises=True, ratio=1.5)) == []
     (erupts,) = cautions(curve(smooth() + noise(), eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5))))
-    assert "planning erupts 2 times: by 0.8 nats at step 60, 0.5 at step 90" in erupts.sentence
+    assert "the entropy of planning erupts 2 times: by 0.8 nats at step 60, 0.5 at step 90" in erupts.sentence
 
 
 @pytest.mark.parametrize(("last", "cautious"), [(1.4, False), (1.6, True), (0.6, False), (0.45, True)])

@@ -1,4 +1,4 @@
-"""What is drawn of phases: words apart and on the paper, turning points and intervals, the same bytes."""
+"""What is drawn of phases: words apart and on the paper, onsets and intervals, the same bytes."""
 
 from __future__ import annotations
 

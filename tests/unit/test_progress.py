@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropylaw import fit_law
-from entropylaw.analysis.forecast import entropy_drop
+from entropylaw.analysis.entropy_ahead import entropy_drop
 
 STEP = np.arange(0.0, 200.0, 4.0)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.forecast import entropy_drop
+from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.law.verdict import ODDS
 from entropylaw.documents.document import (
     Entry,

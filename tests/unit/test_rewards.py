@@ -13,6 +13,7 @@ import entropylaw
 from entropylaw.documents.loading import load_fit, load_report
 from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
+from entropylaw.options import FitOptions
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.roles.explain import explain
 from entropylaw.roles.rewards import select_all
@@ -125,6 +126,14 @@ def test_a_fit_has_an_entry_per_reward_and_the_first_is_the_answer(verl, tmp_pat
     assert [*entropylaw.fit(verl, reward=COLUMNS[0]).rewards] == [COLUMNS[0]]
 
 
+def test_a_column_alone_needs_no_list(verl, tmp_path):
+    (entry,) = fit_logs([verl], FitOptions(reward="mean")).runs  # type: ignore[arg-type]
+    assert entry.columns["reward"].column == "mean of 4 rewards"
+    (tmp_path / "entropylaw.toml").write_text('columns.reward = "gsm8k*"\n')
+    done = typed("fit", verl, "--format", "json", cwd=tmp_path)
+    assert [run["columns"]["reward"]["column"] for run in json.loads(done.stdout)["runs"]] == [COLUMNS[0]]
+
+
 def test_tables_have_a_row_per_reward_and_count_runs(verl, tmp_path):
     done = typed("fit", "four.jsonl", "--no-save", cwd=tmp_path)
     assert "four · actor/entropy × 5 rewards · 30 evaluations" in done.stdout
@@ -162,7 +171,7 @@ def test_predictions_and_backtests_are_of_every_reward(verl, tmp_path):
         assert {entry["reward"] for entry in json.loads(done.stdout)["runs"]} == {*LABELS, "mean"}
 
 
-def test_a_comparison_is_of_one_reward_which_is_named(verl, tmp_path):
+def test_several_rewards_are_compared_together_as_rows(verl, tmp_path):
     logs = []
     for arm in ("a", "b"):
         for seed in range(2):
@@ -171,11 +180,25 @@ def test_a_comparison_is_of_one_reward_which_is_named(verl, tmp_path):
                 tmp_path / f"{arm}_s{seed}.jsonl", {name: values + change for name, values in REWARDS.items()}
             )
             logs.append(f"{arm}={arm}_s{seed}.jsonl")
-    done = typed("compare", *logs, cwd=tmp_path)
-    assert done.returncode == 3
-    assert "error[several-rewards]" in done.stderr
-    assert "gsm8k mean@1" in done.stderr
+    done = typed("compare", *logs, "-o", "c.json", "-o", "c.csv", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    stored = json.loads((tmp_path / "c.json").read_text())
+    comparisons = [stored["comparison"], *stored["others"]]
+    labels = [comparison["reward"] for comparison in comparisons]
+    assert set(labels) == {*LABELS, "mean"}
+    assert all(f"{label}, b: ends" in done.stdout for label in labels)
+    # All rewards are one family.
+    family = [
+        row
+        for comparison in comparisons
+        for row in comparison["pairs"][0]["differences"]
+        if row["headline"] and row["p_value"] is not None
+    ]
+    smallest = min(family, key=lambda row: row["p_value"])
+    assert smallest["p_adjusted"] == pytest.approx(min(1.0, len(family) * smallest["p_value"]), rel=1e-6)
     assert typed("compare", *logs, "--reward", "mean", cwd=tmp_path).returncode == 0
+    with pytest.raises(InputError, match="rewards, and arms are compared in one"):
+        entropylaw.compare({arm: [tmp_path / f"{arm}_s{seed}.jsonl" for seed in range(2)] for arm in "ab"})
 
 
 def test_a_gate_without_a_pattern_is_for_every_reward(verl, tmp_path):
@@ -236,6 +259,6 @@ def test_a_benchmark_that_vanishes_is_unknown_for_every_gate(tmp_path, last):
 def test_phases_are_those_of_the_run(verl, tmp_path):
     curves = {"entropy_planning": 0.5 + ENTROPY, "entropy_execution": ENTROPY}
     log(tmp_path / "four.jsonl", **curves)
-    found = cases("four.jsonl", "--fail-if", "turn_planning<5", "--fail-if", "n<5", cwd=tmp_path)
-    assert [gate for _, gate in found].count("turn_planning<5") == 1
+    found = cases("four.jsonl", "--fail-if", "rise_planning<-5", "--fail-if", "n<5", cwd=tmp_path)
+    assert [gate for _, gate in found].count("rise_planning<-5") == 1
     assert len(found) == 6

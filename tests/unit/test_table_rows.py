@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from entropylaw import fit_law
 from entropylaw.engine.blocks import FORMS
 from entropylaw.engine.constants import LISTED, PRIOR
-from entropylaw.engine.reads import Reads
+from entropylaw.engine.reads import NORMAL, Cells, Reads, ceiling_of, reward_at, reward_now
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
@@ -241,6 +241,23 @@ def test_memory_is_that_of_the_drift():
     assert fewer < effective
 
 
+def test_quantiles_are_those_of_the_cut_distribution():
+    one = np.ones(1)
+    cells = Cells(weight=one, location=0.0 * one, scale=one, df=NORMAL * one, top=0.5)
+    chances = np.array([0.025, 0.5, 0.975])
+    np.testing.assert_allclose(cells.quantiles(chances), ndtri(chances * ndtr(0.5)), atol=1e-5)
+
+
+def test_a_free_curve_is_found_by_short_memory_where_a_long_drift_would_follow_the_misfit():
+    n = 120
+    entropy = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / (n - 1))
+    curve = 0.1 / (1.0 + np.exp((entropy / entropy.max() - 0.45) * 12.0))
+    slow = np.exp(-np.abs(np.arange(n)[:, None] - np.arange(n)[None, :]) / 3.0) + 1e-9 * np.eye(n)
+    drift = 0.012 * np.linalg.cholesky(slow) @ np.random.default_rng(0).standard_normal(n)
+    whole, short = reads_under(PRIOR, entropy, 0.4 + curve + drift).p_no_curve()
+    assert short > 1.2 * whole
+
+
 def test_headroom_ends_at_the_largest_reward():
     entropy, reward = white_run(sd=0.03)
     fit = fit_law(entropy, reward, max_reward=float(reward.max()) + 0.001)
@@ -258,6 +275,22 @@ def test_share_reached_is_that_of_the_curve_and_at_most_all():
     beyond = fit_law(*white_run(sd=0.02, seed=4)).used
     assert beyond.high == 1.0
     assert beyond.value <= 1.0
+
+
+def test_ends_of_the_share_reached_have_their_probabilities():
+    entropy = np.linspace(1.0, 0.3, 60)
+    reward = 0.6 - 0.2 * np.expm1(entropy) + 0.01 * np.random.default_rng(3).standard_normal(60)
+    fit = fit_law(entropy, reward)
+    reads, table = fit.law.reads, fit.law.reads.table
+    now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
+
+    def below(share):
+        location, scale = table.numbers(now - (1.0 - share) * first - share * ceiling)
+        return reads.averaged @ stdtr(table.df, -location[0] / np.maximum(scale[0], 1e-300))
+
+    # Without drift the curve alone says the share: the distribution has jumps.
+    for share, chance in ((fit.used.low, 0.025), (fit.used.value, 0.5), (fit.used.high, 0.975)):
+        assert below(share - 0.001) - 0.004 < chance < below(share + 0.001) + 0.004
 
 
 def test_known_noise_of_a_mean_of_neighbours_is_smaller():

@@ -133,6 +133,8 @@ def test_a_law_does_not_fail_for_a_delay():
     assert rule(better, A, **ENOUGH) == (Verdict.fails, Why.another_curve)
     assert rule(replace(better, odds_lagged=60.0), A, **ENOUGH) == (Verdict.undecided, None)
     assert rule(replace(CLEAR, odds_line=2.0, odds_lagged=60.0), A, **ENOUGH)[0] is Verdict.undecided
+    # It counts a quarter: (1 + 2/4)/(1 + 2/4 + 60) is below .03.
+    assert rule(replace(better, odds_lagged=2.0), A, **ENOUGH)[0] is Verdict.fails
 
 
 @pytest.mark.parametrize("change", [{"n": 7}, {"span": 0.14}, {"r_squared": 0.49}])

@@ -256,7 +256,7 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
     assert kept == "reports/log.fit.json is kept: it was fitted without --reward, without --seam."
     assert (stored / "log.fit.json").read_bytes() == first
     second = (stored / "log-2.fit.json").read_bytes()
-    assert load_fit(stored / "log-2.fit.json").settings.reward == "critic/score/mean"
+    assert load_fit(stored / "log-2.fit.json").settings.reward == ("critic/score/mean",)
     # The same options again replace their own document, by the same bytes, and nothing else.
     done = call("fit", "log.csv")
     (kept,) = [line for line in done.stderr.splitlines() if "is kept" in line] or [""]

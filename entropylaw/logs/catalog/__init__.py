@@ -57,6 +57,10 @@ _EVALUATES, _TRAINS = (
 
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
 
+_BENCHMARK = re.compile(
+    r"(?<![a-z])(?:math_?\d*|gsm8k|aime_?\d*|amc_?\d*|minerva|olympiad_?\w*|gpqa|mmlu|humaneval|mbpp)\Z",
+    re.IGNORECASE,
+)
 _RATE = Meaning(role="reward", trainer="generic", kind="training")
 
 #: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
@@ -329,8 +333,9 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
 
 
 def is_held_out_rate(column: str) -> bool:
-    """Whether a name is that of a rate, and of held-out data."""
-    return is_evaluation(column) and is_rate(column) and not column.endswith("]")
+    """Whether a name is that of a rate or of a benchmark, and of held-out data."""
+    named = is_rate(column) or _BENCHMARK.search(column[-40:]) is not None
+    return named and is_evaluation(column) and not column.endswith("]")
 
 
 def names_in(role: str, column: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ A value of one kind never replaces one of another: a metric that two kinds have 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,6 @@ from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import (
     Column,
-    MixedColumn,
     classify,
     parse_column,
     parse_step,
@@ -76,12 +75,13 @@ def one_column_per_metric(table: Table) -> Table:
         if name == counter or folded(name) in RUN_NAMES or coded(cells)[0]
     ]
     rows: dict[tuple[object, ...], int] = {}
-    places, written = list[int](), Counter[tuple[object, ...]]()
+    places, first, written = list[int](), list[int](), Counter[tuple[object, ...]]()
     for row, code in enumerate(at.tolist()):
         same = tuple(cells[row] for cells in alike)
         written[same, code] += 1
         places.append(rows.setdefault((*same, written[same, code]), len(rows)))
-    first = _firsts(places)
+        if len(rows) > len(first):
+            first.append(row)
     columns: dict[str, Column] = {name: [cells[row] for row in first] for name, cells in others.items()}
     values = parse_column(table.columns[value]).values
     for code, metric in enumerate(metrics):
@@ -95,14 +95,6 @@ def one_column_per_metric(table: Table) -> Table:
     return replace(
         table, columns=columns, notes=(*table.notes, note), first_line=None, unreadable=None, hidden={}
     )
-
-
-def _firsts(places: Sequence[int]) -> list[int]:
-    """The first position of each place."""
-    first: dict[int, int] = {}
-    for position, place in enumerate(places):
-        first.setdefault(place, position)
-    return list(first.values())
 
 
 def by_kind(table: Table, step: StepColumn) -> Table:
@@ -128,16 +120,13 @@ def by_kind(table: Table, step: StepColumn) -> Table:
             columns[name] = where(cells, kinds == "")
     if not split:
         return table
+    split.sort(key=lambda name: (not catalog.is_metric(name), name))
     numbers = [f"{shown(label)} ({np.sum(kinds == label)})" for label in labels]
     note = (
         f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; what several have, or "
     )
-    note += f"evaluations alone, is split: {listing(sorted(split, key=_weight), 8)}"
+    note += f"evaluations alone, is split: {listing(split, 8)}"
     return replace(table, columns=columns, notes=(*table.notes, note))
-
-
-def _weight(name: str) -> tuple[bool, str]:
-    return not catalog.is_metric(name), name
 
 
 def coded(cells: Column) -> Coded:
@@ -159,7 +148,7 @@ def where(cells: Column, rows: BoolArray) -> Column:
 def _kinds(table: Table, step: StepColumn) -> tuple[Kinds, str]:
     """The kind of every record, empty where it has none, and what shows it; all empty where nothing does."""
     entropies = _any_finite(table, ("entropy",), len(step.values))
-    words = {name: coded(cells) for name, cells in table.columns.items() if _may_be_text(cells)}
+    words = {name: coded(cells) for name, cells in table.columns.items()}
     words = {name: texts for name, texts in words.items() if 0 < len(texts[0]) <= _MOST_KINDS}
     kinds, sign = _by_text(words, entropies)
     if not sign:
@@ -216,10 +205,6 @@ def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bo
     return True
 
 
-def _may_be_text(cells: Column) -> bool:
-    return isinstance(cells, MixedColumn) or not isinstance(cells, np.ndarray) or cells.dtype.kind in "ObUS"
-
-
 def _kind_rank(name: str) -> int:
     name = folded(name)
     return _KIND_NAMES.index(name) if name in _KIND_NAMES else len(_KIND_NAMES)
@@ -255,27 +240,30 @@ def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
 
 def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolArray:
     """The records that are evaluations by the metrics that they have and lack."""
-    marked, updating = np.zeros_like(entropies), entropies.copy()
+    marked, losing = np.zeros((2, len(entropies)), dtype=bool)
     shared = dict[str, FloatArray]()
     for name, cells in table.columns.items():
         metric = folded(name)
-        evaluated = is_evaluation(name) and metric.endswith(_OF_EVALUATIONS)
-        if evaluated or metric in _OF_UPDATES:
-            there = np.isfinite(parse_column(cells).values)
-            marked |= there & evaluated
-            updating |= there & (not evaluated)
+        if is_evaluation(name) and metric.endswith(_OF_EVALUATIONS):
+            marked |= np.isfinite(parse_column(cells).values)
+        elif metric in _OF_UPDATES:
+            losing |= np.isfinite(parse_column(cells).values)
         elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
             shared[name] = parse_column(cells).values
+    updating = entropies | losing
     if (marked & ~updating).any() and updating.any():
         return marked & ~updating
-    # Records without an entropy contradict those with one at the same steps.
+    # Evaluations may log the entropy, too, and then they lack a loss.
+    if losing.sum() * 2 >= entropies.sum():
+        updating = losing
+    # Records that are no updates contradict those that are at the same steps.
     labelled = any(folded(name) in RUN_NAMES for name in table.columns)
     for values in shared.values() if not labelled else ():
         there = np.isfinite(values) & np.isfinite(step.values)
-        own, others = there & entropies, there & ~updating
-        common, first, second = np.intersect1d(step.values[own], step.values[others], return_indices=True)
-        differ = values[own][first] != values[others][second]
-        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < own.sum():
+        trained, others = there & updating, there & ~updating
+        common, first, second = np.intersect1d(step.values[trained], step.values[others], return_indices=True)
+        differ = values[trained][first] != values[others][second]
+        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < trained.sum():
             return ~updating
     return np.zeros_like(marked)
 
@@ -326,7 +314,8 @@ def _metrics_without_step(table: Table, stepped: BoolArray) -> BoolArray:
 
 def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:
     """Give a call whose columns are all empty since a step began that step; how many calls that are."""
-    filled = np.array(list(_filled(table.columns)))
+    named = {name: cells for name, cells in table.columns.items() if not is_bookkeeping(name)}
+    filled = np.array([np.isfinite(parse_column(cells).values) for cells in named.values()])
     joined, number, seen = calls.copy(), 0, np.zeros(len(filled), dtype=bool)
     first = np.nan
     for row in range(len(calls)):
@@ -337,9 +326,3 @@ def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:
             joined[row], seen = first, seen | own
             number += 1
     return joined, number
-
-
-def _filled(columns: Mapping[str, Column]) -> Iterator[BoolArray]:
-    for name, cells in columns.items():
-        if not is_bookkeeping(name):
-            yield np.isfinite(parse_column(cells).values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import MISSING, format_number
@@ -14,7 +14,7 @@ from entropylaw.results.result import field_names, replace
 NOT_COMPARABLE = "not comparable"
 
 TABLE = (
-    *b.columns("arm", "baseline", "seeds", "seeds_baseline", "equal", "common_low", "common_high"),
+    *b.columns("reward", "arm", "baseline", "seeds", "seeds_baseline", "equal", "common_low", "common_high"),
     *b.columns("last_step", "quantity", "unit", "headline"),
     b.Column("difference", estimate=True),
     *b.columns("p_value", "p_adjusted", "p_welch", "between", "within", "between_sd", "margin"),
@@ -65,36 +65,58 @@ def words_of(result: ArmComparison, row: Difference) -> str:
     return quantity_label(row.quantity, row.unit)
 
 
-def arms(result: ArmComparison) -> b.Table:
+def arms(results: Sequence[ArmComparison]) -> b.Table:
     """A row per arm: its seeds, those that failed, and both ends of what is compared; means over its runs."""
-
-    def mean(name: str, label: str) -> b.Column:
-        return b.Column(name, label, lambda arm: arm.mean_of(name))
-
-    unit = result.along.unit
-    column = "H" if result.along.column == "entropy" else result.along.column
-    heads = (
-        *b.columns("arm"),
-        b.Column("seeds", "seeds", lambda arm: len(arm.runs)),
-        b.Column("failure_rate", "failed", unit="%"),
-        mean("along_first", f"{column} at the start" + (f", {unit}" if unit == "nats" else "")),
-        mean("along_last", "at the end"),
-        mean("reward_first", "reward at the start"),
-        mean("last_reward", "at the end"),
-    )
-    return b.table_of(heads, result.arms)
+    along = results[0].along
+    column = "H at the start, nats" if along.column == "entropy" else f"{along.column} at the start"
+    heads = [*b.columns("arm", "seeds"), b.Column("failure_rate", "failed", unit="%")]
+    heads += [b.Column("along_first", column), b.Column("along_last", "at the end")]
+    heads += [b.Column("reward_first", "reward at the start"), b.Column("last_reward", "at the end")]
+    names = ("along_first", "along_last", "reward_first", "last_reward")
+    rows = [
+        (result.reward, arm.arm, len(arm.runs), arm.failure_rate, *map(arm.mean_of, names))
+        for result in results
+        for arm in result.arms
+    ]
+    return of_rewards(heads, rows, results)
 
 
-def family(result: ArmComparison) -> b.Table:
+def of_rewards(
+    heads: Sequence[b.Column], rows: Sequence[Sequence[b.Cell]], results: Sequence[ArmComparison]
+) -> b.Table:
+    """A table of rows that begin with the label of their reward, which is shown where there are several."""
+    if len(results) > 1:
+        return b.Table([*b.columns("reward"), *heads], rows, words=3)
+    return b.Table(heads, [row[1:] for row in rows], words=2)
+
+
+def by_quantity(
+    results: Sequence[ArmComparison],
+    heads: Sequence[b.Column],
+    shown: Callable[[Pair, Difference], bool],
+    cells: Callable[[Difference], tuple[b.Cell, ...]],
+) -> b.Table:
+    """A row per reward, comparison and quantity that is shown."""
+    rows = [
+        (result.reward, result.name_of(pair), words_of(result, row), *cells(row))
+        for result in results
+        for pair in result.pairs
+        for row in pair.differences
+        if shown(pair, row)
+    ]
+    return of_rewards([*b.columns("arm", "quantity"), *heads], rows, results)
+
+
+def family(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity that is decided, with failures where there are any."""
-    heads = [*b.columns("arm", "quantity", "difference"), b.Column("decision", "decision")]
-    rows: list[tuple[b.Cell, ...]] = []
-    for pair in result.pairs:
-        failures = pair.find("living_reward") is not None
-        for row in pair.differences:
-            if row.headline or (failures and row.quantity == "failure_rate"):
-                rows.append((result.name_of(pair), words_of(result, row), bare(row.estimate), decided(row)))
-    return with_sd(b.Table(heads, rows, words=2), result)
+    heads = b.columns("difference", "decision")
+
+    def is_decided(pair: Pair, row: Difference) -> bool:
+        failed = row.quantity == "failure_rate" and pair.find("living_reward") is not None
+        return row.headline or failed
+
+    table = by_quantity(results, heads, is_decided, lambda row: (bare(row.estimate), decided(row)))
+    return with_sd(table, results[0])
 
 
 def with_sd(table: b.Table, result: ArmComparison) -> b.Table:
@@ -106,27 +128,20 @@ def with_sd(table: b.Table, result: ArmComparison) -> b.Table:
     return replace(table, columns=heads, rows=rows)
 
 
-def exploratory(result: ArmComparison) -> b.Table:
+def exploratory(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity outside the family: numbers with intervals, and no decision."""
-    heads = [*b.columns("arm", "quantity", "difference"), b.Column("seeds", "seeds")]
-    rows: list[tuple[b.Cell, ...]] = [
-        (
-            result.name_of(pair),
-            words_of(result, row),
-            bare(row.estimate),
-            "{} and {}".format(*row.seeds),
-        )
-        for pair in result.pairs
-        for row in pair.differences
-        if not row.headline and row.quantity != "failure_rate"
-    ]
-    return b.Table(heads, rows, words=2, detail=True)
+    table = by_quantity(
+        results,
+        b.columns("difference", "seeds"),
+        lambda _, row: not row.headline and row.quantity != "failure_rate",
+        lambda row: (bare(row.estimate), "{} and {}".format(*row.seeds)),
+    )
+    return replace(table, detail=True)
 
 
-def spreads(result: ArmComparison) -> b.Table:
+def spreads(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity of the family: what its interval and its decision rest on."""
     heads = [
-        *b.columns("arm", "quantity"),
         b.Column("between", "sd between seeds"),
         b.Column("within", "standard error within runs"),
         b.Column("p_adjusted", "adjusted p"),
@@ -134,21 +149,21 @@ def spreads(result: ArmComparison) -> b.Table:
         b.Column("smallest", "these seeds show"),
         b.Column("seeds_needed", "seeds for the margin"),
     ]
-    rows: list[tuple[b.Cell, ...]] = []
-    for pair in result.pairs:
-        for row in pair.differences:
-            if row.headline:
-                p_values = (p_text(row.p_adjusted), p_text(row.p_welch))
-                cells = (row.between, row.within, *p_values, row.smallest, row.seeds_needed)
-                rows.append((result.name_of(pair), words_of(result, row), *cells))
-    return b.Table(heads, rows, words=2, detail=True)
+
+    def cells(row: Difference) -> tuple[b.Cell, ...]:
+        p_values = (p_text(row.p_adjusted), p_text(row.p_welch))
+        return row.between, row.within, *p_values, row.smallest, row.seeds_needed
+
+    return replace(by_quantity(results, heads, lambda _, row: row.headline, cells), detail=True)
 
 
-def runs(result: ArmComparison) -> b.Table:
+def runs(results: Sequence[ArmComparison]) -> b.Table:
     """A row per run with its own numbers; those that failed have been named."""
-    names = dict.fromkeys(name for arm in result.arms for run in arm.runs for name in run.values)
+    members = [(result.reward, arm.arm, run) for result in results for arm in result.arms for run in arm.runs]
+    names = dict.fromkeys(name for _, _, run in members for name in run.values)
     names.pop("reward_first", None)
-    column = "H" if result.along.column == "entropy" else result.along.column
+    along = results[0].along.column
+    column = "H" if along == "entropy" else along
     labels = {"along_first": f"first {column}", "along_last": f"last {column}", "last_reward": "last reward"}
     heads = [
         *b.columns("run", "arm", "n"),
@@ -156,11 +171,10 @@ def runs(result: ArmComparison) -> b.Table:
         *(b.Column(name, labels.get(name, name)) for name in names),
     ]
     rows = [
-        (run.run, arm.arm, run.n, run.last_step, *map(run.values.get, names))
-        for arm in result.arms
-        for run in arm.runs
+        (reward, run.run, arm, run.n, run.last_step, *map(run.values.get, names))
+        for reward, arm, run in members
     ]
-    return b.Table(heads, rows, detail=True, words=2)
+    return replace(of_rewards(heads, rows, results), detail=True)
 
 
 def rows(result: ArmComparison) -> Iterator[b.Row]:
@@ -169,6 +183,7 @@ def rows(result: ArmComparison) -> Iterator[b.Row]:
         low, high = pair.common or (None, None)
         base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
         base |= {"equal": result.along.column, "common_low": low, "common_high": high}
+        base |= {"reward": result.reward}
         for row in pair.differences:
             yield base | _cells(pair, row) | {"between_sd": result.between_sd}
 

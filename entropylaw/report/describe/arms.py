@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
@@ -23,39 +23,48 @@ from entropylaw.results.result import sentences
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
-NEXT = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
+MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
+NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
 
-def describe(result: ArmComparison) -> list[b.Block]:
-    """A sentence per comparison, the arms, the differences of the family; the rest on request."""
+def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> list[b.Block]:
+    """A sentence per comparison, the arms, the differences of the family; the rest on request.
+
+    ``others`` are the comparisons of other rewards, which are rows of the same tables.
+    """
+    results = [result, *others]
     alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
+    advice = [MORE_SEEDS] if alone else []
+    if any(pair.common is None for pair in result.pairs):
+        advice.append(NO_OVERLAP)
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     about = f"{runs}; {format_percent(result.level)} intervals"
     return [
         b.Heading(title(result), 2, about),
-        b.paragraphs(*answers(result)),
+        b.paragraphs(*(text for of_reward in results for text in answers(of_reward))),
         b.Notes(list(_about_arms(result))),
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
         b.Heading("Arms", name="arms"),
-        tables.arms(result),
+        tables.arms(results),
         b.Heading("Differences", name="differences"),
-        tables.family(result),
-        b.Notes([b.Note("method", _method(result)), *b.labelled("next", [NEXT] if alone else [])]),
+        tables.family(results),
+        b.Notes([b.Note("method", _method(results)), *b.labelled("next", advice)]),
         *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
-        tables.exploratory(result),
-        b.Notes(list(_unknown(result)), detail=True),
+        tables.exploratory(results),
+        b.Notes([note for of_reward in results for note in _unknown(of_reward)], detail=True),
         b.Heading("What the intervals rest on", name="intervals"),
-        tables.spreads(result),
+        tables.spreads(results),
         b.Heading("Runs", name="runs"),
-        tables.runs(result),
+        tables.runs(results),
     ]
 
 
-def table(result: ArmComparison) -> b.Table:
+def table(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> b.Table:
     """A row per comparison and quantity."""
-    return b.table_of(tables.TABLE, tables.rows(result), words=2)
+    rows = (row for of_reward in (result, *others) for row in tables.rows(of_reward))
+    return b.table_of(tables.TABLE, rows, words=3)
 
 
 def title(result: ArmComparison) -> str:
@@ -83,38 +92,41 @@ def signed(estimate: Estimate) -> str:
 
 
 def answers(result: ArmComparison) -> list[str]:
-    """A sentence per comparison with its name; of one, whose name is the title, a line per clause."""
-    if len(result.pairs) == 1:
+    """A sentence per comparison with its reward and name; of one, whose title has it, a line per clause."""
+    if len(result.pairs) == 1 and not result.reward:
         return clauses(result, result.pairs[0])
-    return [f"{result.name_of(pair)}: {'; '.join(clauses(result, pair))}" for pair in result.pairs]
+    named = [", ".join(filter(None, (result.reward, result.name_of(pair)))) for pair in result.pairs]
+    return [
+        f"{name}: {'; '.join(clauses(result, pair))}" for name, pair in zip(named, result.pairs, strict=True)
+    ]
 
 
 def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
-    said = []
+    parts: list[str] = []
     died, whole, left = (pair.find(name) for name in ("failure_rate", "last_reward", "last_entropy"))
     living = pair.find("living_reward")
     at_end = "at its end" if pair.last_step is None else f"at step {format_step(pair.last_step)}"
     if died is not None and living is not None:
-        said.append(_failed(pair, died))
+        parts.append(_failed(pair, died))
         if whole is not None and whole.estimate.value is not None:
             of_all = format_number(whole.estimate.value)
-            said.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
-        said.append(f"among the runs that did not fail it ends {_decided(living)} {at_end}")
+            parts.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
+        parts.append(f"among the runs that did not fail it ends {_decided(living)} {at_end}")
     elif whole is not None:
-        said.append(f"ends {_decided(whole)} {at_end}")
+        parts.append(f"ends {_decided(whole)} {at_end}")
     equal = pair.find(result.along.quantity)
     if equal is not None:
         at = f"at equal {result.along.column}"
         if pair.common is not None:
             at += f" over {tables.over(*pair.common)} {result.along.unit}".rstrip()
-        said.append(f"{at} {_decided(equal)}")
+        parts.append(f"{at} {_decided(equal)}")
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)
-        said.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
+        parts.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
     if result.between_sd is not None:
-        said.append(f"between-seed sd {result.between_sd:g} as given")
-    return said or ["nothing is comparable"]
+        parts.append(f"between-seed sd {result.between_sd:g} as given")
+    return parts or ["nothing is comparable"]
 
 
 def _decided(row: Difference) -> str:
@@ -173,16 +185,17 @@ def _unknown(result: ArmComparison) -> Iterator[b.Note]:
         yield b.Note("unknown", f"{'; '.join(rows)}: {reason}")
 
 
-def _method(result: ArmComparison) -> str:
+def _method(results: Sequence[ArmComparison]) -> str:
     """The family, how its p-values and intervals were made, and what counts as the same."""
-    quantities = f"final reward and reward at equal {result.along.column}"
-    several = f" and {len(result.pairs)} comparisons" if len(result.pairs) > 1 else ""
-    inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, len(result.pairs)))
+    result, comparisons = results[0], sum(len(result.pairs) for result in results)
+    several = f" in {counted(comparisons, 'comparison')}" if comparisons > 1 else ""
+    inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
     spread = "the arms' spreads integrated out"
     if result.between_sd is not None:
         spread = f"the spread of rewards as given ({result.between_sd:g})"
     unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"
     return (
-        f"one family: {quantities}{several}, p-values adjusted by Holm's method; {unit}, {spread}; failures "
-        f"apart by an exact test; same: the {inner} interval lies {tables.within(result.margin)} of reward"
+        f"one family: final reward and reward at equal {result.along.column}{several}, p-values adjusted by "
+        f"Holm's method; {unit}, {spread}; failures apart by an exact test; same: the {inner} interval lies "
+        f"{tables.within(result.margin)} of reward"
     )

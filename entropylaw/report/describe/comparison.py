@@ -15,7 +15,7 @@ MOST_NAMED = 8
 
 def describe(result: ComparisonDocument) -> list[b.Block]:
     """The comparison, with the grouping and the runs of no arm below its title."""
-    heading, *rest = arms.describe(result.comparison)
+    heading, *rest = arms.describe(result.comparison, result.others)
     by = ", ".join(dict.fromkeys(arm.by for arm in result.grouped))
     members = "; ".join(arm.sentence for arm in result.grouped)
     notes = b.labelled("missing", missing(result))
@@ -43,4 +43,4 @@ def missing(result: ComparisonDocument) -> Iterator[str]:
 
 def table(result: ComparisonDocument) -> b.Table:
     """A row per comparison and quantity."""
-    return arms.table(result.comparison)
+    return arms.table(result.comparison, result.others)

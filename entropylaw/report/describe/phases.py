@@ -109,7 +109,10 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
 def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped; a terminal shows three."""
     contents = CURVES | {"planning_share": "planning's share of tokens", "length": "response length"}
-    used = [f"{contents[name]} '{column.column}'" for name, column in run.columns.items() if name in contents]
+    # A stored document has its columns in another order.
+    used = [
+        f"{content} '{run.columns[name].column}'" for name, content in contents.items() if name in run.columns
+    ]
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
     brief = reasons[:3]
@@ -234,7 +237,7 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
         # A curve may end before the others.
         if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
             now += f", step {format_step(curve.last_step)}"
-            ends += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
+            ends += f"; the curve of {CURVES[curve.name]} ends at step {format_step(curve.last_step)}"
         rows.append(
             (
                 _ROWS[curve.name],

@@ -89,8 +89,8 @@ def fit_axes(axes: Axes, arms: Sequence[Arm]) -> None:
         ):
             if beyond:
                 at = int(np.argmax(run.along if marker == ">" else np.abs(run.reward)))
-                place = (np.clip(run.along[at], *x), np.clip(run.reward[at], *y))
-                axes.plot(*place, marker, color=p.colour("muted"), markersize=3.2, zorder=6)
+                edge = (np.clip(run.along[at], *x), np.clip(run.reward[at], *y))
+                axes.plot(*edge, marker, color=p.colour("muted"), markersize=3.2, zorder=6)
 
 
 def limits(curves: Sequence[Sequence[float]]) -> tuple[float, float]:

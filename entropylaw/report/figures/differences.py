@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.arms import short
 from entropylaw.report.numbers import format_number
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Decision
+from entropylaw.results.arms import ArmComparison, Decision, Difference
 
 
 def differences_figure(result: ArmComparison) -> Figure:
@@ -54,21 +53,21 @@ def forest_panel(axes: Axes, result: ArmComparison, quantities: Sequence[str]) -
     axes.axvline(0.0, color=p.colour("muted"), linewidth=0.7, zorder=2)
     axes.grid(visible=False, axis="y")
     axes.tick_params(left=False)
-    reach = _reach([mark.estimate for mark in marks], result.margin)
+    reach = _reach([difference.estimate for _, difference in marks], result.margin)
     axes.set_xlim(*p.padded(*reach, 0.08, 0.08))
     longest = max(-reach[0], reach[1])
     power = 10.0 ** np.floor(np.log10(longest))
     far = max(step * power for step in (0.5, 1.0, 2.0, 5.0) if step * power <= longest)
     ticks = [x for x in (-far, 0.0, far) if reach[0] <= x <= reach[1]]
     axes.set_xticks(ticks, [f"{x:g}".replace("-", "−") for x in ticks])
-    for mark in marks:
-        _draw(axes, mark, reach)
+    for y, difference in marks:
+        _draw(axes, y, difference, reach)
 
 
-def _marks(result: ArmComparison, quantities: Sequence[str]) -> list[_Mark]:
-    """The difference of every comparison in the one of some quantities that is decided."""
+def _marks(result: ArmComparison, quantities: Sequence[str]) -> list[tuple[float, Difference]]:
+    """The height and the difference of every comparison in the one of some quantities that is decided."""
     return [
-        _Mark(float(row), difference.estimate, difference.decision is not Decision.undecided)
+        (float(row), difference)
         for row, pair in enumerate(result.pairs)
         for difference in pair.differences
         if difference.quantity in quantities and difference.headline
@@ -76,29 +75,20 @@ def _marks(result: ArmComparison, quantities: Sequence[str]) -> list[_Mark]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """An estimate at a height; ``filled`` where it is decided."""
-
-    y: float
-    estimate: Estimate
-    filled: bool
-
-
-def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
-    """A mark with its interval; an arrow where an end, or the value itself, is beyond the axes."""
-    value, colour, (least, most) = float(mark.estimate), p.colour("ink"), reach
+def _draw(axes: Axes, y: float, difference: Difference, reach: tuple[float, float]) -> None:
+    """A difference at a height, filled where it is decided; an arrow where it goes beyond the axes."""
+    value, colour, (least, most) = float(difference.estimate), p.colour("ink"), reach
     arrow: dict[str, Any] = {"color": colour, "markersize": 3.2, "zorder": 5}
-    ends = p.ends(mark.estimate, value)
-    axes.plot(np.clip(ends, *reach), [mark.y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
+    ends = p.ends(difference.estimate, value)
+    axes.plot(np.clip(ends, *reach), [y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
     if ends[0] < least:
-        axes.plot([least], [mark.y], "<", **arrow)
+        axes.plot([least], [y], "<", **arrow)
     if ends[1] > most:
-        axes.plot([most], [mark.y], ">", **arrow)
+        axes.plot([most], [y], ">", **arrow)
     if least <= value <= most:
         look: dict[str, Any] = {"markersize": 3.2, "markeredgecolor": colour, "markeredgewidth": 0.8}
-        face = colour if mark.filled else p.colour("ring")
-        axes.plot([value], [mark.y], "s", markerfacecolor=face, zorder=6, **look)
+        face = p.colour("ring") if difference.decision is Decision.undecided else colour
+        axes.plot([value], [y], "s", markerfacecolor=face, zorder=6, **look)
     else:
         # Inside of the part of the interval that is on the axes.
         edge, side, away = (max(least, ends[1]), "left", 4)
@@ -107,7 +97,7 @@ def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
         text = format_number(value, 2).replace("-", "−")
         at: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": side, "zorder": 3.5}
         at["bbox"] = {"facecolor": p.colour("ring"), "linewidth": 0, "pad": 0.4}
-        axes.annotate(text, (edge, mark.y), (away, 0), color=colour, **at)
+        axes.annotate(text, (edge, y), (away, 0), color=colour, **at)
 
 
 FARTHEST = 6.0

@@ -32,6 +32,8 @@ PAIR, LISTED_PAIR, NESTING_PAIR = (
     for parts in (("", "(?!,)"), ("", ""), (r" | \{[^{}]{0,4000}+\}", ""))
 )
 
+# A line of a box.
+_RULE = re.compile(r"[^\w'\"{}()]{3,}")
 #: No trainer logs so many metrics at once.
 MOST_PAIRS = 1 << 13
 
@@ -122,3 +124,12 @@ def dict_pairs(
         if pair["end"] == "}":
             return values, True, position
     return values, False, position
+
+
+def box_cells(line: str) -> list[str] | None:
+    """The cells of a row of a table in a box, without what is behind the last bar; None for other lines."""
+    if _RULE.fullmatch(line):
+        return [] if "|" in line or "+" in line or not line.isascii() else None
+    bars = "[│┃║]" if re.search("[│┃║]", line) else r"\|" if line.lstrip().startswith("|") else ""
+    cells = re.split(bars, line)[1:-1] if bars else []
+    return cells or ([] if line.lstrip()[:1] in tuple("│┃║") else None)

@@ -20,7 +20,7 @@ from entropylaw.escaping import counted
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.readers import jsonl
-from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, dict_pairs, plain
+from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, box_cells, dict_pairs, plain
 from entropylaw.logs.readers.jsonl import leaves
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number
@@ -44,14 +44,13 @@ _NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|
 _PAIR = re.compile(
     rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
     r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
-    rf"(?P<number>{_NUMBER})(?:\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
+    rf"(?P<number>{_NUMBER})(?P<of>\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
     re.IGNORECASE,
 )
 _FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
 _SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
 _OPENS = re.compile(r"\{\s*(?=['\"])")
 _GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
-_RULE = re.compile(r"[^\w'\"{}()]{3,}")
 # From a dict as Python prints it to JSON.
 _PYTHON = (
     (re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)"), r"\1"),
@@ -481,6 +480,8 @@ class _Prints:
             unit = (match["unit"] or "").strip()
             if words[-1].endswith("…"):
                 self._dropped[CUT_NAME] += 1
+            elif match["of"] and not counts(words[-1], 1.0):
+                continue  # a share of others, or a number that is damaged
             elif words[-1] in ("pid", "ip") or unit not in ("", "%") or text.startswith("|", match.end()):
                 continue
             else:
@@ -490,14 +491,6 @@ class _Prints:
         if not ended:
             # A last line that breaks off may lack a part of a name.
             return [(name, number) for name, number in pairs if name in self._names]
-        self._names |= {name for name, _ in pairs if "%|" not in text}
+        if "%|" not in text:
+            self._names.update(name for name, _ in pairs)
         return pairs
-
-
-def box_cells(line: str) -> list[str] | None:
-    """The cells of a row of a table in a box, without what is behind the last bar; None for other lines."""
-    if _RULE.fullmatch(line):
-        return [] if "|" in line or "+" in line or not line.isascii() else None
-    bars = "[│┃║]" if re.search("[│┃║]", line) else r"\|" if line.lstrip().startswith("|") else ""
-    cells = re.split(bars, line)[1:-1] if bars else []
-    return cells or ([] if line.lstrip()[:1] in tuple("│┃║") else None)

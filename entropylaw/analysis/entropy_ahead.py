@@ -1,0 +1,98 @@
+"""The entropy ahead of a run: its recent fall, its continuation, and the step at which it is spent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from entropylaw.analysis.law.estimates import of_cells, spent_entropy, tails, unknown
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.level_shift import jumps
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import levels_of
+from entropylaw.engine.reads import merged
+from entropylaw.engine.threads import one_thread
+from entropylaw.results import Estimate
+from entropylaw.results.forecast import SPENT
+
+MOST = 64
+"""Points above which a run is averaged over blocks of equal length."""
+
+SMALLEST_ENTROPY = 1e-4
+"""Entropy below which its logarithm is not looked at, nats."""
+
+
+def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
+
+    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
+    """
+    size = -(-step.size // MOST)
+    count = step.size // size
+    s, v = (
+        column[column.size - count * size :].reshape(count, size).mean(axis=1) for column in (step, values)
+    )
+    return s, v, size
+
+
+@one_thread
+def entropy_ahead(
+    step: FloatArray, entropy: FloatArray, at: FloatArray, *, level: float
+) -> tuple[list[Estimate], Estimate]:
+    """The entropy at later steps ``at`` (m,), and the step at which 95 % of exp(H) − 1 is spent.
+
+    The logarithm of the entropy is continued by its level: as a power of the step or exponentially, in the
+    mean of all that is plausible, with the band of that.
+    """
+    s, h, _ = blocked(step, np.log(np.maximum(entropy, SMALLEST_ENTROPY)))
+    span = step[-1] - step[0]
+    grid = step[-1] + span * np.geomspace(0.02, 10.0, 60)
+    every = np.concatenate([at, grid])
+    levels = levels_of(s, h, every)
+    method, bounds = "level of the logarithm, continued", tails(level)
+    curves = [levels.at(levels.n + i).quantiles(bounds) for i in range(at.size)]
+    path = [
+        Estimate(value=value, low=low, high=high, level=level, method=method)
+        for low, value, high in np.exp(np.minimum(curves, np.log(HIGHEST_ENTROPY))).tolist()
+    ]
+    target = spent_entropy(float(np.exp(levels.at(levels.n - 1).mean())), SPENT)
+    reached = levels.p_below(float(np.log(target)))[levels.n + at.size :]
+    # The lower end of the band is there first.
+    first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]
+    why = None
+    if None in first:
+        end = "" if first[1] is None else " by the upper end of the interval"
+        why = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
+    # A whole interval above the target is spent after all steps that were looked at.
+    first[0] = float(grid[-1]) if first[0] is None else first[0]
+    return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=why)
+
+
+def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:
+    """Entropy lost per 100 steps over the last third of the run, nats; negative where it grows.
+
+    Parameters
+    ----------
+    step, entropy
+        Shape (n,), steps strictly increasing, nats.
+    level
+        Coverage of the interval.
+
+    Notes
+    -----
+    The slope of a straight line with drift and noise integrated out, as for the law. None with the reason
+    where the last third has fewer than six evaluations.
+    """
+    method = "slope of the last third, drift + noise integrated out"
+    recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
+    s, h = step[recent], entropy[recent]
+    if s.size < 6:
+        why = f"{s.size} evaluations in the last third of the steps, expected at least 6"
+        return unknown(why, level=level, method=method)
+    if np.ptp(h) == 0:
+        return Estimate(
+            value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
+        )
+    slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
+    df = np.full(len(slope.weight), float(slope.df))
+    cells = merged(slope.location[:, 0], slope.scale[:, 0], df, slope.weight[:, 0])
+    return of_cells(cells, level=level, method=method)
