@@ -134,7 +134,7 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
 
 def cannot_tell(fit: Fit) -> bool:
     """Whether the interval of the ceiling spans the range of the reward."""
-    return (fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward)
+    return bool((fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward))
 
 
 def left_answer(fit: Fit) -> Answer:
