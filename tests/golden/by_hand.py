@@ -75,13 +75,11 @@ def answers() -> str:
     parts = []
     for name, fit in fits().items():
         entry = run_by_hand(fit)
-        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}", *words.summary(entry)]
-        parts += [words.short_why(entry), words.law_line(fit), ""]
+        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}"]
+        parts += [*(f"{row.label}: {row.text}" for row in words.answers(fit)), ""]
     parts += [
         "# refused",
         words.verdict_cell(refused()),
-        words.short_why(refused()),
-        *words.summary(refused()),
     ]
     parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
     steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
