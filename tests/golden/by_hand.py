@@ -75,19 +75,10 @@ def answers() -> str:
     parts = []
     for name, fit in fits().items():
         entry = run_by_hand(fit)
-<<<<<<< HEAD
-        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}"]
-        parts += [*(f"{row.label}: {row.text}" for row in words.answers(fit)), ""]
-    parts += [
-        "# refused",
-        words.verdict_cell(refused()),
-    ]
-=======
         parts += [f"# {name}", words.verdict_cell(entry)]
         parts += [f"{row.label}: {row.text}" for row in words.answers(fit)]
         parts.append("")
     parts += ["# refused", words.verdict_cell(refused())]
->>>>>>> w-scr
     parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
     steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
     parts += [words.step_words(step) for step in steps]
