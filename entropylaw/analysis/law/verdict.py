@@ -105,24 +105,25 @@ def rule(
     """
     if n < FEWEST_HOLDS:
         return Verdict.undecided, None
-    odds = rival_odds(tests)
     falls = a.high is not None and a.high < 0
     least_p = min((p for p in (tests.p_step, tests.p_log_step) if p is not None), default=1.0)
     in_entropy = (*IN_ENTROPY, "constant")
-    counted = tuple(name for name in ODDS if name != "saturation" or least_p < UNNEEDED_STEP)
+    counted = ODDS if least_p < UNNEEDED_STEP else tuple(name for name in ODDS if name != "saturation")
     remaining = min(law_probability(tests, among, lagged=True) for among in (counted, in_entropy))
     if falls or remaining < FAILS or least_p < REJECTED_STEP:
         return Verdict.fails, _why(tests, falls=falls)
-    passed = (
-        span >= SPAN
-        and r_squared >= LEAST_R_SQUARED
-        and a.low is not None
-        and a.low > 0
-        and law_probability(tests) >= HOLDS
+    clear = span >= SPAN and r_squared >= LEAST_R_SQUARED and a.low is not None and a.low > 0
+    return (Verdict.holds if clear and more_probable(tests) else Verdict.undecided), None
+
+
+def more_probable(tests: LawTests) -> bool:
+    """Whether the law is as probable beside its rivals as it has to be to hold."""
+    odds = rival_odds(tests)
+    return (
+        law_probability(tests) >= HOLDS
         and all(odds.get(name, 0.0) <= 1.0 for name in ("line", *IN_STEP))
         and odds.get("constant", 0.0) <= 1.0 / CONSTANT_LIMIT
     )
-    return (Verdict.holds if passed else Verdict.undecided), None
 
 
 def _why(tests: LawTests, *, falls: bool) -> Why:
