@@ -105,7 +105,8 @@ def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield entries, drawings of the bar and erasures, in the order of the file."""
     openings, width = set[str](), 0
-    for line, below in (match.groups() for block in blocks for match in _LINE.finditer(block)):
+    for match in chain.from_iterable(map(_LINE.finditer, blocks)):
+        line, below = match.groups()
         if not line.strip(" "):
             # As many blanks as the bar was long, unlike a blank line of other text.
             if len(line) == width and not below:
@@ -114,11 +115,16 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
         if "\x1b" in line:
             line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
         marks: list[tuple[int, _Mark]] = list(log_entries(line, openings))
-        for bar in _BAR.finditer(line) if "%|" in line else ():
-            if not bar["name"] and not bar["below"]:
-                marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
-                width = bar.end()
+        for bar in bars_of(line):
+            marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
+            width = bar.end()
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
+
+
+def bars_of(line: str) -> list[re.Match[str]]:
+    """The drawings of the trainer's bar in a line: it has no name, and no line below it is drawn at once."""
+    bars = _BAR.finditer(line) if "%|" in line else ()
+    return [bar for bar in bars if not bar["name"] and not bar["below"]]
 
 
 def log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
@@ -158,6 +164,10 @@ class _Stretch(NamedTuple):
     entries: list[_Entry]
     after: int
 
+    def near(self, *, redrawn: bool) -> int:
+        """The bar next to it: where it is drawn again, that behind; the one before may be some steps old."""
+        return self.after if self.after >= 0 and (redrawn or self.before < 0) else self.before
+
 
 def starts_of_run(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     """List the stretches of every start of the run, where the bar falls; other totals are of other bars."""
@@ -188,24 +198,34 @@ def steps_on_bar(stretches: list[_Stretch]) -> list[int]:
     way. Where entries come late, those at the end may be missing.
     """
     erasing = any(stretch.erased for stretch in stretches)
-    groups = [stretch for stretch in stretches if stretch.entries]
-    # A bar that is drawn again behind the entry is right; the one before may be some steps old.
-    redrawn = erasing or 2 * sum(group.before == group.after for group in groups) >= len(groups)
-    steps, entries, last = list[int](), 0, -1
-    for before, erased, here, after in stretches:
-        near = after if after >= 0 and (redrawn or before < 0) else before
-        # At the end, a bar may have been erased for an entry that never came.
-        room = min(erased, len(here)) if after < 0 else erased
-        if not erasing:
-            trainings = sum(entry.training for entry in here)
-            room = len(here) if near >= 0 and trainings < 2 and not (trainings and near == last) else 0
-            last = near if trainings else last
+    steps, entries = list[int](), 0
+    for stretch, (near, room) in zip(stretches, (by_erasing if erasing else by_bar)(stretches), strict=True):
         steps += [near] * room
-        entries += len(here)
+        entries += len(stretch.entries)
         if entries > len(steps):
             return []
-    late = any(len(group.entries) > 1 for group in groups)
+    late = any(len(stretch.entries) > 1 for stretch in stretches)
     return steps[:entries] if late or len(steps) == entries else []
+
+
+def by_erasing(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
+    """Yield the bar next to each stretch, and for how many entries it was erased."""
+    for stretch in stretches:
+        # At the end, a bar may have been erased for an entry that never came.
+        most = len(stretch.entries) if stretch.after < 0 else stretch.erased
+        yield stretch.near(redrawn=True), min(stretch.erased, most)
+
+
+def by_bar(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
+    """Yield the bar next to each stretch, and how many entries are at its step; none where two share it."""
+    groups = [stretch for stretch in stretches if stretch.entries]
+    redrawn = 2 * sum(group.before == group.after for group in groups) >= len(groups)
+    last = -1
+    for stretch in stretches:
+        near, trainings = stretch.near(redrawn=redrawn), sum(entry.training for entry in stretch.entries)
+        shared = trainings > 1 or (trainings == 1 and near == last)
+        yield near, 0 if near < 0 or shared else len(stretch.entries)
+        last = near if trainings else last
 
 
 def steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
