@@ -28,6 +28,7 @@ from entropylaw.results.result import replace
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.pipeline.inputs import Inputs
+    from entropylaw.results.arms import ArmComparison
 
 MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
@@ -36,11 +37,7 @@ MOST_NAMED = 8
 def compare(options: CompareCommand) -> None:
     """Run ``entropylaw compare``."""
     format = output.format_with_details(options)
-    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
-    others = [path for path in options.output if path not in pages]
-    if not options.output:
-        others = ["-"]
-    formats = output.destinations(others, format)
+    pages, formats = targets_of(options, format)
     picture = picture_of(options.figure)
     if options.domain is not None and options.stage is None:
         message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
@@ -57,13 +54,25 @@ def compare(options: CompareCommand) -> None:
         document = replace(compared(grouping, runs, settings, inputs), config=options.config)
         arms_compared = set(grouping.arms)
         if settings.stage is None:
-            arms_compared = {arm.arm for arm in document.comparison.arms if any(run.n for run in arm.runs)}
+            arms_compared = arms_with_runs(document.comparison)
         figures = draw(document, options.figure, picture, style)
         write_comparison(document, formats, pages, figures, options)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in arms_compared]
     if lacking or fitted:
         output.finish_fits([run.entry for run in lacking or runs if run.entry is not None])
+
+
+def targets_of(options: CompareCommand, format: str | None) -> tuple[list[str], dict[str, str]]:
+    """The pages among the outputs, and the formats of the others by path; standard output without any."""
+    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
+    others = [path for path in options.output or ["-"] if path not in pages]
+    return pages, output.destinations(others, format)
+
+
+def arms_with_runs(comparison: ArmComparison) -> set[str]:
+    """The arms in which a run has evaluations to compare."""
+    return {arm.arm for arm in comparison.arms if any(run.n for run in arm.runs)}
 
 
 def write_comparison(

@@ -16,7 +16,7 @@ from msgspec import Struct
 from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
-from entropylaw.paths import NOT_READ, shown_path
+from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Fit
@@ -70,11 +70,6 @@ def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
         InputFile(path=shown_path(path), sha256=file.sha256, format=file.format, rows=file.rows)
         for path, file in files.items()
     )
-
-
-def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A warning for each file that is not a log: (path, why)."""
-    return tuple(f"{shown_path(path)}{NOT_READ}{reason}" for path, reason in ignored)
 
 
 class Entry(Result, Generic[T], frozen=True, kw_only=True):

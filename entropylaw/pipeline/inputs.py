@@ -14,7 +14,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw.documents.document import input_files, renamed, skipped_files
+from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import documents_of, flaws_of, whole_pages
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
@@ -22,7 +22,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError, known_for
 from entropylaw.gates.subjects import READ
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.paths import is_file, is_folder, is_own, note_input, shown_path
+from entropylaw.paths import NOT_READ, is_file, is_folder, is_own, note_input, shown_path
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -330,8 +330,8 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
             argument = reading.given[path]
             entries.append(Input(name=name or named(path), path=path, argument=argument, error=error))
     ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
-    arguments = [reading.given[file.path] for file in ignored]
-    sources.skipped += zip(arguments, skipped_files(ignored), strict=True)
+    for path, reason in ignored:
+        sources.skipped.append((reading.given[path], f"{shown_path(path)}{NOT_READ}{reason}"))
     order = list(dict.fromkeys(reading.given.values()))
     return sorted(entries, key=lambda entry: order.index(entry.argument))
 
