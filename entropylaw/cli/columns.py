@@ -16,11 +16,8 @@ def columns(options: ColumnsCommand) -> None:
     inputs = gather(options.logs, options, options)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
     named = [entry for entry in inputs.entries if entry.path in options.logs and entry.path != "-"]
-    problems = {
-        entry.path: entry.error
-        for entry in named
-        if entry.error is not None and entry.error.slug == "no-step-column"
-    }
+    without_step = [entry for entry in named if getattr(entry.error, "slug", "") == "no-step-column"]
+    problems = {entry.path: entry.error for entry in without_step}
     runs = inputs.runs
     if problems:
         runs += gather(list(problems), options, replace(options, step=ROW)).runs

@@ -39,9 +39,7 @@ def compare(options: CompareCommand) -> None:
     format = output.format_with_details(options)
     pages, formats = targets_of(options, format)
     picture = picture_of(options.figure)
-    if options.domain is not None and options.stage is None:
-        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
-        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
+    refuse_domain_alone(options)
     output.begin(options.logs, options.jobs)
     style = output.style_of(options.style, quiet=options.quiet)
     settings = part(options, CompareOptions)
@@ -63,7 +61,14 @@ def compare(options: CompareCommand) -> None:
         output.finish_fits([run.entry for run in lacking or runs if run.entry is not None])
 
 
-def targets_of(options: CompareCommand, format: str | None) -> tuple[list[str], dict[str, str]]:
+def refuse_domain_alone(options: CompareCommand) -> None:
+    """Raise UsageError ``domain-without-stage``."""
+    if options.domain is not None and options.stage is None:
+        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
+        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
+
+
+def targets_of(options: CompareCommand, format: str) -> tuple[list[str], dict[str, str]]:
     """The pages among the outputs, and the formats of the others by path; standard output without any."""
     pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
     others = [path for path in options.output or ["-"] if path not in pages]

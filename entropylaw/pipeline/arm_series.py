@@ -95,7 +95,9 @@ def results_of(
     ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    how: dict[str, Any] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
+    how: dict[str, Any] = {"baseline": baseline, "paired": ""}
+    if options.pair == "seed":
+        how["paired"] = "seed"
     rewards: dict[str, dict[str, list[RunSeries]]] = {}
     for label, of_reward in of_rewards(runs).items():
         refuse_other_columns(of_reward)
@@ -115,10 +117,10 @@ def results_of(
         along=along,
         **how,
     )
-    if options.at_equal is None and along.column == STEP:
-        faster = note("no-entropy-in-arms")
-        return [replace(result, findings=(*result.findings, faster)) for result in results]
-    return results
+    if options.at_equal is not None or along.column != STEP:
+        return results
+    faster = note("no-entropy-in-arms")
+    return [replace(result, findings=(*result.findings, faster)) for result in results]
 
 
 def taken(
@@ -189,11 +191,9 @@ def reward_kind(choice: Choice) -> tuple[str | None, ...]:
 
 def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) -> RunSeries | str:
     """What is compared of a run, or why it has nothing."""
-    log, refusal = run.input.run, None if run.entry is None else run.entry.refusal
+    log = run.input.run
     if along.column == ENTROPY:
-        if run.fit is not None:
-            return series_of(run.fit)
-        return "it has no fit" if refusal is None else refusal.message
+        return why_unfitted(run) if run.fit is None else series_of(run.fit)
     if log is None:
         if run.input.error is not None:
             return run.input.error.message
@@ -222,6 +222,13 @@ def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) 
         max_reward=largest_of(log, reward.choice.column, options),
         lost=lost_words(lost_reward(judged)),
     )
+
+
+def why_unfitted(run: ArmRun) -> str:
+    """Why a run has no fit."""
+    if run.entry is None or run.entry.refusal is None:
+        return "it has no fit"
+    return run.entry.refusal.message
 
 
 def largest_of(log: Run, column: str, options: CompareOptions) -> float | None:

@@ -214,11 +214,7 @@ def gather(
     documents: list[Document[Any]] = []
     if kinds is not None and not strict:
         documents += [load(stored, kinds) for stored in sources.documents]
-    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
-    if sources.logs or not documents:
-        fits = isinstance(options, FitOptions | PhaseOptions)
-        settings.append(options if fits else part(options, FitOptions))
-    common = same_settings(settings)
+    settings = common_settings(documents, options, fresh=bool(sources.logs or not documents))
     entries = list(chain.from_iterable(map(stored_entries, documents)))
     files = [document.inputs for document in documents]
     if sources.logs:
@@ -228,13 +224,22 @@ def gather(
         files += [entry.files for entry in read]
     return Inputs(
         entries=tuple(entries if strict else distinct(entries)),
-        settings=common,
+        settings=settings,
         files=distinct_files(chain.from_iterable(files)),
         documents=tuple(sources.documents),
         flaws=tuple(sources.flaws),
         skipped=tuple(sources.skipped),
         config=config,
     )
+
+
+def common_settings(documents: Sequence[Document[Any]], options: Any, *, fresh: bool) -> Any:
+    """The settings of documents, and those of ``options`` where anything is made fresh; as below."""
+    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
+    if fresh:
+        whole = isinstance(options, FitOptions | PhaseOptions)
+        settings.append(options if whole else part(options, FitOptions))
+    return same_settings(settings)
 
 
 def document_at(source: str) -> Stored | None:
