@@ -133,17 +133,15 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         held = {Part.arms: document}
         return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
     entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
-    # Of a report with several rewards per run, one entry holds the phases.
-    phased = {entry.run: entry.phases for entry in entries if getattr(entry, "phases", None) is not None}
-    for entry in entries:
-        run = entry.fit if kind == "report" else entry
+    phased = {entry.run: entry for entry in getattr(document, "phases", ())}
+    for run in entries:
         holders: dict[Part, Any] = {Part.law: run}
         if kind == "report":
-            holders |= {Part.phases: phased.get(entry.run)}
+            holders |= {Part.phases: phased.get(run.run)}
         elif kind == "phases":
-            holders = {Part.phases: entry}
+            holders = {Part.phases: run}
         elif kind == "prediction":
-            holders = {Part.ahead: entry.result}
+            holders = {Part.ahead: run.result}
         judged = None if kind == "phases" else run.result
         findings, chosen = getattr(judged, "findings", ()), run.columns.get("reward")
         subject = Subject(

@@ -16,8 +16,8 @@ from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     Entry,
     InputFile,
-    ReportDocument,
     RunReport,
+    report_of,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
@@ -143,9 +143,7 @@ class Page(steps.Step[Files]):
     def compute(self, subject: tuple[RunReport, ...], series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
-        document = ReportDocument(
-            inputs=options.inputs, settings=options.settings, runs=subject, config=options.config
-        )
+        document = report_of(subject, inputs=options.inputs, settings=options.settings, config=options.config)
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
@@ -268,8 +266,8 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     around: dict[str, Any] = {"previous": before, "following": after, "home": home}
     sections: list[str] = []
     # The first reward is last: its page has the others below it.
-    for stem, report in reversed(stems(slug, document.runs)):
-        first = report is document.runs[0]
+    for position, (stem, report) in reversed([*enumerate(stems(slug, document.reports))]):
+        first = position == 0
         available = parts(report, tokens if first else None)
         svgs: dict[str, str] = {}
         with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
