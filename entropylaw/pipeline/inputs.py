@@ -211,13 +211,13 @@ def gather(
     sources = find(arguments, kinds, strict=strict)
     if sources.documents and fixed:
         refuse_flags(shown_path(sources.documents[0].path), fixed)
-    fresh = options if isinstance(options, FitOptions | PhaseOptions) else part(options, FitOptions)
     documents: list[Document[Any]] = []
     if kinds is not None and not strict:
         documents += [load(stored, kinds) for stored in sources.documents]
     settings = [document.settings for document in documents]  # type: ignore[attr-defined]
     if sources.logs or not documents:
-        settings.append(fresh)
+        fits = isinstance(options, FitOptions | PhaseOptions)
+        settings.append(options if fits else part(options, FitOptions))
     common = same_settings(settings)
     entries = list(chain.from_iterable(map(stored_entries, documents)))
     files = [document.inputs for document in documents]
