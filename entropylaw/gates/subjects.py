@@ -136,7 +136,8 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []
     for entry in entries:
-        judged, held = entry.result, {Part.law: entry}
+        judged = entry.result
+        held: dict[Part, Any] = {Part.law: entry}
         if kind == "report":
             held[Part.phases] = phases.get(entry.run)
         elif kind == "phases":

@@ -334,7 +334,7 @@ def _other(value: Any, name: str) -> Any:
 
 def folded(where: str) -> str:
     """A place by the name that a report shares with the fits in it, and the curves of a run share."""
-    place = where.removeprefix(".").replace("runs.fit.", "runs.").replace("runs.phases.", "runs.")
+    place = re.sub(r"^phases\.", "runs.", where.removeprefix("."))
     return re.sub(r"(?<=^runs\.result\.)(planning|execution|semantic|aggregate)(?=\.)", "CURVE", place)
 
 
