@@ -130,8 +130,8 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     kind = document.schema.split("/")[1]
     if kind == "comparison":
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        held = {Part.arms: document}
-        return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
+        run, holders = f"comparison of {arms}", {Part.arms: document}
+        return [Subject(run=run, path=source, sources=(source,), holders=holders)]
     entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []

@@ -87,7 +87,9 @@ MEDIA: dict[str, tuple[Render, ...]] = {
     "report": (
         lambda document: [
             *(pages.run_page(document, run, {}) for run in document.reports),
-            pages.index_page([index_row(run, "slug") for run in document.reports], warnings=document.warnings),
+            pages.index_page(
+                [index_row(run, "slug") for run in document.reports], warnings=document.warnings
+            ),
         ],
         *(partial(rendered, medium=name) for name in ("markdown", "csv")),
     ),
