@@ -20,7 +20,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.result import ENDS, LOST, sentences
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import AnyDocument, Entry, RunReport
+    from entropylaw.documents.document import AnyDocument, Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,29 +130,21 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     kind = document.schema.split("/")[1]
     if kind == "comparison":
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        held = {Part.arms: document}
-        return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
+        run, holders = f"comparison of {arms}", {Part.arms: document}
+        return [Subject(run=run, path=source, sources=(source,), holders=holders)]
     entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
-    if kind == "report":
-        return report_subjects(entries, source)
+    phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []
     for entry in entries:
-        judged, held = entry.result, {Part.law: entry}
-        if kind == "phases":
+        judged = entry.result
+        held: dict[Part, Any] = {Part.law: entry}
+        if kind == "report":
+            held[Part.phases] = phases.get(entry.run)
+        elif kind == "phases":
             judged, held = None, {Part.phases: entry}
         elif kind == "prediction":
             held = {Part.ahead: entry.result}
         subjects.append(subject_of(entry, source, held, judged))
-    return subjects
-
-
-def report_subjects(reports: Sequence[RunReport], source: str) -> list[Subject]:
-    """The runs of a report; of several rewards of a run one entry holds the phases of all."""
-    phased = {report.run: report.phases for report in reports if report.phases is not None}
-    subjects = []
-    for report in reports:
-        held = {Part.law: report.fit, Part.phases: phased.get(report.run)}
-        subjects.append(subject_of(report.fit, source, held, report.fit.result))
     return subjects
 
 

@@ -298,7 +298,7 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
 def stored_entries(document: Document[Any]) -> Iterator[Input]:
     """The runs of a document."""
     runs: dict[tuple[str, str], list[Any]] = {}
-    for entry in document.runs:
+    for entry in getattr(document, "reports", document.runs):
         fit = getattr(entry, "fit", entry)
         runs.setdefault((fit.run, fit.path), []).append(entry)
     alone, kind = len(runs) == 1, document.schema.split("/")[1]

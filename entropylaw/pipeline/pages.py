@@ -16,8 +16,8 @@ from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     Entry,
     InputFile,
-    ReportDocument,
     RunReport,
+    report_of,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
@@ -143,9 +143,7 @@ class Page(steps.Step[Files]):
     def compute(self, subject: tuple[RunReport, ...], series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
-        document = ReportDocument(
-            inputs=options.inputs, settings=options.settings, runs=subject, config=options.config
-        )
+        document = report_of(subject, inputs=options.inputs, settings=options.settings, config=options.config)
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
@@ -262,7 +260,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         from entropylaw.pipeline.tokens import token_histogram
 
         tokens = token_histogram(options.histogram[0])
-    first, *others = stems(slug, document.runs)
+    first, *others = stems(slug, document.reports)
     below: list[str] = []
     # The page of the first reward is last: it has the others below it.
     for stem, report in reversed(others):
