@@ -17,13 +17,7 @@ from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.results.result import caution, replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import (
-    ENOUGH_PAIRS,
-    Chosen,
-    ChosenReward,
-    choose_entropy,
-    choose_rewards,
-)
+from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, ChosenReward, choose_entropy, choose_rewards
 from entropylaw.roles.pairing import logged_entropies, noise_of
 from entropylaw.roles.series import Series
 from entropylaw.units import largest_reward
