@@ -18,13 +18,7 @@ from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.escaping import counted, places, shown
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify
-from entropylaw.logs.runs.step_column import (
-    COUNTERS,
-    STEP_NAMES,
-    by_folded_name,
-    folded,
-    require_column,
-)
+from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, by_folded_name, folded, require_column
 from entropylaw.paths import hostless
 
 # These mean "run"; the others may mean anything, and are used where splitting by them stops steps from

@@ -18,12 +18,7 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.runs import Table
-from entropylaw.logs.runs.number_parsing import (
-    Column,
-    classify,
-    parse_column,
-    parse_step,
-)
+from entropylaw.logs.runs.number_parsing import Column, classify, parse_column, parse_step
 from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
 from entropylaw.logs.suggest import is_evident, measured

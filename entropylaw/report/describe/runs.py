@@ -295,7 +295,7 @@ def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
     names = {str(row.get("run")).removesuffix(f" · {row.get('label')}") for row in rows}
     if all("label" not in row for row in rows):
         return counted(len(rows), "run")
-    return f"{len(rows)} rewards of {counted(len(names), 'run')}"
+    return f"{counted(len(rows), 'reward')} of {counted(len(names), 'run')}"
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
