@@ -241,10 +241,7 @@ def forecast(
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r)
     done = so_far(s, r, used.reward, levels, max_reward)
-    if counts is None:
-        counts = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
-    if not counts > 0:
-        raise UsageError("bad-gain", f"gain {counts:g}, expected a reward above 0", "give 0.01 for one point")
+    counts = gain_of(counts, done)
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
@@ -273,6 +270,18 @@ def forecast(
         dropped=used.dropped,
         **_with_entropy(used, entropy is not None, at, given, level=level, top=top, findings=findings),
     )
+
+
+def gain_of(gain: float | None, run: SoFar) -> float:
+    """A gain that counts, in reward units, by default a hundredth of the largest reward or of the range.
+
+    Raises UsageError ``bad-gain`` where it is not above 0.
+    """
+    if gain is None:
+        gain = 0.01 * (run.most if np.isfinite(run.most) else run.spread)
+    if not gain > 0:
+        raise UsageError("bad-gain", f"gain {gain:g}, expected a reward above 0", "give 0.01 for one point")
+    return gain
 
 
 def _best(step: FloatArray, levels: Levels, size: int, top: float) -> BestSoFar:
