@@ -37,6 +37,7 @@ from entropylaw.results.arms import (
     Arm,
     ArmComparison,
     ArmRun,
+    Band,
     Difference,
     Pair,
     RunSeries,
@@ -52,6 +53,9 @@ BASELINES = ("vanilla", "base", "baseline", "grpo", "control")
 
 LIKE_PATHS = 0.8
 """Runs that have this share of their entropies in common walked one path."""
+
+WITH_ENTROPY = Along()
+"""Rewards are compared at equal entropy."""
 
 ROUGH = 0.1
 """A curve falls with entropy that rises by less than this share of its change."""
@@ -88,7 +92,7 @@ def undecided(
     level: float = 0.95,
     margin: float | None = None,
     between_sd: float | None = None,
-    along: Along | None = None,
+    along: Along = WITH_ENTROPY,
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> ArmComparison:
@@ -122,15 +126,63 @@ def undecided(
     UsageError
         ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
     """
-    if len(arms) < 2:
-        message = f"{len(arms)} arm, expected at least 2"
-        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     names = list(arms)
+    check_arms(names, baseline)
+    series, failed = long_enough(arms, refused)
+    seeds = seeds_of(series)
+    chosen, how, own_ends = baseline, "as named", pairs is not None
+    if chosen is None:
+        chosen, how = baseline_of({name: len(series[name]) + len(failed[name]) for name in names})
+    if pairs is None:
+        pairs = pairs_with(names, chosen)
+    if own_ends or chosen == "all":
+        chosen, how = None, ""
+    compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
+    design = _Comparison(
+        names,
+        seeds,
+        failed,
+        compared,
+        level,
+        max(map(hundredth, seeds), default=0.01) if margin is None else margin,
+        between_sd,
+        along,
+        bool(paired),
+        own_ends,
+        rewards * len(compared),
+    )
+    if paired:
+        design.check_paired(paired)
+    return ArmComparison(
+        arms=tuple(map(design.arm, range(len(names)))),
+        baseline=chosen,
+        chosen=how,
+        pairs=tuple(design.pair(a, b) for a, b in compared),
+        level=level,
+        margin=design.margin,
+        along=design.along,
+        between_sd=between_sd,
+        paired=paired,
+        findings=tuple(design.findings()),
+    )
+
+
+def check_arms(names: Sequence[str], baseline: str | None) -> None:
+    """Refuse fewer than two arms, and a baseline that is not an arm; errors as of :func:`undecided`."""
+    if len(names) < 2:
+        message = f"{len(names)} arm, expected at least 2"
+        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     if baseline not in (None, "all", *names):
         listed = ", ".join(names)
         raise UsageError("no-such-arm", f"the baseline {baseline!r} is not an arm", f"the arms are {listed}")
-    failed = {name: list((refused or {}).get(name, ())) for name in names}
-    series: dict[str, list[RunSeries]] = {name: [] for name in names}
+
+
+def long_enough(
+    arms: Arms, refused: Mapping[str, Sequence[tuple[str, str]]] | None
+) -> tuple[dict[str, list[RunSeries]], dict[str, list[tuple[str, str]]]]:
+    """By arm the series with enough evaluations; and all other runs with the reason, ``refused`` first."""
+    series: dict[str, list[RunSeries]] = {name: [] for name in arms}
+    failed = {name: list((refused or {}).get(name, ())) for name in arms}
     for name, runs in arms.items():
         for run in runs:
             whole = series_of(run) if isinstance(run, Fit) else run
@@ -138,48 +190,14 @@ def undecided(
                 failed[name].append((whole.run, f"{whole.step.size} evaluations"))
             else:
                 series[name].append(whole)
-    seeds = seeds_of(series)
-    chosen, how = baseline, "as named"
-    if baseline is None:
-        chosen, how = baseline_of({name: len(runs) + len(failed[name]) for name, runs in series.items()})
-    assert chosen is not None
-    if pairs is not None:
-        compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
-    elif chosen == "all":
-        compared = [(b, a) for a, b in combinations(range(len(names)), 2)]
-    else:
-        compared = [(arm, names.index(chosen)) for arm in range(len(names)) if names[arm] != chosen]
-    if margin is None:
-        margin = max(map(hundredth, seeds), default=0.01)
-    design = _Comparison(
-        names,
-        seeds,
-        failed,
-        compared,
-        level,
-        margin,
-        between_sd,
-        along or Along(),
-        bool(paired),
-        pairs is not None,
-        rewards * len(compared),
-    )
-    if paired and not any(design.units(a, b) for a, b in compared):
-        message = f"no {paired} is in two arms"
-        raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
-    several = chosen == "all" or pairs is not None
-    return ArmComparison(
-        arms=tuple(map(design.arm, range(len(names)))),
-        baseline=None if several else chosen,
-        chosen="" if several else how,
-        pairs=tuple(design.pair(a, b) for a, b in compared),
-        level=level,
-        margin=margin,
-        along=design.along,
-        between_sd=between_sd,
-        paired=paired,
-        findings=tuple(design.findings()),
-    )
+    return series, failed
+
+
+def pairs_with(names: Sequence[str], baseline: str) -> list[tuple[str, str]]:
+    """Every other arm with the baseline, or all pairs of arms with ``"all"``; the later arm first."""
+    if baseline == "all":
+        return [(later, earlier) for earlier, later in combinations(names, 2)]
+    return [(arm, baseline) for arm in names if arm != baseline]
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
@@ -204,6 +222,12 @@ class _Comparison(Design):
     """The arms, and their comparisons."""
 
     __slots__ = ()
+
+    def check_paired(self, by: str) -> None:
+        """Raise UsageError ``nothing-paired`` where no two arms have a run of the same unit."""
+        if not any(self.units(a, b) for a, b in self.pairs):
+            message = f"no {by} is in two arms"
+            raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
 
     def arm(self, number: int) -> Arm:
         """The arm with its runs and its mean curve."""
@@ -240,34 +264,14 @@ class _Comparison(Design):
         common = common_range(both)
         last = None if self.own_ends else last_common_step(both)
         differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
-        quantity = self.along.quantity
         band = None
         if common is None:
             names = (self.names[a], self.names[b])
             reason = no_common_range(both, names, self.along.column, self.along.unit)
-            differences.append(self.unknown(quantity, reason, headline=True))
+            differences.append(self.unknown(self.along.quantity, reason, headline=True))
         else:
-            covering = [seed for seed in living(self.seeds) if seed.covers(*common)]
-            grid = np.linspace(*common, BAND_POINTS)
-            curves = {seed: seed.at(grid) for seed in covering}
-            average = {seed: float(curve.mean()) for seed, curve in curves.items()}
-            variance = {seed: seed.variance(grid) for seed in covering}
-            bias = self.bias(grid, curves, a, b)
-            differences.append(
-                self.difference(
-                    quantity,
-                    average,
-                    a,
-                    b,
-                    variance,
-                    self.margin,
-                    headline=True,
-                    bias=abs(float(bias.mean())),
-                )
-            )
-            band = self.band(grid, curves, a, b)
-            if self.along.column == "entropy":
-                differences.append(self.entropy_at_reward(grid, curves, a, b))
+            at_equal, band = self.at_equal(np.linspace(*common, BAND_POINTS), a, b)
+            differences += at_equal
         if self.along.column == "entropy":
             differences += self.coefficients(common, a, b)
         differences.append(self.failures(a, b))
@@ -281,48 +285,50 @@ class _Comparison(Design):
             band=band,
         )
 
+    def at_equal(self, grid: FloatArray, a: int, b: int) -> tuple[list[Difference], Band | None]:
+        """Rewards at equal values of the column along which arms are compared, and the band of the curves."""
+        covering = [seed for seed in living(self.seeds) if seed.covers(grid[0], grid[-1])]
+        curves = {seed: seed.at(grid) for seed in covering}
+        average = {seed: float(curve.mean()) for seed, curve in curves.items()}
+        variance = {seed: seed.variance(grid) for seed in covering}
+        bias = abs(float(self.bias(grid, curves, a, b).mean()))
+        quantity, margin = self.along.quantity, self.margin
+        rewards = self.difference(quantity, average, a, b, variance, margin, headline=True, bias=bias)
+        differences = [rewards]
+        if self.along.column == "entropy":
+            differences.append(self.entropy_at_reward(grid, curves, a, b))
+        return differences, self.band(grid, curves, a, b)
+
     def entropy_at_reward(
         self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int
     ) -> Difference:
         """Entropy at equal reward: each run's falling curve inverted over the rewards that all have."""
         name = "entropy_at_reward"
-        falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
-        smooth = [
-            seed
-            for seed, curve in curves.items()
-            if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
-        ]
+        falling = falling_curves(curves)
         of_pair = [seed for seed in curves if seed.arm in (a, b)]
-        if rough := [seed.name for seed in of_pair if seed not in smooth]:
+        if rough := [seed.name for seed in of_pair if seed not in falling]:
             return self.unknown(name, f"reward does not rise as entropy falls in {', '.join(rough[:3])}")
         low, high = (pick(falling[seed][end] for seed in of_pair) for pick, end in ((max, -1), (min, 0)))
         if not high > low:
             return self.unknown(name, "the arms have no reward in common over these entropies")
         rewards = np.linspace(low, high, BAND_POINTS)
         value = {
-            seed: float(np.interp(rewards, falling[seed][::-1], grid[::-1]).mean())
-            for seed in smooth
-            if falling[seed][-1] <= low and high <= falling[seed][0]
+            seed: float(np.interp(rewards, curve[::-1], grid[::-1]).mean())
+            for seed, curve in falling.items()
+            if curve[-1] <= low and high <= curve[0]
         }
         return self.difference(name, value, a, b)
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
-        present = [
-            seed for seed in self.seeds if self.own_ends or seed.last_step >= last or seed.arm in (a, b)
-        ]
-        levels = {seed: seed.reward_at(last) for seed in present}
-        alive = living(present)
+        levels = {seed: seed.reward_at(last) for seed in self.present(last, a, b)}
+        alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
-        of_pair = [seed for seed in alive if seed.arm in (a, b)]
         differences: list[Difference] = []
         name = "last_reward"
-        if len(of_pair) < len(self.of(a, b)) or any(self.refused[self.names[arm]] for arm in (a, b)):
-            ends = [[levels[seed][0] for seed in self.of(arm)] for arm in (a, b)]
-            gap = float(np.mean(ends[0]) - np.mean(ends[1])) if all(ends) else None
-            reason = "runs failed: those that did not are compared, and failures are counted apart"
-            differences.append(self.unknown(name, reason, (len(ends[0]), len(ends[1])), value=gap))
+        if self.any_failed(a, b):
+            differences.append(self.with_failed(name, levels, a, b))
             name = "living_reward"
         differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
         if self.along.column == "entropy":
@@ -330,35 +336,75 @@ class _Comparison(Design):
             losses = {seed: seed.loss(min(last, seed.last_step)) for seed in alive}
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
+        return differences + self.parts_of_gain(rewards, last, a, b)
+
+    def present(self, last: float, a: int, b: int) -> list[Seed]:
+        """The runs that have a reward to compare at a step: those of the pair, and others that reach it."""
+        if self.own_ends:
+            return self.seeds
+        return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
+
+    def any_failed(self, a: int, b: int) -> bool:
+        """Whether a run of two arms failed or has no series."""
+        both = self.of(a, b)
+        return len(living(both)) < len(both) or any(self.refused[self.names[arm]] for arm in (a, b))
+
+    def with_failed(
+        self, name: str, levels: Mapping[Seed, tuple[float, float]], a: int, b: int
+    ) -> Difference:
+        """The difference of the mean levels of all runs with a series, without an interval."""
+        first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
+        gap = float(np.mean(first) - np.mean(second)) if first and second else None
+        reason = "runs failed: those that did not are compared, and failures are counted apart"
+        return self.unknown(name, reason, (len(first), len(second)), value=gap)
+
+    def parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
+        """The shift of the curves and the movement on them, which give the difference of the last rewards.
+
+        None where the arms have no value of the column in common that both have at their last steps.
+        """
+        of_pair = [seed for seed in rewards if seed.arm in (a, b)]
         at = max((seed.along_at(last) for seed in of_pair), default=np.inf)
-        if at <= min((seed.along[-1] for seed in of_pair), default=-np.inf):
-            curves = {seed: float(seed.at(np.array([at]))[0]) for seed in alive if seed.covers(at, at)}
-            moved = {seed: rewards[seed] - curve for seed, curve in curves.items()}
-            differences.append(self.difference("shift", curves, a, b))
-            differences.append(self.difference("movement", moved, a, b))
-        return differences
+        if at > min((seed.along[-1] for seed in of_pair), default=-np.inf):
+            return []
+        curves = {seed: float(seed.at(np.array([at]))[0]) for seed in rewards if seed.covers(at, at)}
+        moved = {seed: rewards[seed] - curve for seed, curve in curves.items()}
+        return [self.difference("shift", curves, a, b), self.difference("movement", moved, a, b)]
 
     def coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> list[Difference]:
         """Ceiling, a and b of the runs that have not failed.
 
         Where the law fails, runs on other stretches of one curve have other coefficients: no interval.
         """
-        of_pair = living(self.of(a, b))
-        low, high = common or (0.0, 0.0)
-        whole = [seed.along[-1] - seed.along[0] for seed in of_pair]
-        like_paths = all(high - low >= LIKE_PATHS * span for span in whole)
-        fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
+        fits = {seed: seed.series.fit for seed in living(self.seeds) if seed.series.fit}
+        reason = self.not_comparable(common, a, b)
         differences = []
         for name in ("ceiling", "a", "b"):
-            read = {
-                seed: estimate_of(seed.series.fit, name) for seed in living(self.seeds) if seed.series.fit
-            }
+            read = {seed: estimate_of(fit, name) for seed, fit in fits.items()}
             value = {seed: float(number) for seed, number in read.items() if number.value is not None}
             variance = {seed: (read[seed].std_error or 0.0) ** 2 for seed in value}
             difference = self.difference(name, value, a, b, variance)
-            if fails and not like_paths:
-                reason = f"the law fails in {fails} of these runs, and they have other entropies"
+            if reason:
                 seeds, gap = difference.seeds, difference.estimate.value
                 difference = self.unknown(name, reason, seeds, value=gap)
             differences.append(difference)
         return differences
+
+    def not_comparable(self, common: tuple[float, float] | None, a: int, b: int) -> str:
+        """Why coefficients of two arms do not compare; empty where they do."""
+        of_pair = living(self.of(a, b))
+        low, high = common or (0.0, 0.0)
+        fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
+        if not fails or all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair):
+            return ""
+        return f"the law fails in {fails} of these runs, and they have other entropies"
+
+
+def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:
+    """The curves (n,) that fall with entropy nearly everywhere, each made to fall everywhere."""
+    falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
+    return {
+        seed: falling[seed]
+        for seed, curve in curves.items()
+        if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
+    }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from math import comb
 from typing import Any
 
@@ -112,11 +113,13 @@ class Design:
         counts = np.bincount(group, minlength=max(compared) + 1)[compared]
         seeds = (int(counts[0]), int(counts[-1]))
         if min(seeds) == 0:
-            lacking = self.names[(a, b)[seeds.index(0)]]
-            reason = "no pair of runs has it" if self.paired else f"no run of {lacking} has it"
+            reason = "no pair of runs has it"
+            if not self.paired:
+                reason = f"no run of {self.names[(a, b)[seeds.index(0)]]} has it"
             return self.unknown(quantity, reason, seeds, headline=headline)
-        within = float(np.mean([variance[seed] for seed in numbers])) if variance else 0.0
-        unit = QUANTITIES[quantity][1]
+        unit, within = QUANTITIES[quantity][1], 0.0
+        if variance:
+            within = float(np.mean([variance[seed] for seed in numbers]))
         gap = self.contrast(value, group, compared, within if unit == "reward" else None)
         if gap is None:
             middle = means(value, group)[compared]
@@ -125,17 +128,10 @@ class Design:
             return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
         sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         gap = replace(gap, error=np.hypot(gap.error, bias))
-        method = METHOD
-        if unit == "reward" and self.between_sd is not None:
-            method = f"between-seed sd of {self.between_sd:g} as given"
-        inner = None
-        if margin is not None:
-            narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
-            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
-        return Difference(
+        answer = Difference(
             quantity=quantity,
             unit=unit,
-            estimate=estimate(gap, self.level, method),
+            estimate=estimate(gap, self.level, self.method(unit)),
             seeds=seeds,
             headline=headline,
             p_value=gap.p_value,
@@ -143,11 +139,27 @@ class Design:
             between=float(np.sqrt(max(sd**2 - within, 0.0))),
             within=float(np.sqrt(within)),
             margin=margin,
+            decision=Decision.undecided,
+            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
+        )
+        return answer if margin is None else self.with_equivalence(answer, gap, sd, margin)
+
+    def with_equivalence(self, answer: Difference, gap: Contrast, sd: float, margin: float) -> Difference:
+        """A difference with the test of being less than the margin; ``sd`` is of one seed."""
+        narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
+        inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
+        return replace(
+            answer,
             inner=inner,
             decision=Decision.same if is_same(inner, margin) else Decision.undecided,
-            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
+
+    def method(self, unit: str) -> str:
+        """How a difference in a unit gets its interval."""
+        if unit == "reward" and self.between_sd is not None:
+            return f"between-seed sd of {self.between_sd:g} as given"
+        return METHOD
 
     def contrast(
         self, value: FloatArray, group: IntArray, compared: Sequence[int], within: float | None
@@ -259,26 +271,30 @@ def estimate(gap: Contrast, level: float, method: str) -> Estimate:
 
 def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
     """The pairs with Holm's p-values over the family, and over failure rates, and the decisions."""
-    rows = {(i, row.quantity): row for i, pair in enumerate(pairs) for row in pair.differences}
-    headline = [key for key, row in rows.items() if row.headline and row.p_value is not None]
-    for family in (headline, [key for key in rows if key[1] == "failure_rate"]):
-        adjusted = holm([rows[key].p_value or 0.0 for key in family])
-        # A test that an arm with one seed has not cannot decide.
-        by_welch = holm([1.0 if (p := rows[key].p_welch) is None else p for key in family])
-        for key, p, p_welch in zip(family, adjusted, by_welch, strict=True):
-            row, value = rows[key], rows[key].estimate.value
-            decision = row.decision
-            if p < 1.0 - level and value:
-                decision = Decision.above if value > 0 else Decision.below
-            rows[key] = replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
-    return [
-        replace(pair, differences=tuple(rows[i, row.quantity] for row in pair.differences))
-        for i, pair in enumerate(pairs)
-    ]
+    rows = list(chain.from_iterable(pair.differences for pair in pairs))
+    headline = [i for i, row in enumerate(rows) if row.headline and row.p_value is not None]
+    failures = [i for i, row in enumerate(rows) if row.quantity == "failure_rate"]
+    for family in (headline, failures):
+        for i, row in zip(family, adjusted([rows[i] for i in family], level), strict=True):
+            rows[i] = row
+    remaining = iter(rows)
+    return [replace(pair, differences=tuple(islice(remaining, len(pair.differences)))) for pair in pairs]
 
 
-def is_same(inner: Estimate | None, margin: float | None) -> bool:
+def adjusted(family: Sequence[Difference], level: float) -> Iterator[Difference]:
+    """The differences of one family with Holm's p-values, and with what they decide."""
+    by_seeds = holm([row.p_value or 0.0 for row in family])
+    # A test that an arm with one seed has not cannot decide.
+    by_welch = holm([1.0 if row.p_welch is None else row.p_welch for row in family])
+    for row, p, p_welch in zip(family, by_seeds, by_welch, strict=True):
+        value, decision = row.estimate.value, row.decision
+        if p < 1.0 - level and value:
+            decision = Decision.above if value > 0 else Decision.below
+        yield replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
+
+
+def is_same(inner: Estimate, margin: float) -> bool:
     """Whether an interval lies within the margin."""
-    if inner is None or inner.low is None or inner.high is None or margin is None:
-        return False
+    assert inner.low is not None
+    assert inner.high is not None
     return -margin < inner.low and inner.high < margin

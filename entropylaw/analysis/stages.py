@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -80,30 +81,48 @@ def stages_as_arms(
     pairs: list[tuple[str, str]] = []
     for arm, runs in arms.items():
         stages = _stages(arm, runs)
-        domains = list(dict.fromkeys(domain for run in runs for domain in run.rewards))
+        domains = domains_of(runs)
         start = f"{arm}: " if len(arms) > 1 else ""
-        for domain in domains if len(domains) > 1 else [""]:
-            before = ""
-            for number, name in enumerate(stages):
-                of_stage = f"{start}{domain} after {name}" if domain else f"{start}{name}"
-                if of_stage in named:
-                    of_stage = f"{of_stage} ({number + 1})"
-                named[of_stage] = [
-                    run.within(number, domain)
-                    for run in runs
-                    if number < len(run.stages) and (not domain or domain in run.rewards)
-                ]
-                if before:
-                    pairs.append((of_stage, before))
-                before = of_stage
-        whole = [run for run in runs if len(run.stages) == len(stages)]
-        ends = [[run.transfer(later=later) for run in whole] for later in (True, False)]
-        if len(domains) > 1 and all(end is not None for side in ends for end in side):
+        for domain in domains:
+            of_domain = [run for run in runs if domain in ("", *run.rewards)]
+            names = stage_names(start, domain, stages, named)
+            for number, name in enumerate(names):
+                named[name] = within(of_domain, number, domain)
+            pairs += zip(names[1:], names, strict=False)
+        earlier = transfers([run for run in runs if len(run.stages) == len(stages)])
+        if len(domains) > 1 and earlier is not None:
             last, first = f"{start}earlier domains after the last stage", f"{start}after their own"
-            for name, side in zip((last, first), ends, strict=True):
-                named[name] = [end for end in side if end is not None]
+            named[last], named[first] = earlier
             pairs.append((last, first))
     return named, pairs
+
+
+def domains_of(runs: Sequence[StagedRun]) -> list[str]:
+    """The domains with a reward in any of the runs; of fewer than two the empty name, for all problems."""
+    domains = list(dict.fromkeys(chain.from_iterable(run.rewards for run in runs)))
+    return domains if len(domains) > 1 else [""]
+
+
+def stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[str]) -> list[str]:
+    """The stages of an arm, of a domain, as names of arms; a name that is ``taken`` gets its number."""
+    names: list[str] = []
+    for number, stage in enumerate(stages, 1):
+        name = f"{start}{domain} after {stage}" if domain else f"{start}{stage}"
+        names.append(f"{name} ({number})" if name in (*taken, *names) else name)
+    return names
+
+
+def within(runs: Sequence[StagedRun], number: int, domain: str) -> list[RunSeries]:
+    """What was measured in a stage of the runs that have it; as :meth:`StagedRun.within`."""
+    return [run.within(number, domain) for run in runs if number < len(run.stages)]
+
+
+def transfers(runs: Sequence[StagedRun]) -> tuple[list[RunSeries], list[RunSeries]] | None:
+    """The two sides of the backward transfer, later first; None where a run does not have both."""
+    later, own = ([run.transfer(later=side) for run in runs] for side in (True, False))
+    known_later, known_own = ([end for end in side if end is not None] for side in (later, own))
+    whole = len(known_later) == len(known_own) == len(runs)
+    return (known_later, known_own) if whole else None
 
 
 def _stages(arm: str, runs: Sequence[StagedRun]) -> list[str]:

@@ -38,7 +38,7 @@ NAMES = {
     "tokens": "Summarise token-level logs by step.",
     "phases": "Say whether entropies rise, and in which order.",
     "compare": "Compare arms of an experiment over their seeds.",
-    "plot": "Draw one figure of one run for a paper.",
+    "plot": "Draw one figure of a run or of arms for a paper.",
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
     "config": "Print the settings in force and their sources.",

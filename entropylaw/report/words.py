@@ -99,17 +99,18 @@ def answers(fit: Fit) -> list[Answer]:
         rows.append(left_answer(fit))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
     r_squared = f"R² {format_r_squared(law.r_squared)}"
+    size, number = "effective sample size", f"{law.residuals.effective_n:.0f}"
     return [
         *rows,
         answer("entropy law", fit.verdict.value, headline(fit), after=": ", verdict=fit.verdict.value),
         Answer("R = b − a·exp(H)", f"{coefficients}, {r_squared}", value=r_squared, about=(coefficients,)),
-        answer("rests on", f"effective sample size {law.residuals.effective_n:.0f}", *rests_on, after="; "),
+        Answer("rests on", "; ".join([f"{size} {number}", *rests_on]), value=number, about=(size, *rests_on)),
     ]
 
 
 def answer(label: str, value: str, *about: str, after: str = " ", verdict: str = "") -> Answer:
     """An answer whose text is its value, and ``after`` it what is to be known of that."""
-    text = f"{value}{after}{('; ' if after == '; ' else ', ').join(about)}" if about else value
+    text = f"{value}{after}{', '.join(about)}" if about else value
     return Answer(label, text, value=value, about=about, verdict=verdict)
 
 
@@ -133,7 +134,7 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
 
 def cannot_tell(fit: Fit) -> bool:
     """Whether the interval of the ceiling spans the range of the reward."""
-    return (fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward)
+    return bool((fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward))
 
 
 def left_answer(fit: Fit) -> Answer:

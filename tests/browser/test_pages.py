@@ -124,12 +124,12 @@ def focused(browser: Browser) -> str:
 def test_keyboard_reaches_orders_and_runs(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
     reached = []
-    for _ in range(9):
+    for _ in range(10):
         browser.press("Tab", 9)
         reached.append(focused(browser))
-    assert reached[:2] == ["#main", "by-name"]
+    assert reached[:3] == ["#main", "by-name", "filter"]
     # A group's heading, by which it opens and closes, has neither an address nor an id.
-    assert [name for name in reached[2:] if name] == [
+    assert [name for name in reached[3:] if name] == [
         f"runs/{slug}.html" for slug in ("a", "sample", "falling", "hostile")
     ]
     outline = "getComputedStyle(document.activeElement).outlineStyle"
@@ -144,11 +144,11 @@ def test_orders_by_the_script(browser: Browser, site: Path) -> None:
     for _ in range(3):
         browser.press("ArrowRight", 39)
         found.append((focused(browser), shown_order(browser)))
-    assert [name for name, _ in found] == ["by-ceiling", "by-headroom", "by-used"]
+    assert [name for name, _ in found] == ["by-ceiling", "by-headroom", "by-forecast"]
     assert [order[2:] for _, order in found] == [["falling", "hostile"]] * 3
     assert all(set(order[:2]) == {"a", "sample"} for _, order in found)
     assert found[0][1] != found[1][1] or found[0][1] != found[2][1]
-    label = "getComputedStyle(document.querySelector('#by-used + label')).outlineStyle"
+    label = "getComputedStyle(document.querySelector('#by-forecast + label')).outlineStyle"
     assert browser.value(label) == "solid"
 
 
@@ -164,14 +164,23 @@ def test_without_its_script_a_page_is_complete(browser: Browser, site: Path) -> 
 
 def test_keys_follow_the_order_on_the_screen(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
-    for key in ("ceiling", "headroom", "used"):
+    for key in ("ceiling", "headroom", "forecast"):
         browser.value(f"document.getElementById('by-{key}').focus()")
         browser.press(" ", 32)
         order, reached = shown_order(browser), []
-        for _ in range(7):
+        for _ in range(8):
             browser.press("Tab", 9)
             reached.append(re.sub(r"runs/|\.html", "", focused(browser)))
-        assert [name for name in reached if name] == order
+        assert [name for name in reached if name] == ["filter", *order]
+
+
+def test_the_filter_leaves_the_runs_with_these_letters(browser: Browser, site: Path) -> None:
+    browser.open(site / "index.html", width=1280)
+    browser.value(
+        "(e => { e.value = 'ALL'; e.dispatchEvent(new Event('input')); })(document.getElementById('filter'))"
+    )
+    left = "[...document.querySelectorAll('.runs[aria-label] tbody a')].filter(e => e.checkVisibility())"
+    assert browser.value(f"{left}.map(e => e.textContent)") == ["falling"]
 
 
 def test_rows_are_a_table_to_those_who_listen(browser: Browser, site: Path) -> None:
@@ -184,7 +193,7 @@ def test_rows_are_a_table_to_those_who_listen(browser: Browser, site: Path) -> N
     assert roles.count("rowheader") == 4
     assert roles.count("radio") == 4
     named = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "radio"]
-    assert named == ["name", "ceiling", "what is left", "share reached"]
+    assert named == ["name", "ceiling", "what is left", "forecast"]
     pictures = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "image"]
     assert all(pictures)
     assert any(name.startswith("entropy from 1.2 to 0.061 nats") for name in pictures)
@@ -196,17 +205,13 @@ def boxes(selector: str) -> str:
 
 
 @pytest.mark.parametrize("page", ["runs/sample.html", "runs/falling.html"])
-def test_the_first_screen_has_the_tiles_the_answers_and_both_pictures(
-    browser: Browser, site: Path, page: str
-) -> None:
+def test_the_first_screen_has_the_answers_and_both_pictures(browser: Browser, site: Path, page: str) -> None:
     browser.open(site / page, width=1280, height=800)
-    tiles, answers, pictures = (
-        browser.value(f"{boxes(what)}.map(b => [b.top, b.bottom])")
-        for what in (".tiles li", ".answers > div", ".pair svg")
+    answers, pictures = (
+        browser.value(f"{boxes(what)}.map(b => [b.top, b.bottom])") for what in (".tiles li", ".pair svg")
     )
-    assert [len(found) for found in (tiles, answers, pictures)] == [5, 2, 2]
-    assert len({top for top, _ in tiles}) == len({top for top, _ in answers}) == 1
-    assert max(bottom for _, bottom in tiles) <= answers[0][0]
+    assert [len(found) for found in (answers, pictures)] == [7, 2]
+    assert len({top for top, _ in answers}) == 1
     assert max(bottom for _, bottom in answers) <= pictures[0][0]
     assert max(bottom for _, bottom in pictures) <= 800
     # Side by side, as wide as the page.
@@ -221,7 +226,7 @@ def test_text_stands_beside_a_picture_on_a_wide_screen(browser: Browser, site: P
         browser.value(f"{boxes(f'.beside > :{side}-child')}.map(b => [b.left, b.right, b.top])")
         for side in ("first", "last")
     )
-    assert len(figures) == len(texts) == 3
+    assert len(figures) == len(texts) == 2
     for (_, right, top), (left, end, beside) in zip(figures, texts, strict=True):
         assert right <= left
         assert end - left > 400

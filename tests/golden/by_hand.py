@@ -71,18 +71,14 @@ def fits() -> dict[str, Fit]:
 
 
 def answers() -> str:
-    """Headline, chip and answers of every fit, and what is said over several runs."""
+    """Verdict and answers of every fit, and what is said over several runs."""
     parts = []
     for name, fit in fits().items():
         entry = run_by_hand(fit)
-        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}", *words.summary(entry)]
-        parts += [words.short_why(entry), words.law_line(fit), ""]
-    parts += [
-        "# refused",
-        words.verdict_cell(refused()),
-        words.short_why(refused()),
-        *words.summary(refused()),
-    ]
+        parts += [f"# {name}", words.verdict_cell(entry)]
+        parts += [f"{row.label}: {row.text}" for row in words.answers(fit)]
+        parts.append("")
+    parts += ["# refused", words.verdict_cell(refused())]
     parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
     steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
     parts += [words.step_words(step) for step in steps]

@@ -156,7 +156,8 @@ def test_few_validations_are_fitted_and_the_training_reward_beside_them(tmp_path
     shown = typed("columns", "log.jsonl", cwd=tmp_path).stdout
     assert f"--reward {TRAINING}" in " ".join(shown.split())
     text = typed("fit", "log.jsonl", "-o", "-", cwd=tmp_path).stdout
-    assert f"log · {TRAINING} · 60 evaluations" in " ".join(text.split())
+    assert text.startswith("log · actor/entropy × 2 rewards · 60 evaluations")
+    assert f"  {TRAINING} " in text
     typed("report", "log.jsonl", "-o", "out", "--figures", "none", cwd=tmp_path)
     for page in ("report.md", "runs/log.html"):
         text = (tmp_path / "out" / page).read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,11 @@ def changed(*changes: tuple[int, str]) -> list[str]:
     return rows
 
 
+def dropped_lines(details: str) -> list[str]:
+    """What ``fit --details`` prints as dropped."""
+    return re.findall(r"^ +dropped +(.+)$", details, re.MULTILINE)
+
+
 def test_text_in_the_reward_is_a_lost_evaluation_with_its_line(tmp_path: Path) -> None:
     path = log(tmp_path, changed((10, "50,1.5,secret-key")))
     (run,) = read_runs(path)
@@ -46,8 +52,8 @@ def test_text_in_the_reward_is_a_lost_evaluation_with_its_line(tmp_path: Path) -
         "column 'reward': 1 cell with text in place of a number (first text of 10 characters; step 50; "
         "line 12), taken as missing"
     )
-    done = typed("fit", path, "-o", "-", cwd=tmp_path)
-    assert "1 evaluation dropped: reward is text in place of a number (1)" in " ".join(done.stdout.split())
+    done = typed("fit", path, "--details", "-o", "-", cwd=tmp_path)
+    assert dropped_lines(done.stdout) == [f"{REWARD_IS_TEXT} (1)"]
     assert "secret" not in done.stdout
 
 
@@ -95,8 +101,8 @@ def test_a_row_that_is_there_twice(tmp_path: Path, row: str, expected: str, drop
     (run,) = read_runs(log(tmp_path, [*ROWS[:11], row, *ROWS[11:]]))
     assert run.notes == (expected,)
     assert dict(run.dropped) == dropped
-    done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
-    assert f"{'1 evaluation' if dropped else 'nothing'} dropped" in " ".join(done.stdout.split())
+    done = typed("fit", "log.csv", "--details", "-o", "-", cwd=tmp_path)
+    assert dropped_lines(done.stdout) == ([f"{OVERWRITTEN} (1)"] if dropped else ["nothing"])
 
 
 def test_values_of_one_step_on_several_rows_are_no_repetition(tmp_path: Path) -> None:
@@ -133,10 +139,10 @@ def test_a_nan_in_the_place_of_a_reward_is_counted_by_column_and_cause(tmp_path:
     dropped = {"reward is not a number": 2, "reward is infinite": 1, "entropy is not a number": 1}
     (run,) = read_runs(tmp_path / name)
     assert dict(select(run).dropped) == dropped
-    typed("fit", name, "-o", "fit.json", "-o", "fit.txt", cwd=tmp_path)
+    typed("fit", name, "--details", "-o", "fit.json", "-o", "fit.txt", cwd=tmp_path)
     assert json.loads((tmp_path / "fit.json").read_text())["runs"][0]["dropped"] == dropped
-    text = " ".join((tmp_path / "fit.txt").read_text().split())
-    assert "4 evaluations dropped: entropy is not a number (1); reward is infinite (1); reward is not" in text
+    lines = dropped_lines((tmp_path / "fit.txt").read_text(encoding="utf-8"))
+    assert lines == [f"{reason} ({number})" for reason, number in sorted(dropped.items())]
 
 
 def test_missing_values_of_arrays_are_counted_by_column_and_cause() -> None:

@@ -8,7 +8,13 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
 from entropylaw.analysis.law.estimates import unknown
-from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
+from entropylaw.analysis.law.verdict import (
+    IN_ENTROPY,
+    IN_STEP,
+    OF_ENTROPY,
+    law_probability,
+    nearest_rival,
+)
 from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
@@ -86,20 +92,25 @@ def reasons_of(fit: Fit) -> Iterator[Finding]:
         name = max(IN_STEP, key=lambda curve: getattr(tests, f"odds_{curve}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
     elif fit.why is Why.another_curve:
-        own = law_probability(tests, (*IN_ENTROPY, "constant"))
-        odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
-        if odds >= CLEARLY:
-            values = {"probability": min(odds * own, 1.0), "own": own}
-            yield reason("another-curve", form=form, label=form_label(form), **values)
-        else:
-            steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
-            # The form with a free rate has the law at k = 1.
-            rates = [form.shapes["k"] for form in fit.forms if form.form == "rate"]
-            rate = rates[0] if rates else unknown("", level=fit.level, method="")
-            ends = {"rate": rate.value, "low": rate.low, "high": rate.high}
-            yield reason("curve-differs", p_value=min(steps, default=None), **ends)
+        yield another_curve(fit)
     elif fit.verdict is Verdict.undecided:
         yield from _gaps(fit)
+
+
+def another_curve(fit: Fit) -> Finding:
+    """The curve in the entropy that is clearly more probable than the law, or how the curve differs."""
+    tests = fit.tests
+    own = law_probability(tests, OF_ENTROPY)
+    odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
+    if odds >= CLEARLY:
+        values = {"probability": min(odds * own, 1.0), "own": own}
+        return reason("another-curve", form=form, label=form_label(form), **values)
+    steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
+    # The form with a free rate has the law at k = 1.
+    rates = [form.shapes["k"] for form in fit.forms if form.form == "rate"]
+    rate = rates[0] if rates else unknown("", level=fit.level, method="")
+    ends = {"rate": rate.value, "low": rate.low, "high": rate.high}
+    return reason("curve-differs", p_value=min(steps, default=None), **ends)
 
 
 def _gaps(fit: Fit) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ def width_text(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
-    """Draw one figure of one run, or of arms, for a paper."""
+    """Draw one figure of a run or of arms for a paper."""
 
     example: ClassVar[str] = "entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
 

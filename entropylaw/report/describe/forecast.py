@@ -33,13 +33,13 @@ def table(result: Forecast) -> b.Table:
 
 
 def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:
-    """The forecast with its figure from ``part``; a terminal shows ``detail`` on request."""
+    """The forecast with its figure from ``part``; the ``detail`` of a fit has none."""
     count = f"{ahead.n} evaluations" if ahead.block == 1 else f"{ahead.n} means of {ahead.block} evaluations"
     now = f"From {count} up to step {format_step(ahead.last_step)}; level now {format_number(ahead.now)}."
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
     rows = b.Table((STEPS[0], reward, gain, *STEPS[3:]), list(_rows(ahead)), detail=detail)
-    notes: list[b.Note] = words.forecast_answers(ahead)[-1:]
+    notes: list[b.Note] = [words.forecast_answers(ahead)[-1]]
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:
@@ -57,7 +57,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     notes.append(b.Note("rests on", reliability))
     notes += b.labelled("note", ahead.notes)
     return [
-        *figures_of("forecast", part),
+        *([] if detail else figures_of("forecast", part)),
         b.Notes([b.Note("", now)], detail=detail),
         rows,
         b.Notes(notes, detail=detail),

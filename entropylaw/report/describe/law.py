@@ -120,11 +120,13 @@ def sections(
         b.Note("", influence_words(law)),
         b.Note("tests", _tests(fit)),
     ]
+    curve, *series = figures_of("law", part, text)
     return [
         heading,
         b.Answers(answers),
         b.Notes(findings + b.labelled("note", notes), detail=True),
-        *figures_of("law", part, text),
+        curve,
+        *(series if fit.forecast is None else figures_of("forecast", part)),
         b.Heading("Forecast", name="forecast"),
         *_forecast(fit, part),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
@@ -149,6 +151,7 @@ def sections(
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(diagnostics, detail=True),
+        *([] if fit.forecast is None else series),
         *figures_of("trust", part),
         b.Heading("For a paper", name="paper"),
         b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),

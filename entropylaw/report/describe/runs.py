@@ -22,7 +22,7 @@ from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
-from entropylaw.report.numbers import format_interval, format_step
+from entropylaw.report.numbers import cell_text, format_interval
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -146,9 +146,9 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     """A row per run, the columns by their rank; a step and a gain that all share are in the heads."""
     steps = {row["forecast_step"] for row in rows if "forecast_step" in row}
     gains = {row["gain"] for row in rows if "gain" in row}
-    shown, forecast, gain = [head, Column("now", "now")], "reward", "P(gain)"
+    shown, forecast, gain = [head, Column("now", "now")], "forecast", "P(gain)"
     if len(steps) == 1:
-        forecast = f"by step {format_step(*steps)}"
+        forecast = f"by step {cell_text(steps.pop(), 'step')}"
     else:
         shown.append(Column("forecast_step", "by step", unit="step"))
     if len(gains) == 1:
@@ -172,7 +172,7 @@ def overview_cells(row: Cells) -> b.Row:
     if "best_step" in row:
         is_last = row["best_step"] == row["last_step"]
         better = "last" if is_last else words.p_words(float(str(row["p_better"])))
-        cells["best"] = f"{format_step(row['best_step'])} ({better})"
+        cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
     if isinstance(ceiling, Estimate) and ceiling.note in UNUSABLE:
         cells |= {"ceiling": ceiling.note, "headroom": None, "p_headroom": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
@@ -201,16 +201,20 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     blocks = document_head(result.warnings, rows, more)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
         blocks = [*blocks[:2], *_rewards(reports, rows)]
-    return blocks + [block for run in result.runs for block in describe(run)]
+    described = reports if isinstance(result, ReportDocument) else result.runs
+    return blocks + [block for run in described for block in describe(run)]
 
 
 def _rewards(reports: Sequence[RunReport], rows: Sequence[Cells]) -> list[b.Block]:
     """Several rewards of one run: a row for each, and below them the verdicts on the law."""
-    fitted = [(run.fit, run.fit.result) for run in reports if run.fit.result is not None]
-    about, verdicts = counted(len(reports), "reward"), []
-    for entry, fit in fitted:
-        verdicts.append(f"{entry.reward}: {fit.verdict}, {words.headline(fit)}")
-        about = f"{entry.columns['entropy'].column} × {counted(len(reports), 'reward')} · {law.about(fit)}"
+    about, verdicts, most = counted(len(reports), "reward"), [], 0
+    for entry in (run.fit for run in reports):
+        fit = entry.result
+        reason = words.why(entry.refusal) if fit is None else words.headline(fit)
+        verdicts.append(f"{entry.reward}: {entry.verdict}, {reason}")
+        if fit is not None and fit.n > most:
+            most = fit.n
+            about = f"{entry.columns['entropy'].column} × {len(reports)} rewards · {law.about(fit)}"
     every = "--details describes each reward."
     return [
         b.Heading(reports[0].fit.run, 2, about),
@@ -238,6 +242,8 @@ def data_table(rows: Sequence[Cells], *places: str) -> b.Table:
 
 
 def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[RunReport]:
+    if isinstance(result, ReportDocument):
+        return list(result.reports)
     runs = (result,) if isinstance(result, Entry | RunReport) else result.runs
     return [RunReport(fit=run) if isinstance(run, Entry) else run for run in runs]
 
@@ -289,7 +295,7 @@ def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
     names = {str(row.get("run")).removesuffix(f" · {row.get('label')}") for row in rows}
     if all("label" not in row for row in rows):
         return counted(len(rows), "run")
-    return f"{len(rows)} rewards of {counted(len(names), 'run')}"
+    return f"{counted(len(rows), 'reward')} of {counted(len(names), 'run')}"
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:

@@ -35,7 +35,7 @@ def ceilings_figure(arms: Mapping[str, Sequence[IndexRow]]) -> Figure:
         heights.setdefault(name, []).append(height)
         marks.append((height, row.estimate("ceiling"), row.estimate("reward_now")))
     bottom = height + _RUN + _GAP
-    with p.panels([bottom], title=title, title_colour="muted", left=1.3, right=0.1) as (figure, (axes,)):
+    with p.panels([bottom], title=title, title_colour="muted", left=1.6, right=0.1) as (figure, (axes,)):
         _, ceilings, rewards = zip(*marks, strict=True)
         core = np.array([*_inner(ceilings), *_inner(rewards)])
         ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
