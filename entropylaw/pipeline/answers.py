@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -24,7 +25,7 @@ from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast, RunBacktest
@@ -198,8 +199,10 @@ def law(_: Run, series: Series, options: FitOptions) -> Fit:
 
 
 def how(options: FitOptions) -> dict[str, Any]:
-    """The options that :func:`fit_series` takes."""
-    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    """The options that :func:`fit_law` has a parameter for, but those that name columns or need more."""
+    parameters = inspect.signature(fit_law).parameters
+    apart = {"entropy_sd", "seams", "steps", *field_names(ColumnOptions())}
+    names = [name for name in field_names(options) if name in parameters and name not in apart]
     return {name: getattr(options, name) for name in names}
 
 
