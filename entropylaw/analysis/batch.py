@@ -155,8 +155,8 @@ def steps_by_run(step: Any, runs: int) -> list[Any]:
     """The steps of each run: an array (n,) is that of all, of several each is that of one, None has none."""
     if step is None:
         return [None] * runs
-    steps = several(step, object, "step")
-    return [step] * runs if steps and np.ndim(steps[0]) == 0 else list(steps)
+    steps: list[Any] = list(several(step, object, "step"))
+    return [step] * runs if steps and np.ndim(steps[0]) == 0 else steps
 
 
 def _laws(runs: Sequence[Evaluations], level: float) -> Iterator[tuple[FloatArray, FloatArray]]:

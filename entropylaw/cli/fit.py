@@ -50,8 +50,9 @@ def fit(options: FitCommand) -> None:
     output.deliver(document, formats, others=files, quiet=quiet)
     if options.to_wandb:
         say(f"wrote the summary of {to_wandb(options.to_wandb, document)}", quiet=quiet)
-    for line in filter(None, lines_of_stored(stored, earlier)):
-        say(line, quiet=quiet)
+    if stored:
+        for line in filter(None, (stored_line([*stored]), *earlier, next_command(stored))):
+            say(line, quiet=quiet)
     output.finish_fits(document.runs)
 
 
@@ -93,11 +94,6 @@ def summary_values(fit: FitResult) -> dict[str, float | str | None]:
     for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
         values |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return values
-
-
-def lines_of_stored(stored: Mapping[str, FitDocument], earlier: Sequence[str]) -> list[str]:
-    """What was stored, which earlier fits are kept, and a command to try next; nothing where none was."""
-    return [stored_line([*stored]), *earlier, next_command(stored)] if stored else []
 
 
 def stored_line(paths: Sequence[str]) -> str:

@@ -117,12 +117,8 @@ def candidates(
     for name, shape, function in _curves(largest, prior, negative=bool(entropy.min() < 0)):
         builder.add(name, function(entropy), shape, function)
     for lag in prior.lags:
-        # The law of an exponential mean of the entropy; at a steady entropy it is the law.
-        weight = 1.0 / max(lag * entropy.size, 1.0)
-        means = [float(entropy[0])]
-        for value in entropy[1:].tolist():
-            means.append(means[-1] + weight * (value - means[-1]))
-        builder.add(LAGGED, np.expm1(means), lag, np.expm1)
+        # At a steady entropy this is the law.
+        builder.add(LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1)
     for function in _free_curve(entropy, prior):
         builder.keep(FREE, function(entropy), at=function)
     builder.add(STEP, share)
@@ -149,6 +145,15 @@ def candidates(
         origin=origin,
         law_unit=float(np.std(np.expm1(entropy))) or 1.0,
     )
+
+
+def lagged(entropy: FloatArray, lag: float) -> list[float]:
+    """The exponential mean (n,) of an entropy (n,) in nats, over a ``lag`` in lengths of the run."""
+    weight = 1.0 / max(lag * entropy.size, 1.0)
+    means = [float(entropy[0])]
+    for value in entropy[1:].tolist():
+        means.append(means[-1] + weight * (value - means[-1]))
+    return means
 
 
 class _Builder:

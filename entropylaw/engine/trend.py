@@ -10,9 +10,10 @@ only the residual from here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.special import logsumexp
@@ -53,6 +54,20 @@ SCALE_REACH, SCALE_PRIOR, SCALE_CAP = 1 / 6, 10.0, 9.0 * 2.2
 largest squared innovation in units of their median."""
 
 
+def smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
+    """The columns (n, k) of the means without steps: a constant, splines, decays; ``time`` (n,) is 0 to 1."""
+    yield np.ones((time.size, 1))
+    for warp, inner in product(WARPS, KNOTS):
+        if inner + 1 <= time.size / PER_COLUMN:
+            u = np.log1p(warp * time) / np.log1p(warp)
+            powers = u[:, None] ** np.arange(2 if inner == 1 else 4)
+            knots = np.linspace(0.0, 1.0, inner + 1)[1:-1]
+            yield np.hstack([powers, np.maximum(u[:, None] - knots, 0.0) ** 3])
+    for times in DECAYS:
+        decays = [np.exp(-time / t) if np.isfinite(t) else time for t in times]
+        yield np.column_stack([np.ones(time.size), *decays])
+
+
 class Design:
     """Covariances, bases and steps for all curves at the same steps (n,)."""
 
@@ -67,18 +82,7 @@ class Design:
             white=np.append(1.0, np.tile(SHARES, len(CORRELATIONS))),
             prior=np.append(1.0, np.full(rho.size, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS)),
         )
-        bases = [np.ones((n, 1))]
-        for warp in WARPS:
-            u = np.log1p(warp * self.time) / np.log1p(warp)
-            for inner in KNOTS:
-                if inner + 1 <= n / PER_COLUMN:
-                    powers = u[:, None] ** np.arange(2 if inner == 1 else 4)
-                    knots = np.linspace(0.0, 1.0, inner + 1)[1:-1]
-                    bases.append(np.hstack([powers, np.maximum(u[:, None] - knots, 0.0) ** 3]))
-        for times in DECAYS:
-            decays = [np.exp(-self.time / t) if np.isfinite(t) else self.time for t in times]
-            bases.append(np.column_stack([np.ones(n), *decays]))
-        bases = [np.linalg.qr(basis)[0] for basis in bases]
+        bases = [np.linalg.qr(basis)[0] for basis in smooth_curves(self.time)]
         self.columns: FloatArray = np.hstack(bases)
         self.sizes: IntArray = np.array([basis.shape[1] for basis in bases])
         self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
