@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
+from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport, report_of
 
 
 def run_report(entry: Entry, phases: Entry | None = None) -> RunReport:
@@ -19,10 +19,6 @@ def report_runs(fits: FitDocument) -> ReportDocument:
 
 def of_reports(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
     """The report of a fit document's runs."""
-    return ReportDocument(
-        inputs=fits.inputs,
-        settings=fits.settings,
-        runs=tuple(runs),
-        warnings=fits.warnings,
-        config=fits.config,
+    return report_of(
+        runs, inputs=fits.inputs, settings=fits.settings, warnings=fits.warnings, config=fits.config
     )

@@ -121,9 +121,7 @@ def fit_laws(
     level = checked_level(level)
     entropy, reward = several(entropy, object, "entropy"), several(reward, object, "reward")
     runs = len(entropy)
-    steps: list[Any] = [None] * runs if step is None else list(several(step, object, "step"))
-    if steps and np.ndim(steps[0]) == 0:
-        steps = [step] * runs
+    steps = steps_by_run(step, runs)
     if not len(reward) == len(steps) == runs:
         raise FitError(
             "lengths-differ",
@@ -151,6 +149,14 @@ def fit_laws(
     return LawBatch(
         n=n, **arrays, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused
     )
+
+
+def steps_by_run(step: Any, runs: int) -> list[Any]:
+    """The steps of each run: an array (n,) is that of all, of several each is that of one, None has none."""
+    if step is None:
+        return [None] * runs
+    steps = several(step, object, "step")
+    return [step] * runs if steps and np.ndim(steps[0]) == 0 else list(steps)
 
 
 def _laws(runs: Sequence[Evaluations], level: float) -> Iterator[tuple[FloatArray, FloatArray]]:

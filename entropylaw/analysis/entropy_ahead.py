@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropylaw.analysis.law.estimates import of_cells, spent_entropy, tails, unknown
+from entropylaw.analysis.law.estimates import of_cells, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.level_shift import jumps
 from entropylaw.arrays import FloatArray
@@ -54,7 +54,8 @@ def entropy_ahead(
         Estimate(value=value, low=low, high=high, level=level, method=method)
         for low, value, high in np.exp(np.minimum(curves, np.log(HIGHEST_ENTROPY))).tolist()
     ]
-    target = spent_entropy(float(np.exp(levels.at(levels.n - 1).mean())), SPENT)
+    now = max(float(np.exp(levels.at(levels.n - 1).mean())), 0.0)
+    target = float(np.log1p((1.0 - SPENT) * np.expm1(now)))
     reached = levels.p_below(float(np.log(target)))[levels.n + at.size :]
     # The lower end of the band is there first.
     first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]

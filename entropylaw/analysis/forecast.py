@@ -143,17 +143,13 @@ def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
     length they count once.
     """
     trust, along, upward, noise, of_room, of_slope = path
-    room, times = _room(run), np.sqrt(2.0 * lead)
+    # A reward may rise by the range so far, and to the largest one.
+    room, times = np.minimum(run.spread, np.maximum(run.most - run.level, 0.0)), np.sqrt(2.0 * lead)
     kept = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
     location = run.level + times * (along * run.spread * np.tanh(kept / run.spread) + upward * room)
     square = np.exp(noise) * run.noise
     square += times**2 * (np.exp(of_room) * room**2 + np.exp(of_slope) * (0.5 * run.half_se) ** 2)
     return np.minimum(location, run.most), np.sqrt(square)
-
-
-def _room(run: SoFar) -> Any:
-    """How far a reward may rise: by the range so far, and to the largest one."""
-    return np.minimum(run.spread, np.maximum(run.most - run.level, 0.0))
 
 
 def gain_columns(run: SoFar, lead: Any, reward: Any) -> FloatArray:
@@ -162,7 +158,8 @@ def gain_columns(run: SoFar, lead: Any, reward: Any) -> FloatArray:
     scale = np.sqrt(run.noise + times**2 * (0.1 * (0.5 * run.half_se) ** 2 + (0.03 * run.spread) ** 2))
     kept = 0.5 * run.slope**3 / (run.slope**2 + 25.0 * run.slope_se**2)
     third = 0.5 * run.third**3 / (run.third**2 + 4.0 * run.third_se**2)
-    share = np.where(np.isfinite(run.most), np.tanh(3.0 * _left(run)) - 0.5, 0.3)
+    left = np.maximum(1.0 - run.level / run.most, 0.0)
+    share = np.where(np.isfinite(run.most), np.tanh(3.0 * left) - 0.5, 0.3)
     columns = (
         np.ones_like(scale),
         2.0 * np.tanh((run.level - reward) / scale / 2.0),
@@ -171,11 +168,6 @@ def gain_columns(run: SoFar, lead: Any, reward: Any) -> FloatArray:
         4.0 * np.tanh(times * third / scale / 4.0),
     )
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
-
-
-def _left(run: SoFar) -> Any:
-    """Share of the largest reward that is left; 0 where that is unknown."""
-    return np.maximum(1.0 - run.level / run.most, 0.0)
 
 
 def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> Any:
@@ -249,10 +241,7 @@ def forecast(
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r)
     done = so_far(s, r, used.reward, levels, max_reward)
-    if counts is None:
-        counts = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
-    if not counts > 0:
-        raise UsageError("bad-gain", f"gain {counts:g}, expected a reward above 0", "give 0.01 for one point")
+    counts = gain_of(counts, done)
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
@@ -281,6 +270,18 @@ def forecast(
         dropped=used.dropped,
         **_with_entropy(used, entropy is not None, at, given, level=level, top=top, findings=findings),
     )
+
+
+def gain_of(gain: float | None, run: SoFar) -> float:
+    """A gain that counts, in reward units, by default a hundredth of the largest reward or of the range.
+
+    Raises UsageError ``bad-gain`` where it is not above 0.
+    """
+    if gain is None:
+        gain = 0.01 * (run.most if np.isfinite(run.most) else run.spread)
+    if not gain > 0:
+        raise UsageError("bad-gain", f"gain {gain:g}, expected a reward above 0", "give 0.01 for one point")
+    return gain
 
 
 def _best(step: FloatArray, levels: Levels, size: int, top: float) -> BestSoFar:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS, Model, design, models
-from entropylaw.analysis.law.evaluations import law_of
 from entropylaw.arguments import as_flag, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
 
@@ -94,7 +94,8 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     absorbs misfit. lmfit takes it as known, up to its scale, and the smoothed entropy too: its intervals are
     narrower than the engine's, much narrower where drift is strong.
     """
-    law, form, whiten = law_of(law), of_kind(form, str, "form"), as_flag(whiten, "whiten")
+    law = of_kind(law.law if isinstance(law, Fit) else law, LawFit, "law")
+    form, whiten = of_kind(form, str, "form"), as_flag(whiten, "whiten")
     offered, skipped = models(law.smoothed_entropy, law.step)
     if form in skipped:
         message = f"the form {form!r} cannot be fitted: {skipped[form]}"

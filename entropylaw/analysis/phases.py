@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from entropylaw.results.phases import (
     CURVES,
     POOLED,
     CurvePhases,
+    CurveSummary,
     PhaseFit,
     PhasesAcross,
     PhaseSummary,
@@ -101,30 +102,12 @@ def fit_phases(
     *Entropy now*, and planning's share of it, are the local levels at the last step, not values of the
     fitted curves.
     """
-    level = checked_level(level)
-    least = 1.0 / (DRAWS + 1)
-    if 1.0 - level < least - 1e-12:
-        raise UsageError(
-            "bad-level",
-            f"level {level:g}; the test has no p-value below {least:g}, "
-            f"expected a level of at most {1.0 - least:g}",
-            "give 0.95 or 0.99",
-        )
+    level = checked_test_level(level)
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}
     logged = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
-    chosen = [name for name in CURVES if name in logged]
-    if not chosen:
-        raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
-    fitted, refusals = dict[str, Fitted](), list[FitError]()
-    for name in chosen:
-        try:
-            fitted[name] = fit_curve(s, logged[name], name, level)
-        except FitError as error:
-            refusals.append(error)
-    if not fitted:
-        raise refusals[0]
+    fitted, refusals = fit_curves(s, logged, level)
     curves = {name: fit.curve for name, fit in fitted.items()}
     findings = phase_cautions(s, logged, curves)
     findings += [note("curve-left-out", why=error.message) for error in refusals]
@@ -152,6 +135,36 @@ def fit_phases(
             if (missing := int(np.isnan(logged[name]).sum()))
         },
     )
+
+
+def checked_test_level(level: float) -> float:
+    """A checked level, at which the test can find a rise; UsageError ``bad-level``."""
+    level, least = checked_level(level), 1.0 / (DRAWS + 1)
+    if 1.0 - level < least - 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; the test has no p-value below {least:g}, "
+            f"expected a level of at most {1.0 - least:g}",
+            "give 0.95 or 0.99",
+        )
+    return level
+
+
+def fit_curves(
+    step: FloatArray, logged: Mapping[str, FloatArray], level: float
+) -> tuple[dict[str, Fitted], list[FitError]]:
+    """The curves that can be fitted, and the errors of the others; a FitError where there is none."""
+    fitted, refusals = dict[str, Fitted](), list[FitError]()
+    for name in filter(logged.__contains__, CURVES):
+        try:
+            fitted[name] = fit_curve(step, logged[name], name, level)
+        except FitError as error:
+            refusals.append(error)
+    if refusals and not fitted:
+        raise refusals[0]
+    if not fitted:
+        raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
+    return fitted, refusals
 
 
 def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
@@ -185,12 +198,10 @@ def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
     plans = [fitted[name] for name in ("planning", "semantic") if name in fitted]
     if not plans or "execution" not in fitted:
         return order
-    rising = [plan for plan in plans if plan.curve.rises]
-    if not rising:
-        known = all(plan.curve.rises is False for plan in plans)
-        return order | {"verdict": WORDS[1] if known else WORDS[2]}
-    act, plan = fitted["execution"], rising[0]
-    if not act.settled.size:
+    act, plan = fitted["execution"], next((plan for plan in plans if plan.curve.rises), None)
+    if all(plan.curve.rises is False for plan in plans):
+        return order | {"verdict": WORDS[1]}
+    if plan is None or not act.settled.size:
         return order | {"verdict": WORDS[2]}
     apart = plan.onset - act.settled
     reach = WIDER * (plan.curve.last_step - plan.curve.first_step)
@@ -198,13 +209,17 @@ def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
     low, high = delta.low, delta.high
     assert low is not None
     assert high is not None
-    first, second, overlapping = VERDICTS[:3]
-    if np.mean(apart > reach) >= level:
-        verdict = first
-    else:
-        verdict = second if np.mean(apart < -REVERSE * reach) >= level else overlapping
+    delta = replace(delta, low=low - reach, high=high + reach)
     later = float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0))
-    return {"delta": replace(delta, low=low - reach, high=high + reach), "later": later, "verdict": verdict}
+    return {"delta": delta, "later": later, "verdict": verdict_of(apart, reach, level)}
+
+
+def verdict_of(apart: FloatArray, reach: float, level: float) -> str:
+    """The order in words, from draws of the steps between the two, shape (n,), and their margin."""
+    first, reverse, overlapping = VERDICTS[:3]
+    if np.mean(apart > reach) >= level:
+        return first
+    return reverse if np.mean(apart < -REVERSE * reach) >= level else overlapping
 
 
 def share_of_entropy(
@@ -290,38 +305,46 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
     if not curves:
         return None
     rising, falling = (sum(curve.verdict == word for curve in curves) for word in WORDS[:2])
-    share = None
-    if known := rising + falling:
-        low, high = share_interval(rising, known, level)
-        share = Estimate(
-            value=rising / known, low=low, high=high, level=level, method="Clopper & Pearson's interval"
-        )
-    places, ends = list[float](), list[list[float]]()
-    for share_of_run in np.linspace(0.0, 1.0, POOLED).tolist():
-        here = [(curve, np.abs(curve.at - share_of_run) < 1e-9) for curve in curves]
-        means, errors = (
-            np.concatenate([getattr(curve, field)[inside] for curve, inside in here])
-            for field in ("mean", "error")
-        )
-        if means.size >= FEWEST_RUNS:
-            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)[1]
-            places.append(share_of_run)
-            ends.append([max(end or 0.0, 0.0) for end in (mean.value, mean.low, mean.high)])
-    middle, least, most = np.reshape(np.array(ends), (-1, 3)).T
+    at, middle, least, most = mean_curve(curves, level)
     return PooledCurve(
         name=name,
         runs=len(curves),
         rising=rising,
         not_rising=falling,
-        share=share,
+        share=share_rising(rising, rising + falling, level),
         rise=mean_of([curve.rise for curve in curves], level),
         onset=mean_of([curve.onset for curve in curves], level),
         settled=mean_of([curve.settled for curve in curves], level),
-        at=np.array(places),
+        at=at,
         mean=middle,
         low=least,
         high=most,
     )
+
+
+def share_rising(rising: int, known: int, level: float) -> Estimate | None:
+    """The share of runs in which a curve rises among those where it is known; None where it is in none."""
+    if not known:
+        return None
+    low, high = share_interval(rising, known, level)
+    method = "Clopper & Pearson's interval"
+    return Estimate(value=rising / known, low=low, high=high, level=level, method=method)
+
+
+def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
+    """Shape (4, m): shares of the run, 0–1, and the mean over runs there in nats with its interval's ends.
+
+    Shares that fewer than :data:`FEWEST_RUNS` curves have are left out.
+    """
+    rows = list[list[float]]()
+    for share in np.linspace(0.0, 1.0, POOLED).tolist():
+        inside = [np.abs(curve.at - share) < 1e-9 for curve in curves]
+        means = np.concatenate([curve.mean[there] for curve, there in zip(curves, inside, strict=True)])
+        errors = np.concatenate([curve.error[there] for curve, there in zip(curves, inside, strict=True)])
+        if means.size >= FEWEST_RUNS:
+            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)[1]
+            rows.append([share, *(max(end or 0.0, 0.0) for end in (mean.value, mean.low, mean.high))])
+    return np.reshape(np.array(rows), (-1, 4)).T
 
 
 def mean_of(estimates: Sequence[Estimate | None], level: float) -> Estimate | None:
@@ -339,47 +362,53 @@ def phase_cautions(
     """Explosions, eruptions, and what may look like a rise; ``given`` has the columns as logged."""
     findings: list[Finding] = []
     for name, curve in curves.items():
-        findings += level_findings(curve)
         there = np.isfinite(given[name])
-        s, y = step[there], given[name][there]
-        at = far_off(y)
-        if at.size:
-            findings.append(
-                caution(
-                    "points-far-off",
-                    curve=CURVES[name],
-                    values=tuple(y[at[:MOST_NAMED]].tolist()),
-                    steps=tuple(s[at[:MOST_NAMED]].tolist()),
-                    others=max(at.size - MOST_NAMED, 0),
-                    vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
-                )
-            )
-        if (gap := np.flatnonzero(gaps(s))).size:
-            named = gap[:MOST_NAMED]
-            findings.append(
-                caution(
-                    "no-values-between",
-                    curve=CURVES[name],
-                    after=tuple(s[named].tolist()),
-                    until=tuple(s[named + 1].tolist()),
-                    others=max(gap.size - MOST_NAMED, 0),
-                )
-            )
+        findings += level_findings(curve)
+        findings += point_cautions(CURVES[name], step[there], given[name][there])
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
             findings.append(caution("curves-equal"))
     length = given.get("length", np.empty(0))
     there = np.isfinite(length)
-    if third := np.count_nonzero(there) // 3:
+    if np.count_nonzero(there) >= 3:
         rises = any(curve.rises for curve in curves.values())
-        for shift in shifts_of(*blocked(step[there], length[there]), "length", LEVEL):
-            where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
-            findings.append(caution("series-jumps", series="the response length", turn=rises, **where))
-        before, after = float(np.median(length[there][:third])), float(np.median(length[there][-third:]))
-        if before > 0 and not 0.5 < after / before < 1.5:
-            findings.append(caution("length-changes", before=before, after=after))
+        findings += length_cautions(step[there], length[there], rises=rises)
     return findings
+
+
+def point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterator[Finding]:
+    """Outliers and gaps of one curve, columns (n,) without missing values; ``name`` as in the sentence."""
+    outliers, before_gap = far_off(entropy), np.flatnonzero(gaps(step))
+    if outliers.size:
+        yield caution(
+            "points-far-off",
+            curve=name,
+            values=tuple(entropy[outliers[:MOST_NAMED]].tolist()),
+            steps=tuple(step[outliers[:MOST_NAMED]].tolist()),
+            others=max(outliers.size - MOST_NAMED, 0),
+            vocabulary=bool(entropy[outliers].max() > 9.5),  # ln(13 000)
+        )
+    if before_gap.size:
+        named = before_gap[:MOST_NAMED]
+        yield caution(
+            "no-values-between",
+            curve=name,
+            after=tuple(step[named].tolist()),
+            until=tuple(step[named + 1].tolist()),
+            others=max(before_gap.size - MOST_NAMED, 0),
+        )
+
+
+def length_cautions(step: FloatArray, length: FloatArray, *, rises: bool) -> Iterator[Finding]:
+    """Jumps and a change of the response length (n,), n ≥ 3; ``rises``: a curve does."""
+    for shift in shifts_of(*blocked(step, length), "length", LEVEL):
+        where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
+        yield caution("series-jumps", series="the response length", turn=rises, **where)
+    third = length.size // 3
+    before, after = float(np.median(length[:third])), float(np.median(length[-third:]))
+    if before > 0 and not 0.5 < after / before < 1.5:
+        yield caution("length-changes", before=before, after=after)
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:

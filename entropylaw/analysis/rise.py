@@ -87,11 +87,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     """
     s, y = checked_points(step, entropy, name)
     plain = Trend(design_of(s.tobytes()), y)
-    trend = plain
-    if y.min() > 0.0:
-        logarithm = Trend(plain.design, np.log(y))
-        if logarithm.models.total - np.log(y).sum() > plain.models.total:
-            trend = logarithm
+    trend = likelier(plain, y)
     there = np.isfinite(entropy)
     lowest = lowest_window(y)
     drawn = trend.draws(DRAWS)
@@ -148,6 +144,15 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         **answers,
     )
     return Fitted(curve=curve, onset=onsets, settled=settled)
+
+
+def likelier(plain: Trend, entropy: FloatArray) -> Trend:
+    """The trend of a curve (n,) in nats, or that of its logarithm where it makes the curve more probable."""
+    if entropy.min() <= 0.0:
+        return plain
+    logarithm = Trend(plain.design, np.log(entropy))
+    higher = logarithm.models.total - np.log(entropy).sum() > plain.models.total
+    return logarithm if higher else plain
 
 
 def checked_points(step: FloatArray, entropy: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:

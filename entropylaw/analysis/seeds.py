@@ -87,11 +87,6 @@ class Seed:
         """The step of its last evaluation."""
         return float(self.series.step[-1])
 
-    @property
-    def stopped(self) -> bool:
-        """Whether it failed because it stopped early."""
-        return (self.failed or "").startswith("stopped")
-
     def covers(self, low: float, high: float) -> bool:
         """Whether the run has passed all entropies of a range."""
         return bool(self.along[0] <= low and high <= self.along[-1])
@@ -238,7 +233,7 @@ def living(seeds: Sequence[Seed]) -> list[Seed]:
 
 def last_common_step(seeds: Sequence[Seed]) -> float | None:
     """The last step that all runs have which did not stop early; of all, where every run did."""
-    last_steps = [seed.last_step for seed in seeds if not seed.stopped]
+    last_steps = [seed.last_step for seed in seeds if not (seed.failed or "").startswith("stopped")]
     return min(last_steps or [seed.last_step for seed in seeds], default=None)
 
 

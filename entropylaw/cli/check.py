@@ -61,13 +61,18 @@ def check(options: CheckCommand) -> None:
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
-    for subject in (*subjects, *chain.from_iterable(baselines.values())):
-        if subject.refusal is not None:
-            show_error(output.refused(subject.name, subject.refusal))
+    show_refusals((*subjects, *chain.from_iterable(baselines.values())))
     if document.failed:
         raise typer.Exit(TRIPPED)
     if unwritten:
         raise typer.Exit(OutputError.exit_code)
+
+
+def show_refusals(subjects: Iterable[Subject]) -> None:
+    """Show the errors of the runs without a fit."""
+    for subject in subjects:
+        if subject.refusal is not None:
+            show_error(output.refused(subject.name, subject.refusal))
 
 
 def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:

@@ -6,7 +6,6 @@ from entropylaw.cli.commands.columns import ColumnsCommand
 from entropylaw.cli.output import gather, shown
 from entropylaw.cli.streams import print_result, show_error
 from entropylaw.documents.document import columns_document
-from entropylaw.errors import EntropyLawError
 from entropylaw.logs.runs.step_column import ROW
 from entropylaw.results.result import replace
 from entropylaw.roles.explain import explain
@@ -17,7 +16,8 @@ def columns(options: ColumnsCommand) -> None:
     inputs = gather(options.logs, options, options)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
     named = [entry for entry in inputs.entries if entry.path in options.logs and entry.path != "-"]
-    problems = {entry.path: entry.error for entry in named if is_without_step(entry.error)}
+    without_step = [entry for entry in named if getattr(entry.error, "slug", "") == "no-step-column"]
+    problems = {entry.path: entry.error for entry in without_step}
     runs = inputs.runs
     if problems:
         runs += gather(list(problems), options, replace(options, step=ROW)).runs
@@ -30,8 +30,3 @@ def columns(options: ColumnsCommand) -> None:
     reports = [explain(run, **chosen, problem=problems.get(run.source.path)) for run in runs]
     document = replace(columns_document(reports), config=options.config)
     print_result(shown(document, options.format))
-
-
-def is_without_step(error: EntropyLawError | None) -> bool:
-    """Whether a log has no step column."""
-    return error is not None and error.slug == "no-step-column"

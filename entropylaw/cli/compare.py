@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from entropylaw.results.result import replace
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.pipeline.inputs import Inputs
+    from entropylaw.results.arms import ArmComparison
 
 MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
@@ -35,43 +36,70 @@ MOST_NAMED = 8
 
 def compare(options: CompareCommand) -> None:
     """Run ``entropylaw compare``."""
-    format, quiet = output.format_with_details(options), options.quiet
-    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
-    others = [path for path in options.output if path not in pages]
-    formats = output.destinations(others or ["-"][: not pages], format)
+    format = output.format_with_details(options)
+    pages, formats = targets_of(options, format)
     picture = picture_of(options.figure)
-    if options.domain is not None and options.stage is None:
-        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
-        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
+    refuse_domain_alone(options)
     output.begin(options.logs, options.jobs)
-    style = output.style_of(options.style, quiet=quiet)
+    style = output.style_of(options.style, quiet=options.quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
     fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, settings, fit)
-    compared_arms: set[str] = set()
-    if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:
-        document = compared(grouping, runs, settings, inputs)
-        whole = [arm for arm in document.comparison.arms if any(run.n for run in arm.runs)]
-        compared_arms = {arm.arm for arm in whole} if settings.stage is None else set(grouping.arms)
-        document = replace(document, config=options.config)
-        check_targets([*options.output, *filter(None, [options.figure])])
-        for path in draw(document, options.figure, picture, style):
-            say(f"wrote {path}", quiet=quiet)
-        made: dict[str, str] = {}
-        if pages:
-            # Not at the top: most comparisons are no pages, which take jinja2.
-            from entropylaw.report.pages import single_page
-
-            made = dict.fromkeys(pages, single_page(document))
-        output.deliver(document, formats, others=made, quiet=quiet)
-        for path in made:
-            say(f"wrote {path}", quiet=quiet)
+    fitted = any(run.fit is not None for run in runs)
+    arms_compared: set[str] = set()
+    if fitted or along_of(runs, settings).column != ENTROPY:
+        document = replace(compared(grouping, runs, settings, inputs), config=options.config)
+        arms_compared = set(grouping.arms)
+        if settings.stage is None:
+            arms_compared = arms_with_runs(document.comparison)
+        figures = draw(document, options.figure, picture, style)
+        write_comparison(document, formats, pages, figures, options)
     # An arm without a fitted run is an error, whatever the other arms are.
-    lacking = [run for run in runs if run.arm not in compared_arms]
-    entries = [run.entry for run in lacking or runs if run.entry is not None]
-    if lacking or any(run.fit is not None for run in runs):
-        output.finish_fits(entries)
+    lacking = [run for run in runs if run.arm not in arms_compared]
+    if lacking or fitted:
+        output.finish_fits([run.entry for run in lacking or runs if run.entry is not None])
+
+
+def refuse_domain_alone(options: CompareCommand) -> None:
+    """Raise UsageError ``domain-without-stage``."""
+    if options.domain is not None and options.stage is None:
+        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
+        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
+
+
+def targets_of(options: CompareCommand, format: str) -> tuple[list[str], dict[str, str]]:
+    """The pages among the outputs, and the formats of the others by path; standard output without any."""
+    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
+    others = [path for path in options.output or ["-"] if path not in pages]
+    return pages, output.destinations(others, format)
+
+
+def arms_with_runs(comparison: ArmComparison) -> set[str]:
+    """The arms in which a run has evaluations to compare."""
+    return {arm.arm for arm in comparison.arms if any(run.n for run in arm.runs)}
+
+
+def write_comparison(
+    document: ComparisonDocument,
+    formats: Mapping[str, str],
+    pages: Sequence[str],
+    figures: Iterator[str],
+    options: CompareCommand,
+) -> None:
+    """Write the figures as they are drawn, the documents by path → format, and the pages of a comparison."""
+    check_targets([*options.output, *filter(None, [options.figure])])
+    for path in figures:
+        say(f"wrote {path}", quiet=options.quiet)
+    made: dict[str, str] = {}
+    if pages:
+        # Not at the top: most comparisons are not pages, which take jinja2.
+        from entropylaw.report.pages import single_page
+
+        made = dict.fromkeys(pages, single_page(document))
+    output.deliver(document, formats, others=made, quiet=options.quiet)
+    for path in made:
+        say(f"wrote {path}", quiet=options.quiet)
 
 
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from entropylaw.pipeline.one_page import one_page
 from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.site import Outcome, report_logs
+from entropylaw.results.columns import Refusal
 
 LISTED = 20
 """Failures that are printed one by one; the others are counted, and on their pages."""
@@ -63,16 +65,19 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
         say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
         say(f"nothing was fitted: {unwritten}", quiet=False)
-    refused = list(chain.from_iterable(run.refused for run in failures))
+    show_refused(list(chain.from_iterable(run.refused for run in failures)))
+    if outcome.unfinished:
+        say(outcome.interrupted[0], quiet=False)
+        raise typer.Exit(130)
+    output.finish((), answered=outcome.answered, read=any(run.read for run in failures))
+    if strict and failures:
+        raise typer.Exit(FitError.exit_code)
+
+
+def show_refused(refused: Sequence[tuple[str, Refusal]]) -> None:
+    """Show the errors of runs by their names, the first :data:`LISTED`, and the number of the others."""
     for name, refusal in refused[:LISTED]:
         show_error(output.refused(name, refusal))
     if len(refused) > LISTED:
         rest = counted(len(refused) - LISTED, "more run")
         say(f"{rest} could not be fitted; the report has them all", quiet=False)
-    if outcome.unfinished:
-        missing = counted(outcome.unfinished, "run")
-        say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
-        raise typer.Exit(130)
-    output.finish((), answered=outcome.answered, read=any(run.read for run in failures))
-    if strict and failures:
-        raise typer.Exit(FitError.exit_code)

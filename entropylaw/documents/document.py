@@ -16,7 +16,7 @@ from msgspec import Struct
 from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
-from entropylaw.paths import NOT_READ, shown_path
+from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Fit
@@ -70,11 +70,6 @@ def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
         InputFile(path=shown_path(path), sha256=file.sha256, format=file.format, rows=file.rows)
         for path, file in files.items()
     )
-
-
-def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A warning for each file that is not a log: (path, why)."""
-    return tuple(f"{shown_path(path)}{NOT_READ}{reason}" for path, reason in ignored)
 
 
 class Entry(Result, Generic[T], frozen=True, kw_only=True):
@@ -187,11 +182,11 @@ class PhasesDocument(Document[PhaseFit], frozen=True, kw_only=True):
     schema: str = KINDS["phases"].schema
 
 
-class RunReport(Result, frozen=True, kw_only=True):
-    """One run of a report.
+class RunReport(Struct, frozen=True, kw_only=True):
+    """The entries of a report about one reward of a run.
 
-    ``fit`` is its law with the forecast, or why there is none. ``phases`` is None where the log has
-    no curves of planning or execution; where they cannot be fitted it has a refusal.
+    ``fit`` is its law with the forecast, or why there is none. ``phases`` is None where the log has no curves
+    of planning or execution, and beside the first reward only.
     """
 
     fit: Entry[Fit]
@@ -203,15 +198,29 @@ class RunReport(Result, frozen=True, kw_only=True):
         return self.fit.run
 
 
-class ReportDocument(AnyDocument, frozen=True, kw_only=True):
-    """Reports of one or many runs, with their provenance; ``across`` is over the phases of several runs."""
+class ReportDocument(Document[Fit], frozen=True, kw_only=True):
+    """Reports of one or many runs, with their provenance.
 
-    inputs: tuple[InputFile, ...]
-    runs: tuple[RunReport, ...]
+    ``phases`` are those of the runs that have curves of planning or execution, ``across`` is over several.
+    """
+
     settings: FitOptions
+    phases: tuple[Entry[PhaseFit], ...] = ()
     across: PhasesAcross | None = None
-    warnings: tuple[str, ...] = ()
     schema: str = KINDS["report"].schema
+
+    @property
+    def reports(self) -> tuple[RunReport, ...]:
+        """The entries of every run and reward; the phases of a run are with its first reward."""
+        phases = {(entry.run, entry.path): entry for entry in self.phases}
+        return tuple(RunReport(fit=run, phases=phases.pop((run.run, run.path), None)) for run in self.runs)
+
+
+def report_of(reports: Iterable[RunReport], **fields: Any) -> ReportDocument:
+    """The document of some entries; ``fields`` are its others."""
+    reports = tuple(reports)
+    phases = tuple(report.phases for report in reports if report.phases is not None)
+    return ReportDocument(runs=tuple(report.fit for report in reports), phases=phases, **fields)
 
 
 def renamed(entry: Any, name: str) -> Any:

@@ -62,7 +62,7 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
 def difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
-        fits = {run["fit"]["reward"]: run["fit"] for run in document["runs"]}
+        fits = {run["reward"]: run for run in document["runs"]}
         fit, cells = fits[row["reward"]], row["cells"]
         answer = fit["result"] or {}
         numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}

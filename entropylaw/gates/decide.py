@@ -85,9 +85,10 @@ def decide(
     """
     check_arms(gates, subjects)
     counts = Counter(subject.name for subject in subjects)
-    held = [subject for subject in subjects if Part.law in subject.parts or subject.refusal is not None]
-    alone = Counter(subject.reward for subject in held)
-    failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
+    alone = sole_rewards(subjects)
+    failing = {Outcome.tripped, Outcome.unknown}
+    if rules.strict:
+        failing.add(Outcome.open)
     cases = []
     for gate, subject, unmatched in compared(gates, subjects):
         value: Value | None = None
@@ -95,11 +96,13 @@ def decide(
         if not sentence and gate.quantity.kind is Kind.flag:
             outcome, sentence = decide_flag(gate.quantity, subject)
         elif not sentence:
-            value = compared_value(gate, subject, baselines, rules, alone=alone[subject.reward] == 1)
+            value = compared_value(gate, subject, baselines, rules, alone=subject.reward in alone)
             outcome, sentence = decide_value(gate, value, subject, rules)
         name = subject.run if unmatched else subject.name
+        if counts[subject.name] > 1:
+            name += f" ({', '.join(subject.sources)})"
         case = GateCase(
-            run=name + (f" ({', '.join(subject.sources)})" if counts[subject.name] > 1 else ""),
+            run=name,
             sources=subject.sources,
             gate=gate.shown,
             outcome=outcome.value,
@@ -110,6 +113,13 @@ def decide(
         )
         cases.append(case)
     return tuple(cases)
+
+
+def sole_rewards(subjects: Sequence[Subject]) -> set[str]:
+    """The labels of rewards, empty where a run has one, that one run alone has, fitted or refused."""
+    held = [subject for subject in subjects if Part.law in subject.parts or subject.refusal is not None]
+    counts = Counter(subject.reward for subject in held)
+    return {label for label, count in counts.items() if count == 1}
 
 
 def compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tuple[Gate, Subject, str]]:
@@ -125,16 +135,23 @@ def compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tup
 def compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
     """The rewards of one run that a gate is for, each with an empty text; or the first, and that none is."""
     part = gate.quantity.part
-    holding = [subject for subject in rewards if part in subject.holders] or rewards
-    matched = [subject for subject in holding if not gate.reward or subject.has_reward(gate.reward)]
+    matched = [subject for subject in rewards if part in subject.holders] or rewards
+    if gate.reward:
+        matched = [subject for subject in matched if subject.has_reward(gate.reward)]
     if part is Part.phases:
         # Several rewards of a run have the same phases.
         matched = list({id(subject.holders.get(part)): subject for subject in reversed(matched)}.values())
     if matched:
         return [(subject, "") for subject in matched]
-    refusal, labels = rewards[0].refusal, [subject.reward or subject.column for subject in rewards]
-    reason = f"it has {listing(labels, 8)}" if all(labels) else getattr(refusal, "message", "none is known")
-    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {reason}")]
+    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {rewards_there(rewards)}")]
+
+
+def rewards_there(rewards: Sequence[Subject]) -> str:
+    """The rewards of a run in words, or why they are not known."""
+    labels = [subject.reward or subject.column for subject in rewards]
+    if all(labels):
+        return f"it has {listing(labels, 8)}"
+    return getattr(rewards[0].refusal, "message", "none is known")
 
 
 def numbers_of(value: Value | None) -> dict[str, Any]:
@@ -162,22 +179,31 @@ def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     if Part.arms in subject.holders:
         return Outcome.unknown, f"{name} is a gate on a run, and a comparison has arms"
     if quantity.part is Part.phases:
-        value = subject.value(quantity)
-        if not isinstance(value, float):
-            return Outcome.unknown, getattr(value, "reason", f"{WRITTEN_BY[quantity.part]} writes {name}")
-        sentence = quantity.meaning if value else f"not so: {quantity.meaning}"
-        return (Outcome.tripped if value else Outcome.passed), sentence
+        return decide_phase_flag(quantity, subject)
     if name == "refused":
-        sentence = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
-        return (Outcome.tripped if refusal else Outcome.passed), sentence
+        if refusal is None:
+            return Outcome.passed, "the run was not refused"
+        return Outcome.tripped, f"the run was refused: {refusal.message}"
     if subject.verdict is None:
         reason = refusal.message if refusal else "none of the given documents contains a fit of this run"
-        answer = {"lost": "the run lost its reward"}.get(name, "the law holds")
+        answer = "the run lost its reward" if name == "lost" else "the law holds"
         return Outcome.unknown, f"whether {answer} is not known: {reason}"
-    if name == "lost":
-        outcome = Outcome.tripped if subject.lost else Outcome.passed
-        return outcome, subject.lost or "the run did not lose its reward"
-    return decide_verdict(name, subject)
+    if name != "lost":
+        return decide_verdict(name, subject)
+    if subject.lost:
+        return Outcome.tripped, subject.lost
+    return Outcome.passed, "the run did not lose its reward"
+
+
+def decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
+    """The outcome of a gate on phases without a number, such as ``planning_rises``, and its sentence."""
+    value = subject.value(quantity)
+    if not isinstance(value, float):
+        written = f"{WRITTEN_BY[quantity.part]} writes {quantity.name}"
+        return Outcome.unknown, getattr(value, "reason", written)
+    if value:
+        return Outcome.tripped, quantity.meaning
+    return Outcome.passed, f"not so: {quantity.meaning}"
 
 
 def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:

@@ -105,9 +105,7 @@ class _Reader:
 
     def gate(self) -> Gate:
         """The whole expression."""
-        prefix = _REWARD.match(self.text)
-        self.move(prefix.end() if prefix is not None else 0)
-        reward = prefix["quoted"] or prefix["plain"].strip() if prefix is not None else ""
+        reward = self.reward()
         start = self.place
         name = self.take(_NAME)
         if name is None:
@@ -116,11 +114,7 @@ class _Reader:
         if name == DIFFERENCE:
             quantity, arms = self.difference()
         if quantity is None:
-            names = [*QUANTITIES, REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
-            message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
-            message += _meant(name, names)
-            hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
-            raise UsageError("unknown-quantity", message, hint)
+            self.refuse_quantity(name, start)
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
         gate = Gate(
             text=self.text.strip(),
@@ -146,6 +140,22 @@ class _Reader:
             self.check_range(gate)
         self.end("; a gate is one comparison, and --fail-if can be repeated")
         return gate
+
+    def reward(self) -> str:
+        """The pattern of rewards before a colon; empty where there is none."""
+        prefix = _REWARD.match(self.text)
+        if prefix is None:
+            return ""
+        self.move(prefix.end())
+        return prefix["quoted"] or prefix["plain"].strip()
+
+    def refuse_quantity(self, name: str, start: int) -> NoReturn:
+        """Raise UsageError ``unknown-quantity`` for a name that begins at a character."""
+        names = [*QUANTITIES, REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
+        message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
+        message += _meant(name, names)
+        hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
+        raise UsageError("unknown-quantity", message, hint)
 
     def call(self) -> tuple[str, str]:
         """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; a path with any characters needs no quotes."""

@@ -20,7 +20,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.result import ENDS, LOST, sentences
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import AnyDocument
+    from entropylaw.documents.document import AnyDocument, Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,43 +127,46 @@ def read_document(data: Any, source: str) -> AnyDocument:
 
 def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
-    kind, subjects = document.schema.split("/")[1], []
+    kind = document.schema.split("/")[1]
     if kind == "comparison":
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        held = {Part.arms: document}
-        return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
+        run, holders = f"comparison of {arms}", {Part.arms: document}
+        return [Subject(run=run, path=source, sources=(source,), holders=holders)]
     entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
-    # Of a report with several rewards per run, one entry holds the phases.
-    phased = {entry.run: entry.phases for entry in entries if getattr(entry, "phases", None) is not None}
+    phases = {run.run: run for run in getattr(document, "phases", ())}
+    subjects = []
     for entry in entries:
-        run = entry.fit if kind == "report" else entry
-        holders: dict[Part, Any] = {Part.law: run}
+        judged = entry.result
+        held: dict[Part, Any] = {Part.law: entry}
         if kind == "report":
-            holders |= {Part.phases: phased.get(entry.run)}
+            held[Part.phases] = phases.get(entry.run)
         elif kind == "phases":
-            holders = {Part.phases: entry}
+            judged, held = None, {Part.phases: entry}
         elif kind == "prediction":
-            holders = {Part.ahead: entry.result}
-        judged = None if kind == "phases" else run.result
-        findings, chosen = getattr(judged, "findings", ()), run.columns.get("reward")
-        subject = Subject(
-            run=run.run,
-            path=run.path,
-            sources=(source,),
-            holders=holders,
-            verdict=getattr(judged, "verdict", None),
-            why=getattr(judged, "why", None),
-            reasons=sentences(findings, "reason"),
-            lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
-            refusal=run.refusal,
-            read=run.read,
-            reward=run.reward,
-            column=getattr(chosen, "column", ""),
-            named=getattr(chosen, "label", ""),
-            ends=next((finding.sentence for finding in findings if finding.code == ENDS), ""),
-        )
-        subjects.append(subject)
+            held = {Part.ahead: entry.result}
+        subjects.append(subject_of(entry, source, held, judged))
     return subjects
+
+
+def subject_of(entry: Entry[Any], source: str, holders: Mapping[Part, Any], judged: Any) -> Subject:
+    """One run of a document; ``judged`` is the result with its verdict and findings, None without one."""
+    findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
+    return Subject(
+        run=entry.run,
+        path=entry.path,
+        sources=(source,),
+        holders=holders,
+        verdict=getattr(judged, "verdict", None),
+        why=getattr(judged, "why", None),
+        reasons=sentences(findings, "reason"),
+        lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
+        refusal=entry.refusal,
+        read=entry.read,
+        reward=entry.reward,
+        column=getattr(chosen, "column", ""),
+        named=getattr(chosen, "label", ""),
+        ends=next((finding.sentence for finding in findings if finding.code == ENDS), ""),
+    )
 
 
 def stored_subjects(document: Stored) -> list[Subject]:
@@ -212,10 +215,14 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
             groups.setdefault((*run, reward), []).append(subject)
     result: list[Subject] = []
     for group in groups.values():
-        parts = [part for subject in group for part in subject.parts]
-        merged = len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
-        result += [merged_subject(group)] if merged else group
+        result += [merged_subject(group)] if complementary(group) else group
     return result
+
+
+def complementary(group: Sequence[Subject]) -> bool:
+    """Whether several subjects hold something each, and none of it twice."""
+    parts = list(chain.from_iterable(subject.parts for subject in group))
+    return len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
 
 
 def merged_subject(group: Sequence[Subject]) -> Subject:

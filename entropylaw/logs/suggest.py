@@ -97,10 +97,9 @@ def likely(
         return None
     resembling = [name for name in free if _resembles(role, parse_column(columns[name]).values)]
     # A reward is a mean: whole numbers are counts, unless nothing else is there.
-    means = [
-        name for name in resembling if role == "step" or not _is_whole(parse_column(columns[name]).values)
-    ]
-    return next((Likely(name, False) for name in means or resembling), None)
+    if role != "step":
+        resembling.sort(key=lambda name: _is_whole(parse_column(columns[name]).values))
+    return next((Likely(name, False) for name in resembling), None)
 
 
 def no_step(table: Table, path: str) -> InputError:
@@ -291,7 +290,9 @@ def _is_measured(name: str) -> bool:
 
 
 def _known_names(role: str) -> Sequence[str]:
-    return STEP_NAMES if role == "step" else catalog.exact_names(*_KINDS[role])
+    if role == "step":
+        return STEP_NAMES
+    return [key.template for key in catalog.keys(*_KINDS[role]) if "<" not in key.template]
 
 
 def _in_catalog(run: Run, role: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -24,10 +25,10 @@ from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
-from entropylaw.results.forecast import RunBacktest
+from entropylaw.results.forecast import Forecast, RunBacktest
 from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
@@ -198,8 +199,10 @@ def law(_: Run, series: Series, options: FitOptions) -> Fit:
 
 
 def how(options: FitOptions) -> dict[str, Any]:
-    """The options that :func:`fit_series` takes."""
-    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    """The options that :func:`fit_law` has a parameter for, but those that name columns or need more."""
+    parameters = inspect.signature(fit_law).parameters
+    apart = {"entropy_sd", "seams", "steps", *field_names(ColumnOptions())}
+    names = [name for name in field_names(options) if name in parameters and name not in apart]
     return {name: getattr(options, name) for name in names}
 
 
@@ -284,8 +287,7 @@ class Targets(NamedTuple):
 
 def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
     """The predictions from one fit; parameters as :func:`predict_runs`."""
-    law = answer.law
-    at, later = targets.entropies, targets.at_step
+    law, at, later = answer.law, targets.entropies, targets.at_step
     if not any(targets):
         at, later = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
     least = answer.gain if gain is None else gain
@@ -305,13 +307,30 @@ def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: flo
     )
     if not later:
         return prediction
-    if gain is None and answer.forecast is not None:
-        gain = answer.forecast.gain
-    how: dict[str, Any] = {"gain": gain, "level": answer.level if level is None else level}
-    how |= {"max_reward": answer.max_reward, "run": answer.run}
     try:
-        ahead = forecast(law.step, law.entropy, law.reward, at_step=later, **how)
+        return replace(prediction, forecast=forecast_of(answer, later, gain=gain, level=level))
     except FitError as error:
         # The run is too short for it.
         return replace(prediction, no_forecast=error.message)
-    return replace(prediction, forecast=ahead)
+
+
+def forecast_of(
+    answer: Fit, at_step: Sequence[float], *, gain: float | None, level: float | None
+) -> Forecast:
+    """The forecast of a fitted run at later steps; gain and level are those of the fit where not given.
+
+    Errors are those of :func:`entropylaw.forecast`.
+    """
+    law = answer.law
+    if gain is None and answer.forecast is not None:
+        gain = answer.forecast.gain
+    return forecast(
+        law.step,
+        law.entropy,
+        law.reward,
+        at_step=at_step,
+        gain=gain,
+        level=answer.level if level is None else level,
+        max_reward=answer.max_reward,
+        run=answer.run,
+    )

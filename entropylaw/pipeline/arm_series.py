@@ -26,6 +26,7 @@ from entropylaw.units import largest_reward
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry
+    from entropylaw.logs.runs import Run
     from entropylaw.pipeline.inputs import Input
     from entropylaw.results.columns import Choice
     from entropylaw.results.fit import Fit
@@ -74,12 +75,15 @@ def of_rewards(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
     ]
     if len(common) < 2:
         return {"": list(runs)}
-    rewards: dict[str, list[ArmRun]] = {label: [] for label in common}
-    for run, labels in zip(runs, entries, strict=True):
-        for label in common:
-            entry = labels.get(label)
-            rewards[label].append(run if entry is None else run._replace(entry=entry, fit=entry.result))
-    return rewards
+    return {
+        label: [with_entry(run, labels.get(label)) for run, labels in zip(runs, entries, strict=True)]
+        for label in common
+    }
+
+
+def with_entry(run: ArmRun, entry: Entry[Fit] | None) -> ArmRun:
+    """A run with the entry of another of its rewards, and its fit; without one the run as it is."""
+    return run if entry is None else run._replace(entry=entry, fit=entry.result)
 
 
 def results_of(
@@ -91,23 +95,20 @@ def results_of(
     ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    how: dict[str, Any] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
+    how: dict[str, Any] = {"baseline": baseline, "paired": ""}
+    if options.pair == "seed":
+        how["paired"] = "seed"
     rewards: dict[str, dict[str, list[RunSeries]]] = {}
     for label, of_reward in of_rewards(runs).items():
         refuse_other_columns(of_reward)
         members, failed = taken(of_reward, along, options)
         refuse_same_run(members)
-        compared: dict[str, list[RunSeries]] = {arm: [] for arm in arms}
-        for run, series in members:
-            compared[run.arm].append(series)
-        how["refused"] = {arm: [pair for run, *pair in failed if run.arm == arm] for arm in arms}
-        if options.stage is not None:
-            staged: dict[str, list[StagedRun]] = {}
-            for run, series in members:
-                staged.setdefault(run.arm, []).append(_staged(run, series, options))
-            compared, pairs = stages_as_arms(staged)
+        if options.stage is None:
+            how["refused"] = {arm: [pair for run, *pair in failed if run.arm == arm] for arm in arms}
+            rewards[label] = {arm: [series for run, series in members if run.arm == arm] for arm in arms}
+        else:
+            rewards[label], pairs = stages_as_arms(staged_runs(members, options))
             how = {"pairs": pairs, "paired": "run"}
-        rewards[label] = compared
     results = compare_rewards(
         rewards,
         level=options.level,
@@ -116,10 +117,10 @@ def results_of(
         along=along,
         **how,
     )
-    if options.at_equal is None and along.column == STEP:
-        faster = note("no-entropy-in-arms")
-        return [replace(result, findings=(*result.findings, faster)) for result in results]
-    return results
+    if options.at_equal is not None or along.column != STEP:
+        return results
+    faster = note("no-entropy-in-arms")
+    return [replace(result, findings=(*result.findings, faster)) for result in results]
 
 
 def taken(
@@ -190,11 +191,9 @@ def reward_kind(choice: Choice) -> tuple[str | None, ...]:
 
 def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) -> RunSeries | str:
     """What is compared of a run, or why it has nothing."""
-    log, refusal = run.input.run, None if run.entry is None else run.entry.refusal
+    log = run.input.run
     if along.column == ENTROPY:
-        if run.fit is not None:
-            return series_of(run.fit)
-        return "it has no fit" if refusal is None else refusal.message
+        return why_unfitted(run) if run.fit is None else series_of(run.fit)
     if log is None:
         if run.input.error is not None:
             return run.input.error.message
@@ -203,9 +202,8 @@ def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) 
     reward, at, values = rewards_at(log, along.column, options.reward)
     rewards.setdefault(reward_kind(reward.choice), run)
     pairs = reward.best.pairs
-    inside = (at[0] <= pairs.step) & (pairs.step <= at[-1])
-    if options.from_step is not None:
-        inside &= pairs.step >= options.from_step
+    start = -np.inf if options.from_step is None else options.from_step
+    inside = (max(at[0], start) <= pairs.step) & (pairs.step <= at[-1])
     step, value = pairs.step[inside], pairs.reward[inside]
     if not step.size:
         return f"it has no reward between the steps of {shown(along.column)}"
@@ -215,18 +213,30 @@ def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) 
         smooth, error = smoothed.entropy, smoothed.sd
     # Of two rewards the one at equal values of which the other is compared says whether a run died.
     judged = values if is_reward(log, along.column) else value
-    most = options.max_reward
-    if most is None:
-        most = largest_reward(reward.choice.column, log.finite(reward.choice.column))
     return RunSeries(
         run=run.name,
         step=step,
         reward=value,
         along=smooth,
         error=error,
-        max_reward=most if isinstance(most, float) else None,
+        max_reward=largest_of(log, reward.choice.column, options),
         lost=lost_words(lost_reward(judged)),
     )
+
+
+def why_unfitted(run: ArmRun) -> str:
+    """Why a run has no fit."""
+    if run.entry is None or run.entry.refusal is None:
+        return "it has no fit"
+    return run.entry.refusal.message
+
+
+def largest_of(log: Run, column: str, options: CompareOptions) -> float | None:
+    """The largest possible reward of a column, as the user named it or else as its name says."""
+    most = options.max_reward
+    if most is None:
+        most = largest_reward(column, log.finite(column))
+    return most if isinstance(most, float) else None
 
 
 def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
@@ -247,6 +257,16 @@ def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
         message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
         raise InputError("run-in-two-arms", message, hint)
+
+
+def staged_runs(
+    members: Sequence[tuple[ArmRun, RunSeries]], options: CompareOptions
+) -> dict[str, list[StagedRun]]:
+    """Arm → its runs with their stages; errors as of each."""
+    staged: dict[str, list[StagedRun]] = {}
+    for run, series in members:
+        staged.setdefault(run.arm, []).append(_staged(run, series, options))
+    return staged
 
 
 def _staged(run: ArmRun, series: RunSeries, options: CompareOptions) -> StagedRun:

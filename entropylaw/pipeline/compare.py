@@ -150,7 +150,7 @@ def fitted_runs(
     A comparison at equal values of a column other than entropy needs no fit.
     """
     members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
-    if options.at_equal is not None and options.at_equal != "entropy":
+    if options.at_equal not in (None, "entropy"):
         return [ArmRun(arm, member, None, None) for arm, member in members]
     runs: list[ArmRun] = []
     for (arm, member), results in zip(members, fit([without_texts(m) for _, m in members]), strict=True):

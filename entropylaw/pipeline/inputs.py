@@ -14,7 +14,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw.documents.document import input_files, renamed, skipped_files
+from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import documents_of, flaws_of, whole_pages
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
@@ -22,7 +22,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError, known_for
 from entropylaw.gates.subjects import READ
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.paths import is_file, is_folder, is_own, note_input, shown_path
+from entropylaw.paths import NOT_READ, is_file, is_folder, is_own, note_input, shown_path
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -211,14 +211,10 @@ def gather(
     sources = find(arguments, kinds, strict=strict)
     if sources.documents and fixed:
         refuse_flags(shown_path(sources.documents[0].path), fixed)
-    fresh = options if isinstance(options, FitOptions | PhaseOptions) else part(options, FitOptions)
     documents: list[Document[Any]] = []
     if kinds is not None and not strict:
         documents += [load(stored, kinds) for stored in sources.documents]
-    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
-    if sources.logs or not documents:
-        settings.append(fresh)
-    common = same_settings(settings)
+    settings = common_settings(documents, options, fresh=bool(sources.logs or not documents))
     entries = list(chain.from_iterable(map(stored_entries, documents)))
     files = [document.inputs for document in documents]
     if sources.logs:
@@ -228,13 +224,22 @@ def gather(
         files += [entry.files for entry in read]
     return Inputs(
         entries=tuple(entries if strict else distinct(entries)),
-        settings=common,
+        settings=settings,
         files=distinct_files(chain.from_iterable(files)),
         documents=tuple(sources.documents),
         flaws=tuple(sources.flaws),
         skipped=tuple(sources.skipped),
         config=config,
     )
+
+
+def common_settings(documents: Sequence[Document[Any]], options: Any, *, fresh: bool) -> Any:
+    """The settings of documents, and those of ``options`` where anything is made fresh; as below."""
+    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
+    if fresh:
+        whole = isinstance(options, FitOptions | PhaseOptions)
+        settings.append(options if whole else part(options, FitOptions))
+    return same_settings(settings)
 
 
 def document_at(source: str) -> Stored | None:
@@ -293,7 +298,7 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
 def stored_entries(document: Document[Any]) -> Iterator[Input]:
     """The runs of a document."""
     runs: dict[tuple[str, str], list[Any]] = {}
-    for entry in document.runs:
+    for entry in getattr(document, "reports", document.runs):
         fit = getattr(entry, "fit", entry)
         runs.setdefault((fit.run, fit.path), []).append(entry)
     alone, kind = len(runs) == 1, document.schema.split("/")[1]
@@ -330,8 +335,8 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
             argument = reading.given[path]
             entries.append(Input(name=name or named(path), path=path, argument=argument, error=error))
     ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
-    arguments = [reading.given[file.path] for file in ignored]
-    sources.skipped += zip(arguments, skipped_files(ignored), strict=True)
+    for path, reason in ignored:
+        sources.skipped.append((reading.given[path], f"{shown_path(path)}{NOT_READ}{reason}"))
     order = list(dict.fromkeys(reading.given.values()))
     return sorted(entries, key=lambda entry: order.index(entry.argument))
 

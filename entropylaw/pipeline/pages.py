@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,8 @@ from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     Entry,
     InputFile,
-    ReportDocument,
     RunReport,
+    report_of,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
@@ -30,7 +30,7 @@ from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_row
-from entropylaw.report.figures import FIGURES, parts
+from entropylaw.report.figures import FIGURES, Need, parts
 from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
@@ -143,9 +143,7 @@ class Page(steps.Step[Files]):
     def compute(self, subject: tuple[RunReport, ...], series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
-        document = ReportDocument(
-            inputs=options.inputs, settings=options.settings, runs=subject, config=options.config
-        )
+        document = report_of(subject, inputs=options.inputs, settings=options.settings, config=options.config)
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
@@ -205,18 +203,7 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entries = task.making, [report.fit for report in reports]
     phases = reports[0].phases.result if reports[0].phases is not None else None
-    options = PageOptions(
-        slug=task.slug,
-        section=task.section if making.folder is None else None,
-        kinds=making.kinds or (),
-        settings=making.settings,
-        inputs=task.input.files,
-        config=making.config if not task.input.entries else task.input.config,
-        neighbours=(task.before, task.after),
-        style=_with_digest(making.style),
-        histogram=_with_digest(task.histogram),
-    )
-    contents = steps.answer(Page(options), reports, making.cache).contents
+    contents = steps.answer(Page(page_options(task)), reports, making.cache).contents
     return Done(
         rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),
@@ -226,6 +213,22 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
         phases=as_stored(phases.summary) if phases is not None else None,
         unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
+    )
+
+
+def page_options(task: Task) -> PageOptions:
+    """What the files of a run depend on; its settings file is the one that its fit was made with."""
+    making = task.making
+    return PageOptions(
+        slug=task.slug,
+        section=task.section if making.folder is None else None,
+        kinds=making.kinds or (),
+        settings=making.settings,
+        inputs=task.input.files,
+        config=task.input.config if task.input.entries else making.config,
+        neighbours=(task.before, task.after),
+        style=_with_digest(making.style),
+        histogram=_with_digest(task.histogram),
     )
 
 
@@ -252,38 +255,58 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
 
     ``document`` has this run alone.
     """
-    # Not at the top: where all pages are in the cache, no run is drawn.
-    from entropylaw.report.figures import drawings, plotting
-
-    slug, kinds = options.slug, options.kinds
-    # The page always needs SVG.
-    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
-    tokens = None
+    slug, tokens = options.slug, None
     if options.histogram is not None:
         from entropylaw.pipeline.tokens import token_histogram
 
         tokens = token_histogram(options.histogram[0])
+    first, *others = stems(slug, document.reports)
+    below: list[str] = []
+    # The page of the first reward is last: it has the others below it.
+    for stem, report in reversed(others):
+        svgs, links = yield from _figures(stem, parts(report, None), options)
+        below.insert(0, pages.run_page(document, report, svgs, links, section=section_of(stem), home=""))
+    stem, report = first
+    svgs, links = yield from _figures(stem, parts(report, tokens), options)
     before, after = options.neighbours
-    home = "../index.html" if options.section is None else ""
-    around: dict[str, Any] = {"previous": before, "following": after, "home": home}
-    sections: list[str] = []
-    # The first reward is last: its page has the others below it.
-    for stem, report in reversed(stems(slug, document.runs)):
-        first = report is document.runs[0]
-        available = parts(report, tokens if first else None)
-        svgs: dict[str, str] = {}
-        with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
-            for entry in FIGURES:
-                if entry.needs in available:
-                    name = f"{stem}-{entry.name}"
-                    images = drawings.files(entry.name, available[entry.needs], drawn, name)
-                    svgs[entry.name] = images["svg"].decode("utf-8")
-                    yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
-        links = {name: [f"../figures/{stem}-{name}.{kind}" for kind in kinds] for name in svgs}
-        section = options.section or "" if first else section_of(stem)
-        more = {"sections": sections, **around} if first else {"home": ""}
-        sections.insert(0, pages.run_page(document, report, svgs, links, section=section, **more))
-    yield f"runs/{slug}.html", "".join(sections if options.section else sections[:1]).encode()
+    page = pages.run_page(
+        document,
+        report,
+        svgs,
+        links,
+        section=options.section or "",
+        sections=below,
+        previous=before,
+        following=after,
+        home="../index.html" if options.section is None else "",
+    )
+    if options.section:
+        page += "".join(below)
+    yield f"runs/{slug}.html", page.encode()
+
+
+def _figures(
+    stem: str, available: Mapping[Need, Any], options: PageOptions
+) -> Generator[tuple[str, bytes], None, tuple[dict[str, str], dict[str, list[str]]]]:
+    """The files of one reward's figures; returns them for its page, as SVG and as links."""
+    # Not at the top: where all pages are in the cache, no run is drawn.
+    from entropylaw.report.figures import drawings, plotting
+
+    # The page always needs SVG.
+    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *options.kinds))  # type: ignore[arg-type]
+    svgs: dict[str, str] = {}
+    with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
+        for entry in FIGURES:
+            if entry.needs in available:
+                name = f"{stem}-{entry.name}"
+                images = drawings.files(entry.name, available[entry.needs], drawn, name)
+                svgs[entry.name] = images["svg"].decode("utf-8")
+                yield from (
+                    (f"figures/{name}.{kind}", image)
+                    for kind, image in images.items()
+                    if kind in options.kinds
+                )
+    return svgs, {name: [f"../figures/{stem}-{name}.{kind}" for kind in options.kinds] for name in svgs}
 
 
 def stems(slug: str, reports: Sequence[RunReport]) -> list[tuple[str, RunReport]]:

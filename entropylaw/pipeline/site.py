@@ -268,7 +268,7 @@ def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
     def sections() -> Iterator[tuple[RunReport, str]]:
         for run in outcome.done:
             slug = run.rows[0].slug
-            for stem, report in stems(slug, load_report(folder / f"runs/{slug}.json").runs):
+            for stem, report in stems(slug, load_report(folder / f"runs/{slug}.json").reports):
                 paths = {name: f"figures/{stem}-{name}.svg" for name in NAMED}
                 figures[stem] = {name: path for name, path in paths.items() if path in run.figures}
                 yield report, stem

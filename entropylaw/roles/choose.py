@@ -115,16 +115,11 @@ def as_entropy(
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
     settings = run_settings.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
-    if units.is_perplexity(column):
-        message = f"{where} is a perplexity by its name, the exponential of an entropy"
-        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
-        raise InputError("entropy-is-perplexity", message, hint)
+    require_no_perplexity(column, option, where)
     aggregation = settings.aggregation
     require_mean(aggregation, where)
-    if meaning.aggregation == "sequence sum" and not accept_sum:
-        sums = f"{meaning.trainer}'s sum over the tokens of a response"
-        hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
-        raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
+    if not accept_sum:
+        require_no_sum(meaning, column, where)
     mean = run_settings.MEANS.get(aggregation.value) if aggregation else None
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
@@ -146,6 +141,22 @@ def require_mean(aggregation: run_settings.Setting | None, where: str) -> None:
         message = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
         hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
         raise InputError("entropy-not-a-mean", message, hint)
+
+
+def require_no_perplexity(column: str, option: str, where: str) -> None:
+    """Raise ``entropy-is-perplexity`` where the name of a column says so."""
+    if units.is_perplexity(column):
+        message = f"{where} is a perplexity by its name, the exponential of an entropy"
+        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
+        raise InputError("entropy-is-perplexity", message, hint)
+
+
+def require_no_sum(meaning: Meaning, column: str, where: str) -> None:
+    """Raise ``entropy-not-a-mean`` for a column that its trainer logs as a sum over a response."""
+    if meaning.aggregation == "sequence sum":
+        sums = f"{meaning.trainer}'s sum over the tokens of a response"
+        hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
+        raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
 
 
 def entropy_sign(
@@ -194,22 +205,31 @@ def choose_rewards(
         run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
     best, reason, usable = _best(run, entropy, column, pair)
     trainings = [candidate for candidate in usable if candidate.training]
-    chosen = [(best, reason)]
     training = longer_reward(best, trainings)
-    if column is None:
-        kind = "" if best.training else best.match.key.kind
-        alike = [other for other in usable if kind and not other.training and other.match.key.kind == kind]
-        others = [other for other in sorted(alike, key=catalog_order) if other is not best]
-        chosen += ((other, f"{other.known_as} ({counted(len(other.pairs), 'pair')})") for other in others)
-        if training is not None:
-            pairs = counted(len(training.pairs), "pair")
-            chosen.append((training, f"the training reward with {pairs}, fitted with the validation"))
     longer = ""
     if training is not None:
         evaluations = counted(len(training.pairs), "evaluation")
         longer = f"the training reward has {evaluations}, this one {len(best.pairs)}: --reward "
         longer += in_shell(training.match.column)
-    return [_chosen_reward(run, reward, reason, longer * (reward is best)) for reward, reason in chosen]
+    rewards = [_chosen_reward(run, best, reason, longer)]
+    if column is None:
+        for other in others_of_kind(best, usable):
+            reason = f"{other.known_as} ({counted(len(other.pairs), 'pair')})"
+            rewards.append(_chosen_reward(run, other, reason))
+        if training is not None:
+            pairs = counted(len(training.pairs), "pair")
+            reason = f"the training reward with {pairs}, fitted with the validation"
+            rewards.append(_chosen_reward(run, training, reason))
+    return rewards
+
+
+def others_of_kind(best: Paired, usable: Sequence[Paired]) -> list[Paired]:
+    """The other validations of the best one's kind, in the catalog's order; none for a training reward."""
+    if best.training or not best.match.key.kind:
+        return []
+    validations = (reward for reward in usable if not reward.training)
+    alike = [reward for reward in validations if reward.match.key.kind == best.match.key.kind]
+    return [reward for reward in sorted(alike, key=catalog_order) if reward is not best]
 
 
 def _best(
@@ -219,25 +239,22 @@ def _best(
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
-    of_catalog = [match.column for match in matches]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
-    trainings = [candidate for candidate in usable if candidate.training]
-    validations = [candidate for candidate in usable if not candidate.training]
     if column is not None:
         best, reason = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair), NAMED
-    elif usable and any(len(candidate.pairs) for candidate in usable):
-        best, reason = best_reward(validations, trainings)
-    elif (evident := suggest.evident(run, "reward", [entropy_column, *of_catalog])) is not None:
+    elif not any(len(candidate.pairs) for candidate in usable) and (
+        evident := suggest.evident(run, "reward", [entropy_column, *(match.column for match in matches)])
+    ):
         best, reason = _paired(run, entropy, _by_name(evident), pair), BY_NAME
     elif usable:
-        best, reason = best_reward(validations, trainings)
+        best, reason = best_reward(usable)
     else:
         named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
         raise suggest.missing(run, matches, "reward", named)
     return best, reason, usable
 
 
-def _chosen_reward(run: Run, best: Paired, reason: str, longer: str) -> ChosenReward:
+def _chosen_reward(run: Run, best: Paired, reason: str, longer: str = "") -> ChosenReward:
     """A reward column with what is said of it."""
     column = best.match.column
     if best.how == "next" and best.averaged:
@@ -345,24 +362,30 @@ def catalog_order(reward: Paired) -> tuple[int, int, str]:
     return reward.match.rank, -len(reward.pairs), reward.match.column
 
 
-def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
+def best_reward(candidates: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
-    ordered = sorted(validations, key=catalog_order)
+    trainings = [candidate for candidate in candidates if candidate.training]
+    ordered = sorted((candidate for candidate in candidates if not candidate.training), key=catalog_order)
     enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
         others = [candidate.match.column for candidate in ordered if candidate is not enough]
         others_named = f"; other validation columns: {listing(others, 4)}" if others else ""
         return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){others_named}"
     if not ordered:
-        most = max(len(candidate.pairs) for candidate in trainings)
-        longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
-        return longer, f"training reward: the log has no validation reward; {longer.known_as}"
+        return best_training(trainings)
     best = max(ordered, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
         return best, f"{best.known_as}; no training reward gives more pairs"
     few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
     return longest, f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}"
+
+
+def best_training(trainings: Sequence[Paired]) -> tuple[Paired, str]:
+    """Choose the first training reward in the catalog's order with at least half as many pairs as any."""
+    most = max(len(candidate.pairs) for candidate in trainings)
+    longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
+    return longer, f"training reward: the log has no validation reward; {longer.known_as}"
 
 
 def named_column(run: Run, column: str, option: str) -> str:

@@ -10,6 +10,7 @@ from entropylaw.errors import EntropyLawError
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.step_column import by_folded_name, folded
+from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
 from entropylaw.results.result import sentences
 from entropylaw.roles import settings as run_settings
@@ -59,8 +60,8 @@ def explain(
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     decoys = tuple(decoys_of(run, listed))
-    weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
-    used = listed | {decoy.column for decoy in decoys} | set(weights) | {run.step_column}
+    weights = catalog.coefficients(run.columns)
+    used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     return ColumnReport(
         run=run.name,
         source=run.source,
@@ -74,7 +75,7 @@ def explain(
         entropy=entropies,
         reward=rewards,
         decoys=decoys,
-        coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
+        coefficients=dict(first_and_last(run, weights)),
         read_dropped=run.dropped,
         notes=tuple(notes),
         cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
@@ -84,6 +85,14 @@ def explain(
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
         **paired,
     )
+
+
+def first_and_last(run: Run, columns: Sequence[str]) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Those columns that have a value, with the first and the last one."""
+    for name in columns:
+        values = run.finite(name)
+        if values.size:
+            yield name, (float(values[0]), float(values[-1]))
 
 
 def decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
@@ -114,12 +123,10 @@ def _candidates(
             meanings.setdefault(match.column, match.key.meaning)
     candidates = []
     for column, meaning in meanings.items():
-        values, low, high, reason = run.finite(column), None, None, "no finite value"
+        values, low, high = run.finite(column), None, None
         if values.size:
             low, high = float(values.min()), float(values.max())
-            reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-            if used:
-                reason += "; another one is used"
+        reason = used[column].why if column in used else why_not_used(meaning, values.size, bool(used))
         candidate = Candidate(
             column=column,
             meaning=meaning,
@@ -127,7 +134,15 @@ def _candidates(
             low=low,
             high=high,
             used=column in used,
-            why=used[column].why if column in used else reason,
+            why=reason,
         )
         candidates.append(candidate)
     return tuple(candidates)
+
+
+def why_not_used(meaning: Meaning, usable: int, others_used: bool) -> str:
+    """Why a column that the catalog has is not used, or what it is where none is."""
+    if not usable:
+        return "no finite value"
+    reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+    return f"{reason}; another one is used" if others_used else reason

@@ -17,13 +17,7 @@ from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.results.result import caution, replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import (
-    ENOUGH_PAIRS,
-    Chosen,
-    ChosenReward,
-    choose_entropy,
-    choose_rewards,
-)
+from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, ChosenReward, choose_entropy, choose_rewards
 from entropylaw.roles.pairing import logged_entropies, noise_of
 from entropylaw.roles.series import Series
 from entropylaw.units import largest_reward
@@ -101,13 +95,21 @@ def _rewards(
         columns = [column for column in matching(run, name) if column != chosen.choice.column]
         labelled: list[Series] = []
         if not columns and folded(name) not in by_folded_name(run.columns):
-            with suppress(InputError):
-                by_default = _rewards(run, chosen, (), pair, entropy_sd)
-                labelled = [paired for paired in by_default if fnmatchcase(paired.label, name)]
+            labelled = labelled_as(name, run, chosen, pair, entropy_sd)
         series += labelled
         for column in () if labelled else columns or [name]:
             series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
     return list({paired.reward_choice.column: paired for paired in series}.values())
+
+
+def labelled_as(
+    name: str, run: Run, chosen: Chosen, pair: str | None, entropy_sd: str | None
+) -> list[Series]:
+    """The rewards by default with a label that the user names; none where there is no reward."""
+    with suppress(InputError):
+        by_default = _rewards(run, chosen, (), pair, entropy_sd)
+        return [paired for paired in by_default if fnmatchcase(paired.label, name)]
+    return []
 
 
 def _paired(

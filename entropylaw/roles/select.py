@@ -17,12 +17,7 @@ from entropylaw.results.columns import SEMANTIC, TOKEN, Choice
 from entropylaw.results.phases import CURVES
 from entropylaw.results.result import Finding, caution, replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import (
-    Chosen,
-    as_entropy,
-    choose_entropy,
-    named_column,
-)
+from entropylaw.roles.choose import Chosen, as_entropy, choose_entropy, named_column
 from entropylaw.roles.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH
 from entropylaw.roles.rewards import named_columns, select_all
 from entropylaw.roles.series import PhaseSeries, Series

@@ -86,8 +86,10 @@ MEDIA: dict[str, tuple[Render, ...]] = {
     "fit": (partial(output.rendered, format="details"), *ON_PAPER),
     "report": (
         lambda document: [
-            *(pages.run_page(document, run, {}) for run in document.runs),
-            pages.index_page([index_row(run, "slug") for run in document.runs], warnings=document.warnings),
+            *(pages.run_page(document, run, {}) for run in document.reports),
+            pages.index_page(
+                [index_row(run, "slug") for run in document.reports], warnings=document.warnings
+            ),
         ],
         *(partial(rendered, medium=name) for name in ("markdown", "csv")),
     ),
@@ -267,7 +269,7 @@ def _reported(fits: FitDocument) -> ReportDocument:
     first = next(run for run in fits.runs if run.result is not None)
     others = [run for run in fits.runs if run.refusal is not None]
     report = report_runs(replace(fits, runs=(first, *others[:1])))
-    return replace(report, runs=(replace(report.runs[0], phases=_phases()), *report.runs[1:]))
+    return replace(report, phases=(replace(_phases(), run=first.run, path=first.path),))
 
 
 Change = Callable[[Any], Any]
@@ -334,7 +336,7 @@ def _other(value: Any, name: str) -> Any:
 
 def folded(where: str) -> str:
     """A place by the name that a report shares with the fits in it, and the curves of a run share."""
-    place = where.removeprefix(".").replace("runs.fit.", "runs.").replace("runs.phases.", "runs.")
+    place = re.sub(r"^phases\.", "runs.", where.removeprefix("."))
     return re.sub(r"(?<=^runs\.result\.)(planning|execution|semantic|aggregate)(?=\.)", "CURVE", place)
 
 

@@ -396,7 +396,7 @@ def test_a_report_whose_runs_are_not_those_of_its_index_is_refused(check, run, p
     pages = tmp_path / "r" / "runs"
     low, high = ((pages / f"{name}.json").read_bytes() for name in ("lo_0", "hi_0"))
     other = json.loads(high)
-    other["runs"][0]["fit"] |= {"run": "lo_0", "path": "lo_0.jsonl"}
+    other["runs"][0] |= {"run": "lo_0", "path": "lo_0.jsonl"}
     for content in (high, json.dumps(other).encode()):
         (pages / "lo_0.json").write_bytes(content)
         for source in ("r", "r/report.json"):

@@ -237,7 +237,7 @@ def test_explosions_and_eruptions():
 def test_a_report_holds_the_parts_of_its_runs():
     entry = fitted()
     entry["result"] |= {"forecast": None, "no_forecast": "too short"}
-    report = document({"fit": entry, "phases": None}, kind="report")
+    report = document(entry, kind="report")
     assert case(report, "ceiling<0.8").outcome == "tripped"
     assert "too short" in case(report, "forecast_reward<1").sentence
     assert "no curves of planning" in case(report, "phases=='overlapping'").sentence

@@ -303,7 +303,7 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
     page = (tmp_path / "out" / "runs" / "steps.html").read_text()
     assert "Entropy of the tokens of steps" in page
     assert (tmp_path / "out" / "figures" / "steps-tokens.svg").exists()
-    assert load_report(tmp_path / "out" / "runs" / "steps.json").runs[0].phases.result is not None
+    assert load_report(tmp_path / "out" / "runs" / "steps.json").phases[0].result is not None
 
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):

@@ -152,7 +152,7 @@ def test_a_report_has_a_page_per_run_and_a_row_per_reward(verl, tmp_path):
         "two.html",
     ]
     page = (tmp_path / "out" / "runs" / "four.html").read_text()
-    reports = load_report(tmp_path / "out" / "runs" / "four.json").runs
+    reports = load_report(tmp_path / "out" / "runs" / "four.json").reports
     assert len(reports) == 5
     for report in reports:
         assert f"<h1>{report.fit.name}</h1>" in page

@@ -125,7 +125,7 @@ def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
         assert [*in_python(log)] == [*expected_in_python(entries)]
 
         stdout("report", str(log), "-o", "pages", "--figures", "none", "--jobs", "1")
-        written = [run for path in Path("pages/runs").glob("*.json") for run in load_report(path).runs]
+        written = [run for path in Path("pages/runs").glob("*.json") for run in load_report(path).reports]
         pages = {page.fit.name: page for page in written}
         fits = [pages[entry.name].fit for entry in entries]
         assert [*map(of_entry, fits)] == answers

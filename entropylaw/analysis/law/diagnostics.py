@@ -8,7 +8,13 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
 from entropylaw.analysis.law.estimates import unknown
-from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
+from entropylaw.analysis.law.verdict import (
+    IN_ENTROPY,
+    IN_STEP,
+    OF_ENTROPY,
+    law_probability,
+    nearest_rival,
+)
 from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
@@ -94,7 +100,7 @@ def reasons_of(fit: Fit) -> Iterator[Finding]:
 def another_curve(fit: Fit) -> Finding:
     """The curve in the entropy that is clearly more probable than the law, or how the curve differs."""
     tests = fit.tests
-    own = law_probability(tests, (*IN_ENTROPY, "constant"))
+    own = law_probability(tests, OF_ENTROPY)
     odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
     if odds >= CLEARLY:
         values = {"probability": min(odds * own, 1.0), "own": own}

@@ -57,11 +57,6 @@ def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
     )
 
 
-def spent_entropy(now: float, share: float) -> float:
-    """Entropy at which ``share`` of exp(now) − 1 is spent; 0 where the entropy is not above 0."""
-    return float(np.log1p((1.0 - share) * np.expm1(max(now, 0.0))))
-
-
 def largest(law: LawFit) -> float:
     """The largest reward that is possible, infinite where it is not known."""
     return np.inf if law.max_reward is None else law.max_reward

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.arguments import as_flag, as_floats, as_number, of_kind
+from entropylaw.arguments import as_flag, as_floats, as_number
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results.fit import Fit
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, note
 
 FEWEST_EVALUATIONS = 5
@@ -334,8 +332,3 @@ def _medians_before(column: FloatArray) -> FloatArray:
     first, second, third = column[:-3], column[1:-2], column[2:-1]
     middle = np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))
     return np.concatenate([column[[0, 0]], [np.median(column[:2])], middle])
-
-
-def law_of(value: Any) -> LawFit:
-    """The law of a :class:`~entropylaw.results.fit.Fit`, or ``value`` where it is the law itself."""
-    return of_kind(value.law if isinstance(value, Fit) else value, LawFit, "law")

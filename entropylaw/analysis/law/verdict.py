@@ -33,7 +33,10 @@ IN_ENTROPY = ("line", "rate", "power", "square")
 IN_STEP = ("saturation", "step", "log_step")
 """Curves that need more than the entropy."""
 
-ODDS = (*IN_ENTROPY, "constant", *IN_STEP)
+OF_ENTROPY = (*IN_ENTROPY, "constant")
+"""Curves that need no more than the entropy."""
+
+ODDS = (*OF_ENTROPY, *IN_STEP)
 """All curves that are compared with the law."""
 
 _LARGEST = 1e300
@@ -105,15 +108,28 @@ def rule(
     """
     if n < FEWEST_HOLDS:
         return Verdict.undecided, None
-    falls = a.high is not None and a.high < 0
+    sign = sign_of(a)
+    if sign < 0 or refuted(tests):
+        return Verdict.fails, _why(tests, falls=sign < 0)
+    seen = span >= SPAN and r_squared >= LEAST_R_SQUARED
+    if seen and sign > 0 and more_probable(tests):
+        return Verdict.holds, None
+    return Verdict.undecided, None
+
+
+def refuted(tests: LawTests) -> bool:
+    """Whether the law is too improbable, or a term in the step is needed beside it."""
     least_p = min((p for p in (tests.p_step, tests.p_log_step) if p is not None), default=1.0)
-    in_entropy = (*IN_ENTROPY, "constant")
     counted = ODDS if least_p < UNNEEDED_STEP else tuple(name for name in ODDS if name != "saturation")
-    remaining = min(law_probability(tests, among, lagged=True) for among in (counted, in_entropy))
-    if falls or remaining < FAILS or least_p < REJECTED_STEP:
-        return Verdict.fails, _why(tests, falls=falls)
-    clear = span >= SPAN and r_squared >= LEAST_R_SQUARED and a.low is not None and a.low > 0
-    return (Verdict.holds if clear and more_probable(tests) else Verdict.undecided), None
+    remaining = min(law_probability(tests, among, lagged=True) for among in (counted, OF_ENTROPY))
+    return remaining < FAILS or least_p < REJECTED_STEP
+
+
+def sign_of(estimate: Estimate) -> int:
+    """1 or −1 where all of an interval is on that side of 0; 0 where it is not, or has open ends."""
+    if estimate.low is not None and estimate.low > 0:
+        return 1
+    return -1 if estimate.high is not None and estimate.high < 0 else 0
 
 
 def more_probable(tests: LawTests) -> bool:

@@ -309,19 +309,12 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     named = {column: names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
-    every = [
-        Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
-    ]
+    every = ranked_matches(ranked, keyed)
     if apart := [(column, names[-1]) for column, names in named.items() if len(names) > 1]:
         # The reward of evaluations has the name of the reward of training, or that of a rate.
         trained = list(map(_as_validation, (*trainer.training, *generic.training)))
         trained += [_as_validation(Key(name, _RATE)) for _, name in apart if is_rate(name)]
-        every += [
-            Match(column, key, r)
-            for r, key in enumerate(trained, start=len(ranked))
-            for column, name in apart
-            if _matches(key, name)
-        ]
+        every += ranked_matches(trained, apart, len(ranked))
     if role == "validation" and trainer is generic and not every:
         # A rate of held-out data, whatever it is called.
         rates = filter(is_held_out_rate, columns)
@@ -330,6 +323,12 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     for match in every:
         best.setdefault(match.column, match)
     return list(best.values())
+
+
+def ranked_matches(keys: Sequence[Key], named: Sequence[tuple[str, str]], first: int = 0) -> list[Match]:
+    """The matches of keys, ranked from ``first`` on, with columns that are looked up by the names."""
+    ranks = enumerate(keys, start=first)
+    return [Match(column, key, r) for r, key in ranks for column, name in named if _matches(key, name)]
 
 
 def is_held_out_rate(column: str) -> bool:
@@ -403,11 +402,6 @@ def is_useful(column: str) -> bool:
     if _has_key(column, keys(*_ROLES)):
         return True
     return any(key.initial and _matches(key, key.initial + column) for key in keys("validation"))
-
-
-def exact_names(*roles: str) -> list[str]:
-    """List the names without placeholder that have one of the roles, for finding similar ones."""
-    return [key.template for key in keys(*roles) if "<" not in key.template]
 
 
 @cache

@@ -17,13 +17,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
 from entropylaw.logs.runs import Table, unique_names
-from entropylaw.logs.runs.number_parsing import (
-    NO_TEXT,
-    NOT_A_NUMBER,
-    Column,
-    MixedColumn,
-    classify,
-)
+from entropylaw.logs.runs.number_parsing import NO_TEXT, NOT_A_NUMBER, Column, MixedColumn, classify
 from entropylaw.logs.sources.assemble import refuse_samples
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.suggest import measured

@@ -142,6 +142,11 @@ def parse_column(cells: Column) -> Parsed:
         listed = list(cells)
     if (clean := _clean(listed)) is not None:
         return Parsed(values=clean, nans=_nans(cells, clean))
+    return cell_by_cell(cells, listed)
+
+
+def cell_by_cell(cells: Column, listed: Sequence[object]) -> Parsed:
+    """Read a column that holds text; as hundredths where it is of numbers with a % sign and nothing else."""
     read = list(map(classify, listed))
     where = [row for row, (_, is_text) in enumerate(read) if is_text]
     if where and all(value != value for value, _ in read):

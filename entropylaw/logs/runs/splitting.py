@@ -18,13 +18,7 @@ from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.escaping import counted, places, shown
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify
-from entropylaw.logs.runs.step_column import (
-    COUNTERS,
-    STEP_NAMES,
-    by_folded_name,
-    folded,
-    require_column,
-)
+from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, by_folded_name, folded, require_column
 from entropylaw.paths import hostless
 
 # These mean "run"; the others may mean anything, and are used where splitting by them stops steps from
@@ -91,16 +85,12 @@ def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[
     """Choose label columns by their names and by how often steps repeat without them; with notes."""
     labels, notes = dict[str, list[str]](), list[str]()
     by_fold = by_folded_name(table.columns)
-    for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
+    for name in filter(None, map(by_fold.get, RUN_NAMES)):
         cells = _labels(table, name)
         certain = folded(name) in _CERTAIN_NAMES and not labels
         distinct = {cells[row] for row in rows} - {""}
         if len(distinct) > 1:
-            separates = certain and (table.labelled or table.partial)
-            # A column with nearly as many labels as records labels something else.
-            if not separates and len(distinct) * 2 <= len(rows):
-                separates = certain or fewer_repeats(step, rows, list(labels.values()), cells)
-            if separates:
+            if separates(table, step, rows, list(labels.values()), cells, certain=certain):
                 labels[name] = cells
                 notes.append(f"runs are separated by column {shown(name)}")
             else:
@@ -113,8 +103,26 @@ def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[
     return labels, notes
 
 
-def fewer_repeats(step: FloatArray, rows: IntArray, columns: list[list[str]], cells: list[str]) -> bool:
-    """Whether steps repeat or fall less often within the labels of some columns and one more."""
+def separates(
+    table: Table,
+    step: FloatArray,
+    rows: IntArray,
+    columns: list[list[str]],
+    cells: list[str],
+    *,
+    certain: bool,
+) -> bool:
+    """Whether a column separates runs within the labels of others.
+
+    A ``certain`` name does, and any other where steps then repeat or fall less often.
+    """
+    if certain and (table.labelled or table.partial):
+        return True
+    # A column with nearly as many labels as records labels something else.
+    if len({cells[row] for row in rows} - {""}) * 2 > len(rows):
+        return False
+    if certain:
+        return True
     groups = _grouped(rows, columns), _grouped(rows, [*columns, cells])
     before, after = (sum(int((np.diff(step[group]) <= 0).sum()) for group in by.values()) for by in groups)
     return after < before

@@ -91,20 +91,10 @@ def find_step(
     if column is not None:
         name = require_column(column, tuple(table.columns), path, "--step")
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
-    by_fold = by_folded_name(table.columns)
-    named = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
-    for words in (_STEP_WORDS, _LAST_STEP_WORDS):
-        named = named or [name for name in by_fold if counts_steps(name, table.columns[by_fold[name]], words)]
-    read: dict[str, FloatArray] = {}
-    problems: list[InputError] = []
-    for name in map(by_fold.__getitem__, named or by_fold.keys() & COUNTERS):
-        try:
-            read[name] = _steps(name, table.columns[name], path)
-        except InputError as unreadable:
-            problems.append(unreadable)
+    named = named_as_steps(table)
+    counters = filter(None, map(by_folded_name(table.columns).get, COUNTERS))
+    read = read_steps(table, named or counters, path)
     if not read:
-        if problems:
-            raise problems[0]
         return None
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     pairs = dict.fromkeys(read, 0)
@@ -119,6 +109,29 @@ def find_step(
     elif others:
         reason += f", first among {listing([best, *others], 4)}"
     return StepColumn(best, read[best], reason)
+
+
+def read_steps(table: Table, names: Iterable[str], path: str) -> dict[str, FloatArray]:
+    """The steps of those columns that hold a number; raises ``step-not-numeric`` where none of them does."""
+    read: dict[str, FloatArray] = {}
+    problems: list[InputError] = []
+    for name in names:
+        try:
+            read[name] = _steps(name, table.columns[name], path)
+        except InputError as unreadable:
+            problems.append(unreadable)
+    if problems and not read:
+        raise problems[0]
+    return read
+
+
+def named_as_steps(table: Table) -> list[str]:
+    """The columns that are called as a trainer's step, or else those that count steps."""
+    by_fold = by_folded_name(table.columns)
+    named = [by_fold[fold] for fold in map(folded, STEP_NAMES) if fold in by_fold]
+    for words in (_STEP_WORDS, _LAST_STEP_WORDS):
+        named = named or [name for name in by_fold.values() if counts_steps(name, table.columns[name], words)]
+    return named
 
 
 def counts_steps(name: str, cells: Column, step_words: Collection[str]) -> bool:
@@ -176,10 +189,7 @@ def on_one_axis(table: Table, path: str) -> Table:
 
     Raises ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
     """
-    by_fold = by_folded_name(table.columns)
-    names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
-    if not names:
-        require_one_axis(table, by_fold, path)
+    names = axes_of(table, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
     read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
@@ -191,11 +201,8 @@ def on_one_axis(table: Table, path: str) -> Table:
     later = ~np.isnan(train) & (train % updates != 0)
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
-    columns = {
-        name: column[~later] if isinstance(column, np.ndarray) else list(compress(column, ~later))
-        for name, column in table.columns.items()
-        if name not in names.values()
-    }
+    columns = {name: column for name, column in table.columns.items() if name not in names.values()}
+    columns = rows_of(columns, ~later)
     columns[names[_ROLLOUT]] = step[~later]
     # The last place is that of no row.
     places = np.append(np.cumsum(~later) - 1, NO_ROW)
@@ -211,6 +218,23 @@ def on_one_axis(table: Table, path: str) -> Table:
         hidden={int(places[row]): number for row, number in table.hidden.items()},
         first_line=None,
     )
+
+
+def axes_of(table: Table, path: str) -> dict[str, str]:
+    """The counters of slime and their columns; raises ``two-step-axes`` as :func:`on_one_axis`."""
+    by_fold = by_folded_name(table.columns)
+    names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
+    if not names:
+        require_one_axis(table, by_fold, path)
+    return names
+
+
+def rows_of(columns: Mapping[str, Column], rows: BoolArray) -> dict[str, Column]:
+    """The columns with some of their rows."""
+    return {
+        name: column[rows] if isinstance(column, np.ndarray) else list(compress(column, rows))
+        for name, column in columns.items()
+    }
 
 
 def require_one_axis(table: Table, by_fold: Mapping[str, str], path: str) -> None:

@@ -18,12 +18,7 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.runs import Table
-from entropylaw.logs.runs.number_parsing import (
-    Column,
-    classify,
-    parse_column,
-    parse_step,
-)
+from entropylaw.logs.runs.number_parsing import Column, classify, parse_column, parse_step
 from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
 from entropylaw.logs.suggest import is_evident, measured
@@ -58,43 +53,65 @@ def one_column_per_metric(table: Table) -> Table:
     Rows are put together by step and by their texts, the nth value of a metric at a step with the nth of
     others. Other tables are unchanged.
     """
-    names = {folded(name): name for name in table.columns}
-    key, value, counter = (
-        next((names[fold] for fold in map(folded, candidates) if fold in names), None)
-        for candidates in (_METRIC_NAMES, _VALUE_NAMES, (*STEP_NAMES, *COUNTERS))
-    )
-    if key is None or value is None or counter is None:
+    named = long_columns(table)
+    if named is None:
         return table
+    key, value, counter = named
     metrics, at = coded(table.columns[key])
     if not 1 < len(metrics) <= _MOST_METRICS or np.isnan(at).any() or not measured(metrics):
         return table
     others = {name: list(cells) for name, cells in table.columns.items() if name not in (key, value)}
-    alike = [
-        cells
-        for name, cells in others.items()
-        if name == counter or folded(name) in RUN_NAMES or coded(cells)[0]
-    ]
-    rows: dict[tuple[object, ...], int] = {}
-    places, first, written = list[int](), list[int](), Counter[tuple[object, ...]]()
-    for row, code in enumerate(at.tolist()):
-        same = tuple(cells[row] for cells in alike)
-        written[same, code] += 1
-        places.append(rows.setdefault((*same, written[same, code]), len(rows)))
-        if len(rows) > len(first):
-            first.append(row)
+    places, first = rows_together(others, counter, at)
     columns: dict[str, Column] = {name: [cells[row] for row in first] for name, cells in others.items()}
     values = parse_column(table.columns[value]).values
     for code, metric in enumerate(metrics):
-        of_metric = np.full(len(rows), np.nan)
+        of_metric = np.full(len(first), np.nan)
         of_metric[np.array(places)[at == code]] = values[at == code]
         columns.setdefault(metric, of_metric)
-    order = np.argsort([parse_step(cell) for cell in columns[counter]], kind="stable").tolist()
-    columns = {name: [cells[row] for row in order] for name, cells in columns.items()}
+    columns = in_order(columns, counter)
     made = counted(len(metrics), "column")
     note = f"{shown(key)} names the metric of each row: {made} are made of {shown(value)}"
     return replace(
         table, columns=columns, notes=(*table.notes, note), first_line=None, unreadable=None, hidden={}
     )
+
+
+def long_columns(table: Table) -> list[str] | None:
+    """The columns of the metric, the value and the step of a row; None for a table without one of them."""
+    names = {folded(name): name for name in table.columns}
+    named = list[str]()
+    for candidates in (_METRIC_NAMES, _VALUE_NAMES, (*STEP_NAMES, *COUNTERS)):
+        named += [names[fold] for fold in map(folded, candidates) if fold in names][:1]
+    return named if len(named) == 3 else None
+
+
+def rows_together(
+    columns: Mapping[str, Sequence[object]], counter: str, codes: FloatArray
+) -> tuple[list[int], list[int]]:
+    """Put together rows (m,) with the same step and texts, none of which has a metric's code twice.
+
+    Returns the new row of each, and of each new row the first that it is made of.
+    """
+    alike = [
+        cells
+        for name, cells in columns.items()
+        if name == counter or folded(name) in RUN_NAMES or coded(cells)[0]
+    ]
+    rows: dict[tuple[object, ...], int] = {}
+    places, first, written = list[int](), list[int](), Counter[tuple[object, ...]]()
+    for row, code in enumerate(codes.tolist()):
+        same = tuple(cells[row] for cells in alike)
+        written[same, code] += 1
+        places.append(rows.setdefault((*same, written[same, code]), len(rows)))
+        if len(rows) > len(first):
+            first.append(row)
+    return places, first
+
+
+def in_order(columns: Mapping[str, Column], counter: str) -> dict[str, Column]:
+    """The columns with their rows in the order of the steps."""
+    order = np.argsort([parse_step(cell) for cell in columns[counter]], kind="stable").tolist()
+    return {name: [cells[row] for row in order] for name, cells in columns.items()}
 
 
 def by_kind(table: Table, step: StepColumn) -> Table:
@@ -106,18 +123,12 @@ def by_kind(table: Table, step: StepColumn) -> Table:
         return table
     columns, split = dict[str, Column](), list[str]()
     for name, cells in table.columns.items():
-        filled = np.isfinite(parse_column(cells).values)
-        having = [label for label in labels if (filled & (kinds == label)).any()]
-        apart = len(having) > 1 or (len(having) == 1 and is_evaluation(having[0]))
-        apart &= not (is_evaluation(name) and sum(map(is_evaluation, having)) < 2)
-        if not apart or name == step.name or is_bookkeeping(name) or folded(name) in RUN_NAMES:
+        if name == step.name or is_bookkeeping(name) or folded(name) in RUN_NAMES:
             columns[name] = cells
             continue
-        for label in having:
-            columns[f"{name} [{label}]"] = where(cells, kinds == label)
-            split.append(f"{name} [{label}]")
-        if (filled & (kinds == "")).any():
-            columns[name] = where(cells, kinds == "")
+        made = columns_by_kind(name, cells, kinds, labels)
+        columns |= made
+        split += [column for column in made if column != name]
     if not split:
         return table
     split.sort(key=lambda name: (not catalog.is_metric(name), name))
@@ -127,6 +138,20 @@ def by_kind(table: Table, step: StepColumn) -> Table:
     )
     note += f"evaluations alone, is split: {listing(split, 8)}"
     return replace(table, columns=columns, notes=(*table.notes, note))
+
+
+def columns_by_kind(name: str, cells: Column, kinds: Kinds, labels: Sequence[str]) -> dict[str, Column]:
+    """A metric in a column for each kind; in its own where one kind has it, unless that is an evaluation."""
+    filled = np.isfinite(parse_column(cells).values)
+    having = [label for label in labels if (filled & (kinds == label)).any()]
+    evaluations = sum(map(is_evaluation, having))
+    apart = len(having) > 1 or evaluations > 0
+    if not apart or (is_evaluation(name) and evaluations < 2):
+        return {name: cells}
+    columns = {f"{name} [{label}]": where(cells, kinds == label) for label in having}
+    if (filled & (kinds == "")).any():
+        columns[name] = where(cells, kinds == "")
+    return columns
 
 
 def coded(cells: Column) -> Coded:
@@ -166,12 +191,9 @@ def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, s
     """The kinds that a column of text names, and that column."""
     kinds = np.full(len(entropies), "", dtype=object)
     for name in sorted(words, key=_kind_rank):
-        labels, at = words[name]
-        if folded(name) in _SWITCHES and {label.casefold() for label in labels} <= {"true", "false"}:
-            on = folded(name).removeprefix("is_")
-            off = "eval" if is_training(on) else "train"
-            labels = [on if label.casefold() == "true" else off for label in labels]
-        elif not _are_kinds(name, labels):
+        texts, at = words[name]
+        labels = kinds_named(name, texts)
+        if not labels:
             continue
         # Where no text names the training, the records with an entropy are of it.
         unnamed = not any(map(is_training, labels))
@@ -184,6 +206,15 @@ def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, s
     return kinds, ""
 
 
+def kinds_named(name: str, texts: Sequence[str]) -> Sequence[str]:
+    """The kinds that the texts of a column name, of a switch those for on and off; none for other columns."""
+    if folded(name) in _SWITCHES and {text.casefold() for text in texts} <= {"true", "false"}:
+        on = folded(name).removeprefix("is_")
+        off = "eval" if is_training(on) else "train"
+        return [on if text.casefold() == "true" else off for text in texts]
+    return texts if _are_kinds(name, texts) else ()
+
+
 def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bool) -> bool:
     """Add the data set to the kind of evaluations, where there are several; whether it was added.
 
@@ -193,10 +224,12 @@ def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bo
     of_sets = np.isfinite(at)
     if apart and ((entropies & of_sets).any() or not (entropies & ~of_sets).any()):
         return False
+    fewest = 1
     if not apart:
         of_sets &= np.array([is_evaluation(kind) for kind in kinds.tolist()], dtype=bool)
+        fewest = 2
     codes = np.unique(at[of_sets]).tolist()
-    if len(codes) < (1 if apart else 2):
+    if len(codes) < fewest:
         return False
     kinds[~of_sets & (kinds == "")] = "train"
     for code in codes:
@@ -240,8 +273,24 @@ def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
 
 def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolArray:
     """The records that are evaluations by the metrics that they have and lack."""
-    marked, losing = np.zeros((2, len(entropies)), dtype=bool)
-    shared = dict[str, FloatArray]()
+    marked, losing, shared = filled_by_use(table, len(entropies))
+    updating = entropies | losing
+    if (marked & ~updating).any() and updating.any():
+        return marked & ~updating
+    # Evaluations may log the entropy, too, and then they lack a loss.
+    if losing.sum() * 2 >= entropies.sum():
+        updating = losing
+    # A column that labels runs explains other values at the same steps.
+    labelled = any(folded(name) in RUN_NAMES for name in table.columns)
+    if not labelled and any(contradict(values, step.values, updating) for values in shared):
+        return ~updating
+    return np.zeros_like(marked)
+
+
+def filled_by_use(table: Table, rows: int) -> tuple[BoolArray, BoolArray, list[FloatArray]]:
+    """The records (m,) with what only evaluations have, those with a loss, and metrics that both may have."""
+    marked, losing = np.zeros((2, rows), dtype=bool)
+    shared = list[FloatArray]()
     for name, cells in table.columns.items():
         metric = folded(name)
         if is_evaluation(name) and metric.endswith(_OF_EVALUATIONS):
@@ -249,23 +298,17 @@ def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolAr
         elif metric in _OF_UPDATES:
             losing |= np.isfinite(parse_column(cells).values)
         elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
-            shared[name] = parse_column(cells).values
-    updating = entropies | losing
-    if (marked & ~updating).any() and updating.any():
-        return marked & ~updating
-    # Evaluations may log the entropy, too, and then they lack a loss.
-    if losing.sum() * 2 >= entropies.sum():
-        updating = losing
-    # Records that are no updates contradict those that are at the same steps.
-    labelled = any(folded(name) in RUN_NAMES for name in table.columns)
-    for values in shared.values() if not labelled else ():
-        there = np.isfinite(values) & np.isfinite(step.values)
-        trained, others = there & updating, there & ~updating
-        common, first, second = np.intersect1d(step.values[trained], step.values[others], return_indices=True)
-        differ = values[trained][first] != values[others][second]
-        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < trained.sum():
-            return ~updating
-    return np.zeros_like(marked)
+            shared.append(parse_column(cells).values)
+    return marked, losing, shared
+
+
+def contradict(values: FloatArray, steps: FloatArray, updating: BoolArray) -> bool:
+    """Whether the fewer records that are not updates mostly have other values than updates at their steps."""
+    there = np.isfinite(values) & np.isfinite(steps)
+    trained, others = there & updating, there & ~updating
+    common, first, second = np.intersect1d(steps[trained], steps[others], return_indices=True)
+    differ = values[trained][first] != values[others][second]
+    return len(common) > 1 and bool(differ.sum() * 2 >= len(common) and others.sum() < trained.sum())
 
 
 # --- Log calls ---------------------------------------------------------------------------------------------
@@ -289,27 +332,31 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
             number = counted(joined, "call is", "calls are")
             note = f"entropy and reward are logged by calls of their own: {number} joined with the one before"
     else:
-        there = np.isfinite(step.values)
-        lacking = _metrics_without_step(table, there)
-        if lacking.any() and there.any():
-            last = np.maximum.accumulate(np.where(there, np.arange(len(there)), -1))
-            last[last < 0] = int(np.argmax(there))
-            calls[lacking] = step.values[last[lacking]]
-            number = counted(int(lacking.sum()), "record")
+        calls, lacking = carried(table, step.values)
+        if lacking:
+            number = counted(lacking, "record")
             note = f"{number} without {shown(step.name)} have metrics, and get the step of the record before"
     if not note:
         return table, step
     return replace(table, notes=(*table.notes, note)), step._replace(values=calls)
 
 
-def _metrics_without_step(table: Table, stepped: BoolArray) -> BoolArray:
-    """The records without a step that have metrics which no record with a step has."""
+def carried(table: Table, steps: FloatArray) -> tuple[FloatArray, int]:
+    """Give the step of the record before, or else the first, to records of metrics that never have a step.
+
+    Returns the steps, and how many records got one.
+    """
+    stepped = np.isfinite(steps)
     lacking = np.zeros_like(stepped)
     for name, cells in table.columns.items():
         if catalog.is_metric(name) or is_evident("entropy", name) or is_evident("reward", name):
             there = np.isfinite(parse_column(cells).values)
             lacking |= there & (not (there & stepped).any())
-    return lacking
+    if not stepped.any():
+        return steps, 0
+    last = np.maximum.accumulate(np.where(stepped, np.arange(len(stepped)), -1))
+    last[last < 0] = int(np.argmax(stepped))
+    return np.where(lacking, steps[last], steps), int(lacking.sum())
 
 
 def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:

@@ -201,7 +201,8 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     blocks = document_head(result.warnings, rows, more)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
         blocks = [*blocks[:2], *_rewards(reports, rows)]
-    return blocks + [block for run in result.runs for block in describe(run)]
+    described = reports if isinstance(result, ReportDocument) else result.runs
+    return blocks + [block for run in described for block in describe(run)]
 
 
 def _rewards(reports: Sequence[RunReport], rows: Sequence[Cells]) -> list[b.Block]:
@@ -241,6 +242,8 @@ def data_table(rows: Sequence[Cells], *places: str) -> b.Table:
 
 
 def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[RunReport]:
+    if isinstance(result, ReportDocument):
+        return list(result.reports)
     runs = (result,) if isinstance(result, Entry | RunReport) else result.runs
     return [RunReport(fit=run) if isinstance(run, Entry) else run for run in runs]
 
@@ -292,7 +295,7 @@ def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
     names = {str(row.get("run")).removesuffix(f" · {row.get('label')}") for row in rows}
     if all("label" not in row for row in rows):
         return counted(len(rows), "run")
-    return f"{len(rows)} rewards of {counted(len(names), 'run')}"
+    return f"{counted(len(rows), 'reward')} of {counted(len(names), 'run')}"
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:

@@ -9,14 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from entropylaw.escaping import counted
-from entropylaw.logs.readers.console import (
-    BAD_PAIR,
-    NESTING_PAIR,
-    Console,
-    Printout,
-    Row,
-    dict_pairs,
-)
+from entropylaw.logs.readers.console import BAD_PAIR, NESTING_PAIR, Console, Printout, Row, dict_pairs
 from entropylaw.logs.runs.number_parsing import classify, plain_numbers
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
 

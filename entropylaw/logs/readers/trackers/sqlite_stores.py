@@ -247,39 +247,27 @@ def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
         raise other_tables(connection, content)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
-    labels = mlflow_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
+    labels = mlflow_labels({str(uuid): name for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
     bad, unread = Counter[str](), dict[str, None]()
-    values = connection.execute(
-        f"SELECT m.run_uuid, m.step, m.key, m.value, {'m.is_nan' if 'is_nan' in has else '0'} "
-        "FROM metrics AS m LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
-        "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
-    )
-    for uuid, step, key, value, is_nan in values:
-        types = tuple(map(type, (uuid, step, key, value)))
-        if types not in _MLFLOW_TYPES or len(key) > LONGEST_NAME:
-            bad[str(uuid)] += 1
-        elif not content.keeps(key):
+    for uuid, step, key, value in mlflow_values(connection, "m.is_nan" if "is_nan" in has else "0", bad):
+        if not content.keeps(key):
             unread[key] = None
-        else:
-            if uuids[-1:] != [uuid]:
-                uuids.append(uuid)
-                rows.begin(labels.get(uuid, uuid))
-            rows.take(step, key, math.nan if is_nan else mlflow_number(value))
+            continue
+        if uuids[-1:] != [uuid]:
+            uuids.append(uuid)
+            rows.begin(labels.get(uuid, uuid))
+        rows.take(step, key, value)
     if not rows.steps:
         message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
         hint = "check that the run has logged something, and to this database"
         raise content.error("no-records", message, hint)
-    notes = list(mlflow_notes(content.local_file()))
-    stages = {str(uuid): stage for uuid, _, stage in listed}
-    if deleted := [labels[uuid] for uuid in uuids if stages.get(uuid) == "deleted"]:
-        notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
-    if len(uuids) > 1:
-        notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
+    deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+    of_deleted = [labels[uuid] for uuid in uuids if uuid in deleted]
     return rows.table(
         content.extent,
         Counter({UNREADABLE: bad.total()}),
-        tuple(notes),
+        tuple(mlflow_notes(content.local_file(), of_deleted, len(uuids))),
         lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
         settings=mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
         unread=tuple(unread),
@@ -296,9 +284,27 @@ def other_tables(connection: sqlite3.Connection, content: Content) -> InputError
     return content.error("not-a-log", f"{message}{listing(names)}", hint)
 
 
-def mlflow_number(value: float) -> float:
-    """A value of the database, which writes infinity as the largest number."""
-    return math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
+def mlflow_values(
+    connection: sqlite3.Connection, is_nan: str, bad: Counter[str]
+) -> Iterator[tuple[str, int, str, float]]:
+    """Yield run, step, metric and value in the order in which they were logged, run after run.
+
+    ``is_nan`` is the column that marks nan. Rows of other types are counted in ``bad``, by run.
+    """
+    values = connection.execute(
+        f"SELECT m.run_uuid, m.step, m.key, m.value, {is_nan} "
+        "FROM metrics AS m LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
+        "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
+    )
+    for uuid, step, key, value, missing in values:
+        if tuple(map(type, (uuid, step, key, value))) not in _MLFLOW_TYPES or len(key) > LONGEST_NAME:
+            bad[str(uuid)] += 1
+        elif missing:
+            yield uuid, step, key, math.nan
+        else:
+            # The database has the largest number in the place of infinity.
+            infinite = abs(value) == sys.float_info.max
+            yield uuid, step, key, math.copysign(math.inf, value) if infinite else float(value)
 
 
 def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
@@ -310,16 +316,21 @@ def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, objec
     return {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
 
 
-def mlflow_notes(path: str | None) -> Iterator[str]:
-    """Note a write-ahead log or a journal next to a database."""
+def mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
+    """Note a write-ahead log or a journal next to a database, runs that are deleted, and what is not read."""
     if path and _has_companion(path, "-wal"):
         yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
     elif path and _has_companion(path, "-journal"):
         yield f"{shown(Path(path + '-journal').name)} is next to it: its last rows may be half written"
+    if deleted:
+        yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
+    if runs > 1:
+        yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
 
-def mlflow_labels(names: Mapping[str, str]) -> dict[str, str]:
+def mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
     """Name the runs: with a part of the id where several have one name, by the id where one has none."""
+    names = {uuid: str(name or "")[:LONGEST_NAME].strip() for uuid, name in written.items()}
     times = Counter(names.values())
     several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())
     labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}

@@ -32,14 +32,7 @@ from entropylaw.escaping import counted
 from entropylaw.logs.configuration import WANDB_GROUP, flat_settings, relevant
 from entropylaw.logs.readers.delimited import sample
 from entropylaw.logs.readers.jsonl import leaves
-from entropylaw.logs.readers.trackers import (
-    LONGEST_NAME,
-    MOST_VALUES,
-    UNREADABLE,
-    Damage,
-    fields,
-    signed,
-)
+from entropylaw.logs.readers.trackers import LONGEST_NAME, MOST_VALUES, UNREADABLE, Damage, fields, signed
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, json_at, parse_column, parse_number
 from entropylaw.logs.sources.content import Content
