@@ -221,6 +221,11 @@ def _single(format: str, name: str, data: bytes, *, whole: bool = True) -> Sampl
 PRIME_TRAINER, PRIME_ORCHESTRATOR = (text.encode() for text in consoles_b.PRIME[:2])
 
 
+def _text() -> str:
+    """What people print by hand."""
+    return "".join(f"Step {s} | Entropy {entropy(s):.6f} | Reward {reward(s):.6f}\n" for s in STEPS)
+
+
 def _consoles() -> dict[str, str]:
     """What trainers print, by format."""
     return {
@@ -249,6 +254,7 @@ def _plain() -> dict[str, Sample]:
         "trainer-state": _single("trainer-state", "trainer_state.json", _trainer_state()),
         "verl": _single("verl", "x.log", _verl()),
         **{name: _single(name, "x.log", text.encode()) for name, text in _consoles().items()},
+        "text": _single("text", "x.log", _text().encode()),
         "prime-trainer": _single("prime-rl", "trainer.log", PRIME_TRAINER, whole=False),
         "prime-orchestrator": _single("prime-rl", "orchestrator.log", PRIME_ORCHESTRATOR, whole=False),
         "notebook": _single("ipynb", "x.ipynb", notebooks.small(STEPS)),

@@ -89,7 +89,7 @@ def test_two_logs_of_one_name_keep_two_documents(run, tmp_path):
 def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):
     figures = ("--figures", "svg")
     assert run("report", write_phases(tmp_path / "two.csv"), "-o", "whole", *figures).returncode == 0
-    assert json.loads((tmp_path / "whole/runs/two.json").read_text())["phases"]
+    assert json.loads((tmp_path / "whole/runs/two.json").read_text())["phases"][0]["result"]
     assert run("report", "whole/runs/two.json", "-o", "again", *figures).returncode == 0
     assert folder(tmp_path / "whole") == folder(tmp_path / "again")
 
@@ -98,7 +98,7 @@ def test_no_absolute_path_in_any_output(run, tmp_path):
     (tmp_path / "empty.csv").touch()
     log = write_phases(tmp_path / "x.csv")
     assert run("report", log, tmp_path / "empty.csv", "-o", "out", "--figures", "svg").returncode == 0
-    assert json.loads((tmp_path / "out/runs/x.json").read_text())["phases"]
+    assert json.loads((tmp_path / "out/runs/x.json").read_text())["phases"][0]["result"]
     for path, content in folder(tmp_path / "out").items():
         assert os.fsencode(tmp_path) not in content, path
 

@@ -56,16 +56,17 @@ def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
     found = load_fit(tmp_path / "fit.json").runs[0].result
     text = " ".join((tmp_path / "fit.txt").read_text().split())
     left_out = {"reason": 0, "caution": 0, "note": 0}
-    for finding in found.findings:
+    shown_with_details = [*found.findings, *found.forecast.findings]
+    for finding in shown_with_details:
         left_out[finding.severity] += " ".join(finding.sentence.split()) not in text
     for label, number in left_out.items():
-        counted = re.search(rf"\+(\d+) {label}s?\b[^:]*: --details", text)
+        counted = re.search(rf"(?:\+|· )(\d+) {label}s?\b[^:]*: --details", text)
         assert int(counted[1] if counted else 0) == number
     # With details nothing is left out.
     typed("fit", LAB / run / "metrics.parquet", "--details", "-o", "all.txt", cwd=tmp_path)
     text = " ".join((tmp_path / "all.txt").read_text().split())
     assert "--details" not in text
-    for finding in found.findings:
+    for finding in shown_with_details:
         assert " ".join(finding.sentence.split()) in text
 
 

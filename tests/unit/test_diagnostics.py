@@ -181,6 +181,13 @@ def test_a_flat_reward_that_drifts_has_not_lost_its_reward():
     assert list(lost.values.values()) == pytest.approx([0.502, 0.53, 0.2], abs=0.01)
 
 
+def test_a_reward_that_is_lost_within_one_evaluation():
+    lost = lost_reward(np.append(0.2, np.zeros(50)))
+    assert list(lost.values.values()) == [0.2, 0.2, 0.0]
+    # One later evaluation that is as good says that the first was no level of its own.
+    assert lost_reward(np.concatenate([[0.2], np.zeros(30), [0.2], np.zeros(19)])) is None
+
+
 def test_the_effective_sample_size_is_at_most_the_number_of_evaluations():
     """Of rates near 1 the noise is known to be small: several would count for more than one each."""
     entropy = 0.02 + 1.2 * np.exp(-5 * np.linspace(0, 1, 12))

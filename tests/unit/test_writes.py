@@ -14,6 +14,8 @@ import pytest
 
 from entropylaw.documents.loading import load_fit
 from entropylaw.files import write_atomically
+from entropylaw.logs.readers.console import text
+from entropylaw.logs.sources.content import Content
 from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
 from entropylaw.report.describe import backtest, logs, phases, prediction, runs
@@ -140,6 +142,38 @@ def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_rea
     assert {name for name, data in contents(tmp_path).items() if data != before[name]} == {
         str(tmp_path / name) for name in ("all.json", "all.csv", "all.txt", "all.md")
     }
+
+
+@pytest.mark.parametrize("extension", ["txt", "md"])
+def test_no_text_that_is_written_is_taken_for_a_log(call, extension, tmp_path):
+    write_csv(tmp_path / "other.csv", n=60)
+    (tmp_path / "short.csv").write_text("step,entropy,reward\n1,1,0\n2,0.9,0.1\n")
+    for name in ("out", "many"):
+        (tmp_path / name).mkdir()
+    for longer in range(12):
+        write_csv(tmp_path / "many" / f"{longer}.csv", n=30 + longer)
+    calls = {
+        "fit": ("fit", "log.csv"),
+        "details": ("fit", "log.csv", "--details"),
+        "several": ("fit", "log.csv", "other.csv", "short.csv", "--details"),
+        "refused": ("fit", "short.csv", "log.csv"),
+        "table": ("fit", "many"),
+        "predict": ("predict", "log.csv"),
+        "phases": ("phases", "log.csv", "other.csv"),
+        "backtest": ("backtest", "log.csv", "other.csv"),
+        "compare": ("compare", "x=log.csv", "y=other.csv", "--details"),
+    }
+    for name, arguments in calls.items():
+        assert call(*arguments, "-q", "-o", f"out/{name}.{extension}").returncode in (0, 4)
+    assert call("report", "log.csv", "other.csv", "-o", "out/report").returncode == 0
+    written = [path for path in (tmp_path / "out").rglob("*") if path.suffix in (".txt", ".md")]
+    assert len(written) >= len(calls)
+    for path in written:
+        # Also where a shell or a person gave it the name of a log.
+        copy = tmp_path / f"{path.stem}.log"
+        copy.write_bytes(path.read_bytes())
+        assert not text.recognises(Content(str(path))), path
+        assert not text.recognises(Content(str(copy))), copy
 
 
 def test_one_file_under_two_names_is_written(call, tmp_path):

@@ -32,7 +32,12 @@ LATER_VALUE = "later value of a metric at the same step"
 _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
-_REPORT = "# Entropy law report"
+# How the text and the Markdown begin that this program writes of runs and of arms.
+_REPORT = re.compile(
+    r"# (?:Entropy law report|Predictions|Phases of entropy|Backtest of forecasts)\n|## .{1,400} against "
+    r"|\S.{0,400} · (?:\d+ (?:evaluation|block average|run)s?\b|.{1,400}\n  (?:entropy law|caution|refused) )"
+    r"|  (?:\d+ runs? lost more than half of the reward:|run +now )"
+)
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED, _LONGEST_TITLE = 1 << 13, 4000, 80
 
@@ -42,8 +47,8 @@ def recognises(content: Content) -> bool:
     if not content.is_text or content.suffix in (".csv", ".tsv") or jsonl.recognises(content):
         return False
     text = content.opening
-    if text.lstrip().startswith(("<", _REPORT)):
-        return False  # a page, or what this program wrote of a run
+    if text.lstrip().startswith("<") or _REPORT.match(text):
+        return False  # a page, or what this program wrote
     fewest = 8 if content.suffix in _PROSE else 1
     for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
         begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
