@@ -9,22 +9,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
-    "logs": 8_764,
-    "roles": 1_343,
-    "analysis": 6_237,
-    "report": 6_646,
-    "tokens": 3_163,
-    "results": 1_791,
-    "cli": 2_674,
-    "pipeline": 2_749,
-    "engine": 2_564,
-    "top": 1_801,
-    "gates": 1_156,
-    "documents": 1_047,
-    "all lines": 39_935,
-    "all statements": 24_183,
-    "other lines": 1_789,
-    "other bytes": 51_896,
+    "logs": 9_326,
+    "roles": 1_614,
+    "analysis": 5_404,
+    "report": 6_231,
+    "tokens": 3_158,
+    "results": 1_775,
+    "cli": 2_724,
+    "pipeline": 2_924,
+    "engine": 2_470,
+    "top": 1_870,
+    "gates": 1_320,
+    "documents": 961,
+    "all lines": 39_777,
+    "all statements": 24_497,
+    "other lines": 1_645,
+    "other bytes": 50_917,
 }
 """Package → its lines of Python at most; the sum, the statements, and the text that is not Python."""
 

@@ -32,9 +32,10 @@ def columns(request: pytest.FixtureRequest):
 
 
 @pytest.mark.parametrize("run", ["grpo_s0", "diverging", "too_hard", "clean_start_s1"])
-def test_a_run_has_nine_lines_in_a_fixed_order(run: str) -> None:
+def test_a_run_has_nine_lines_in_a_fixed_order(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     lines = typed("fit", f"{LAB}/{run}", "--no-save", cwd=ROOT).stdout.rstrip().split("\n")
-    assert len(lines) == 9
+    assert len(lines) == 9, "\n".join(lines)
     assert max(map(len, lines)) <= 100
     assert lines[0].startswith(f"{run} · entropy × val_acc (validation) · 51 evaluations, steps")
     labels = LABELS_OF_LOST if run == "diverging" else LABELS
