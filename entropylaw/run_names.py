@@ -1,4 +1,4 @@
-"""Arms of an experiment in the names of runs: runs that differ by their seed alone are one arm.
+"""Arms in the names of runs, which differ by their seed alone, and rewards by their names.
 
 Without numpy: reports name arms by it, too.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 SEED = re.compile(r"(?i)(?:(?<=[\W_])|\b)(?:(?:random[-_]?)?seed|s)[-_=: ]?\d+(?![^\W_])")
@@ -81,3 +82,17 @@ def arm_by_pattern(name: str, pattern: str) -> str | None:
     if match is None:
         return None
     return (match[1] if match.re.groups else match[0]) or None
+
+
+def reward_matches(pattern: str, *names: str) -> bool:
+    """Whether a shell pattern is for a reward with these names: its label or column.
+
+    Capitals, hyphens and underscores do not count, and of the label ``MATH-500 mean@1`` the benchmark's name
+    is enough: ``math500``.
+    """
+
+    def plain(text: str) -> str:
+        return text.casefold().replace("-", "").replace("_", "")
+
+    forms = {form for name in names if name for form in (name, name.partition(" ")[0])}
+    return any(fnmatchcase(name, pattern) or fnmatchcase(plain(name), plain(pattern)) for name in forms)

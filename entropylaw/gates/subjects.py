@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.result import ENDS, LOST, sentences
+from entropylaw.run_names import reward_matches
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import AnyDocument, Entry
@@ -58,7 +58,7 @@ class Subject:
 
     def has_reward(self, pattern: str) -> bool:
         """Whether a shell pattern matches its reward, by label or column."""
-        return any(fnmatchcase(name, pattern) for name in (self.reward, self.column, self.named) if name)
+        return reward_matches(pattern, self.reward, self.column, self.named)
 
     @property
     def parts(self) -> frozenset[Part]:

@@ -20,6 +20,7 @@ from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, ChosenReward, choose_entropy, choose_rewards
 from entropylaw.roles.pairing import logged_entropies, noise_of
 from entropylaw.roles.series import Series
+from entropylaw.run_names import reward_matches
 from entropylaw.units import largest_reward
 
 MEAN = "mean"
@@ -108,7 +109,7 @@ def labelled_as(
     """The rewards by default with a label that the user names; none where there is no reward."""
     with suppress(InputError):
         by_default = _rewards(run, chosen, (), pair, entropy_sd)
-        return [paired for paired in by_default if fnmatchcase(paired.label, name)]
+        return [paired for paired in by_default if reward_matches(name, paired.label)]
     return []
 
 

@@ -94,8 +94,9 @@ def test_rewards_are_named_by_columns_patterns_and_labels(verl):
     assert sorted(named("*mean@4")) == sorted([COLUMNS[1], COLUMNS[3]])
     assert named("gsm8k mean@1") == [COLUMNS[0]]
     assert named("mean") == ["mean of 4 rewards"]
-    with pytest.raises(InputError, match="no column 'math\\*'"):
-        named("math*")
+    assert named("math*") == named("math500") == named("MATH-500 mean@4") == [COLUMNS[1]]
+    with pytest.raises(InputError, match="no column 'olympiad\\*'"):
+        named("olympiad*")
     assert {column.column for column in explain(run).reward if column.used} == {*COLUMNS}
 
 
