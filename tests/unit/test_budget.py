@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
     "logs": 9_326,
-    "roles": 1_614,
+    "roles": 1_615,
     "analysis": 5_404,
     "report": 6_231,
     "tokens": 3_158,
@@ -18,11 +18,11 @@ MOST = {
     "cli": 2_724,
     "pipeline": 2_924,
     "engine": 2_470,
-    "top": 1_870,
+    "top": 1_885,
     "gates": 1_320,
     "documents": 961,
-    "all lines": 39_777,
-    "all statements": 24_497,
+    "all lines": 39_793,
+    "all statements": 24_505,
     "other lines": 1_645,
     "other bytes": 50_917,
 }
