@@ -183,7 +183,7 @@ FIGURES = (
         about="mean entropies of several runs",
         label="mean entropies",
         title="Mean entropies of",
-        caption=lambda _: "The curves of the runs as thin lines, and their means with pointwise intervals.",
+        caption=lambda _: "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     ),
     FigureEntry(
         name="ceilings",
