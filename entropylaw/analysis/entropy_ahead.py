@@ -8,30 +8,14 @@ from entropylaw.analysis.law.estimates import of_cells, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.level_shift import jumps
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import levels_of
+from entropylaw.engine.levels import blocked, levels_of
 from entropylaw.engine.reads import merged
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import SPENT
 
-MOST = 64
-"""Points above which a run is averaged over blocks of equal length."""
-
 SMALLEST_ENTROPY = 1e-4
 """Entropy below which its logarithm is not looked at, nats."""
-
-
-def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
-
-    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
-    """
-    size = -(-step.size // MOST)
-    count = step.size // size
-    s, v = (
-        column[column.size - count * size :].reshape(count, size).mean(axis=1) for column in (step, values)
-    )
-    return s, v, size
 
 
 @one_thread

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, stdtr, stdtrit
 
-from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
+from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import (
@@ -31,7 +31,7 @@ from entropylaw.analysis.law.evaluations import (
 )
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import Levels, levels_of
+from entropylaw.engine.levels import Levels, blocked, levels_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate

@@ -15,7 +15,7 @@ from entropylaw.analysis.level_shift import shifts_of
 from entropylaw.analysis.rise import NOW, WIDER, Fitted, blocked, fit_curve, level_findings, of_draws
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.local_level import level_now
+from entropylaw.engine.levels import level_now
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
 from entropylaw.errors import FitError, UsageError
@@ -99,8 +99,8 @@ def fit_phases(
 
     *The order* compares draws of the onset of planning's rise and of the step at which execution has settled.
 
-    *Entropy now*, and planning's share of it, are the local levels at the last step, not values of the
-    fitted curves.
+    *Entropy now*, and planning's share of it, are the levels at the last step
+    (:mod:`entropylaw.engine.levels`), not values of the fitted curves.
     """
     level = checked_test_level(level)
     s = as_floats(step, "step")

@@ -71,7 +71,7 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         The step from which on the curve stays within 5 % of its range of its final level; None where it
         rises, or does not fall.
     last
-        Entropy at the last step, nats: the local level there, without the noise.
+        Entropy at the last step, nats: the level there, without the noise.
     noise
         Standard deviation of the residuals, nats.
     first_step, last_step
