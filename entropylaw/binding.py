@@ -40,16 +40,10 @@ class Predicting(Protocol):
         """The averaged curve of a fit with its bands."""
 
     def predict(self, fit: Any, entropy: Any, level: float | None, /) -> Any:
-        """Reward at an entropy, or at each of several, averaged over the forms."""
+        """Reward at an entropy, or at each of several, averaged over the forms or by the law."""
 
     def entropy_for(self, fit: Any, reward: float, level: float | None, /) -> Any:
-        """The entropies at which the averaged reward is compatible with a target."""
-
-    def law_predict(self, law: Any, entropy: Any, level: float | None, /) -> Any:
-        """Reward at an entropy, or at each of several, by the law."""
-
-    def law_entropy_for(self, law: Any, reward: float, level: float | None, /) -> Any:
-        """The entropies at which the law's reward is compatible with a target."""
+        """The entropies at which its reward is compatible with a target."""
 
     def reads_of(self, law: Any, /) -> Any:
         """The table of candidates of a law's run, with the questions to it."""

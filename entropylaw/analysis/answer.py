@@ -18,7 +18,13 @@ from entropylaw.analysis.law.diagnostics import (
 from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
 from entropylaw.analysis.law.evaluations import Evaluations, check_largest, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
-from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
+from entropylaw.analysis.numbers import (
+    averaged_numbers,
+    binomial_noise,
+    law_numbers,
+    median_crossing,
+    smoothed_at,
+)
 from entropylaw.arguments import as_floats, as_number, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import LAW
@@ -157,7 +163,9 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
     )
-    lost, at, cautions = lost_reward(law.reward), reached_at(law, reads), list[Finding]()
+    lost, at, cautions = lost_reward(law.reward), None, list[Finding]()
+    if reads.passed:
+        at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
     if lost is not None:
         fit = without_ceiling(
             fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
@@ -207,7 +215,7 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     """The law's own numbers; ``fields`` are those of the fit that are given."""
     step, entropy, reward = used.step, smoothed.entropy, used.reward
     numbers: dict[str, Any] = law_numbers(reads, fields["level"])
-    curve = reads.mean_curve(entropy, reads.law)
+    (curve,) = reads.mean_curves(entropy, [reads.law])
     fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)

@@ -97,14 +97,6 @@ class Table:
             yield block, slice(start, end)
             start = end
 
-    def mean_coefficients(self, share: FloatArray) -> FloatArray:
-        """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
-        total = np.zeros(len(self.candidates.names))
-        for block, span in self.parts():
-            if share[span].any():
-                block.add_coefficients(share[span], total)
-        return total
-
     def residual_covariance(self, row: int) -> tuple[FloatArray, FloatArray]:
         """The drift's covariance (n, n) and the white variance (n,) of a row, in units of its variance."""
         gap = spacings(self.time, self.entropy)

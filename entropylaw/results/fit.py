@@ -1,17 +1,16 @@
 """The answer for one run: its verdict, and its numbers averaged over the functional forms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 from msgspec import Struct, field
 
-from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
-from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
+from entropylaw.results import Curve, Estimate, FormEstimate, LawTests, Verdict, Why
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.groups import LevelShift
-from entropylaw.results.law import LawFit
+from entropylaw.results.law import LawFit, Predictor
 from entropylaw.results.result import LOST, Finding, Result, has, sentences
 
 
@@ -41,7 +40,7 @@ class IfMemory(Struct, frozen=True, kw_only=True):
     a: Estimate
 
 
-class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
+class Fit(Predictor, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
     Ceiling, headroom, reward now, share reached, curve and predictions are averaged over the functional forms
@@ -188,30 +187,6 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     def curve(self) -> Curve:
         """The averaged curve with its bands, and each form's mean, over a grid of entropies; for figures."""
         return methods.predicting().curve(self)  # type: ignore[no-any-return]
-
-    @overload
-    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
-    @overload
-    def predict(
-        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> tuple[Prediction, ...]: ...
-    def predict(
-        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> Prediction | tuple[Prediction, ...]:
-        """Reward at an entropy, or at each of several, averaged over the forms.
-
-        Arguments and errors as for :meth:`entropylaw.results.law.LawFit.predict`, which is the law's own.
-        """
-        return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
-
-    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
-        """The entropies at which the averaged reward is compatible with a target, in the run's reward units.
-
-        The set holds every H for which the target is in the interval of the mean at H, with coverage
-        ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
-        interval.
-        """
-        return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
     def summary(self) -> str:
         """The answer in a few lines."""
