@@ -38,6 +38,9 @@ from entropylaw.engine.residuals import (
     whitened,
 )
 
+_OF_ROWS = ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance")
+"""The fields of a table that have an entry for each row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
@@ -198,11 +201,18 @@ def _table(
     blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
     chosen = that_matter(blocks)
     products, blocks = products.only(chosen), [block.only(chosen) for block in blocks]
-    rows = [(block, *block.log_weight.shape) for block in blocks]
-
-    def of_rows(values: list[IntArray | FloatArray]) -> FloatArray:
-        return np.concatenate([np.ravel(value) for value in values])
-
+    # One row for each covariance and each curve of a block, in this order.
+    rows: dict[str, list[Any]] = {name: [] for name in _OF_ROWS}
+    for block in blocks:
+        count, curves = block.log_weight.shape
+        rows["form"].append(np.tile(block.forms, count))
+        rows["term"].append(np.full(count * curves, block.term))
+        rows["first"].append(np.full(count * curves, block.first))
+        rows["covariance"].append(np.repeat(np.arange(count), curves))
+        rows["df"].append(np.full(count * curves, float(block.df)))
+        rows["shape"].append(np.tile(block.shapes, count))
+        rows["log_weight"].append(block.log_weight.ravel())
+        rows["variance"].append(block.variance.ravel())
     return Table(
         candidates=columns,
         whitened=products,
@@ -212,12 +222,5 @@ def _table(
         entropy=entropy,
         reward=reward,
         group=size,
-        form=of_rows([np.tile(block.forms, k) for block, k, _ in rows]).astype(np.int64),
-        term=of_rows([np.full(k * j, block.term) for block, k, j in rows]).astype(np.int64),
-        first=of_rows([np.full(k * j, block.first) for block, k, j in rows]).astype(np.int64),
-        covariance=of_rows([np.repeat(np.arange(k), j) for _, k, j in rows]).astype(np.int64),
-        df=of_rows([np.full(k * j, float(block.df)) for block, k, j in rows]),
-        shape=of_rows([np.tile(block.shapes, k) for block, k, _ in rows]),
-        log_weight=of_rows([block.log_weight for block in blocks]),
-        variance=of_rows([block.variance for block in blocks]),
+        **{name: np.concatenate(arrays) for name, arrays in rows.items()},
     )
