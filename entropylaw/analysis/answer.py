@@ -15,8 +15,8 @@ from entropylaw.analysis.law.diagnostics import (
     reasons_of,
     strongest_influence,
 )
-from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
-from entropylaw.analysis.law.evaluations import Evaluations, check_largest, usable
+from entropylaw.analysis.law.estimates import checked_gain, checked_level, hundredth, unknown
+from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import (
     averaged_numbers,
@@ -25,8 +25,7 @@ from entropylaw.analysis.numbers import (
     median_crossing,
     smoothed_at,
 )
-from entropylaw.arguments import as_floats, as_number, several
-from entropylaw.arrays import FloatArray
+from entropylaw.arguments import as_number, several
 from entropylaw.engine.constants import LAW
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
@@ -133,8 +132,7 @@ def fit_law(
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
-    check_eval_size(eval_size, used.reward)
-    check_largest(max_reward, used.reward)
+    check_rewards(used.reward, max_reward, eval_size)
     shifts, smoothed = checked_shifts(seams, used.step), smoothed_at(used)
     noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, noise=noise)
@@ -248,24 +246,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     )
 
 
-def check_eval_size(eval_size: int | None, reward: FloatArray) -> None:
-    """Refuse a number of samples below 1, and rewards that are no rates.
-
-    Raises UsageError (``bad-eval-size``) and FitError (``eval-size-needs-a-rate``).
-    """
-    if eval_size is None:
-        return
-    if as_number(eval_size, "eval_size") < 1:
-        few = f"eval_size {eval_size}, expected at least 1"
-        raise UsageError("bad-eval-size", few, "give the sample count")
-    if reward.min() < 0 or reward.max() > 1:
-        raise FitError(
-            "eval-size-needs-a-rate",
-            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
-            "leave out eval_size: binomial noise is known only for rates",
-        )
-
-
 def column_of(data: Any, name: Any) -> Any:
     """A column of a table by its name, None without one; :class:`UsageError` ``no-such-column``."""
     if name is None:
@@ -276,25 +256,3 @@ def column_of(data: Any, name: Any) -> Any:
         names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
         message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
         raise UsageError("no-such-column", message, "name columns of the table") from None
-
-
-def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
-    """Steps at which a new level begins, in order; UsageError ``bad-seam`` for one outside of the run."""
-    marks = as_floats(seams, "seams")
-    outside = marks[~((marks > step[0]) & (marks <= step[-1]))]
-    if outside.size:
-        raise UsageError(
-            "bad-seam",
-            f"seam at step {outside[0]:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
-            "give the first step of the new level",
-        )
-    starts = np.unique(np.searchsorted(step, marks))
-    return tuple(step[starts].tolist())
-
-
-def checked_gain(gain: float) -> float:
-    """A gain of reward above 0, or a :class:`UsageError`."""
-    number = as_number(gain, "gain")
-    if not number > 0:
-        raise UsageError("bad-gain", f"gain {number:g}, expected a reward above 0", "give 0.01 for one point")
-    return number

@@ -94,6 +94,12 @@ def design(column: FloatArray) -> FloatArray:
     return np.stack([np.ones(column.shape), -column], axis=-1)
 
 
+def law_line(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> FloatArray:
+    """The law by least squares at entropies (n,), read at ``later`` ones (k,)."""
+    coefficients = np.linalg.lstsq(design(law_column(entropy)), reward, rcond=None)[0]
+    return np.asarray(design(law_column(later)) @ coefficients)
+
+
 def form_label(name: str) -> str:
     """A form in words; a stored document may hold one that this version does not know."""
     return FORMS[name].label if name in FORMS else name

@@ -15,7 +15,6 @@ from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_level,
-    checked_reward,
     crossings,
     headroom,
     of_cells,
@@ -23,6 +22,7 @@ from entropylaw.analysis.law.estimates import (
     unknown,
 )
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
+from entropylaw.arguments import as_number
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.reads import (
@@ -38,6 +38,7 @@ from entropylaw.engine.reads import (
 from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
+from entropylaw.errors import UsageError
 from entropylaw.results import Curve, EntropySet, Estimate, Prediction
 from entropylaw.results.fit import Fit, FormAnswer, IfMemory
 from entropylaw.results.law import LawFit
@@ -266,7 +267,9 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
     """:meth:`Predictor.entropy_for <entropylaw.results.law.Predictor.entropy_for>`: the band inverted."""
     law, weight, method = _curve_of(fit)
     level = checked_level(law.level if level is None else level)
-    reward, reads, tail = checked_reward(reward), law.reads, tails(level)[0]
+    if isinstance(reward, float) and not np.isfinite(reward):
+        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
+    reward, reads, tail = as_number(reward, "reward"), law.reads, tails(level)[0]
     answer = partial(EntropySet, reward=reward, level=level, method=f"inverted band ({method})")
     if reward > reads.top:
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"

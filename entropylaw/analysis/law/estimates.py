@@ -57,11 +57,6 @@ def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
     )
 
 
-def largest(law: LawFit) -> float:
-    """The largest reward that is possible, infinite where it is not known."""
-    return np.inf if law.max_reward is None else law.max_reward
-
-
 def hundredth(law: LawFit) -> float:
     """A gain that counts in the reward's units: a hundredth of the largest, or else of the observed range."""
     most, observed = law.max_reward, float(np.ptp(law.reward))
@@ -91,11 +86,12 @@ def checked_entropies(entropy: Any) -> FloatArray:
     return values
 
 
-def checked_reward(reward: float) -> float:
-    """A target reward as a finite float, or a :class:`UsageError`."""
-    if isinstance(reward, float) and not np.isfinite(reward):
-        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
-    return as_number(reward, "reward")
+def checked_gain(gain: float) -> float:
+    """A gain of reward above 0, or a :class:`UsageError`."""
+    number = as_number(gain, "gain")
+    if not number > 0:
+        raise UsageError("bad-gain", f"gain {number:g}, expected a reward above 0", "give 0.01 for one point")
+    return number
 
 
 Function = Callable[[FloatArray, bool], FloatArray]
