@@ -233,23 +233,15 @@ def forecast(
     of the slope over the second half, widened so that repositories that it was not learned from are covered.
     P(gain) is a logistic curve of five terms. Runs of more than 64 evaluations are averaged over blocks.
     """
-    level, counts = checked_level(level), None if gain is None else checked_gain(gain)
-    if step is None:
-        raise FitError(
-            "forecast-needs-steps",
-            "no steps were given, and a forecast is for a later step",
-            "pass the trainer's step of every evaluation",
-        )
-    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
-    remedy = "wait for more evaluations, or forecast"
-    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
+    level = checked_level(level)
+    used = _checked(step, entropy, reward)
     check_rewards(used.reward, max_reward)
     at, given = _targets(at_step, entropy_path, used.step)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r)
     done = so_far(s, r, used.reward, levels, max_reward)
-    if counts is None:
-        counts = 0.01 * float(done.most if np.isfinite(done.most) else done.spread)
+    hundredth = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
+    counts = checked_gain(hundredth if gain is None else gain)
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
@@ -342,6 +334,20 @@ def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, to
     error, last_value = (float(np.sqrt(np.mean(miss**2))) for miss in misses)
     rewards = tuple(np.minimum(law_line(entropy, reward, expected), top).tolist())
     return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
+
+
+def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
+    """The evaluations of a forecast, or an error."""
+    if step is None:
+        raise FitError(
+            "forecast-needs-steps",
+            "no steps were given, and a forecast is for a later step",
+            "pass the trainer's step of every evaluation",
+        )
+    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    remedy = "wait for more evaluations, or forecast"
+    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
+    return used
 
 
 def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatArray, FloatArray | None]:

@@ -76,12 +76,10 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     level = checked_level(level)
     run = complete(entropy, reward, step)
     check_steps(run.step)
-    columns = {"reward": run.reward, "entropy": run.entropy}
-    for name, values in columns.items():
-        check_scale(name, values)
-    shifts: list[LevelShift] = []
-    for name, values in columns.items():
-        shifts += shifts_of(run.step, values, name, level)
+    check_scale("reward", run.reward)
+    check_scale("entropy", run.entropy)
+    shifts = shifts_of(run.step, run.reward, "reward", level)
+    shifts += shifts_of(run.step, run.entropy, "entropy", level)
     return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
@@ -101,12 +99,11 @@ def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, .
 def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
     """The shift of the reward's level at each known step of a fit, averaged over the functional forms."""
     reads: Reads = law.reads
-    table, weight, shifts = reads.table, reads.averaged, []
-    columns = table.candidates.of("shift")
-    for start, column in zip(law.shifts, columns, strict=False):
+    table, shifts = reads.table, []
+    for start, column in zip(law.shifts, table.candidates.of("shift"), strict=False):
         # The column is the level before.
         location, scale = table.numbers(-1.0 * coefficient_of(table, [column]))
-        cells = merged(location[0], scale[0], table.df, weight)
+        cells = merged(location[0], scale[0], table.df, reads.averaged)
         below = float(cells.below(np.zeros(1))[0])
         number = int(np.searchsorted(law.step, start))
         shift = LevelShift(

@@ -259,7 +259,7 @@ def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
     reads = fit.law.reads
     bare = reads.averaged * (reads.table.term == 0)
     weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.minimum(reads.mean_curves(entropy, [weight])[0], reads.top)
+    return np.asarray(np.minimum(reads.mean_curves(entropy, [weight])[0], reads.top))
 
 
 @one_thread

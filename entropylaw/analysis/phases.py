@@ -102,7 +102,14 @@ def fit_phases(
     *Entropy now*, and planning's share of it, are the levels at the last step
     (:mod:`entropylaw.engine.levels`), not values of the fitted curves.
     """
-    level = checked_test_level(level)
+    level, least = checked_level(level), 1.0 / (DRAWS + 1)
+    if 1.0 - level < least - 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; the test has no p-value below {least:g}, "
+            f"expected a level of at most {1.0 - least:g}",
+            "give 0.95 or 0.99",
+        )
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}
@@ -135,19 +142,6 @@ def fit_phases(
             if (missing := int(np.isnan(logged[name]).sum()))
         },
     )
-
-
-def checked_test_level(level: float) -> float:
-    """A checked level, at which the test can find a rise; UsageError ``bad-level``."""
-    level, least = checked_level(level), 1.0 / (DRAWS + 1)
-    if 1.0 - level < least - 1e-12:
-        raise UsageError(
-            "bad-level",
-            f"level {level:g}; the test has no p-value below {least:g}, "
-            f"expected a level of at most {1.0 - least:g}",
-            "give 0.95 or 0.99",
-        )
-    return level
 
 
 def fit_curves(
@@ -305,13 +299,18 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
     if not curves:
         return None
     rising, falling = (sum(curve.verdict == word for curve in curves) for word in WORDS[:2])
+    share, known = None, rising + falling
+    if known:
+        low, high = share_interval(rising, known, level)
+        method = "Clopper & Pearson's interval"
+        share = Estimate(value=rising / known, low=low, high=high, level=level, method=method)
     at, middle, least, most = mean_curve(curves, level)
     return PooledCurve(
         name=name,
         runs=len(curves),
         rising=rising,
         not_rising=falling,
-        share=share_rising(rising, rising + falling, level),
+        share=share,
         rise=mean_of([curve.rise for curve in curves], level),
         onset=mean_of([curve.onset for curve in curves], level),
         settled=mean_of([curve.settled for curve in curves], level),
@@ -320,15 +319,6 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
         low=least,
         high=most,
     )
-
-
-def share_rising(rising: int, known: int, level: float) -> Estimate | None:
-    """The share of runs in which a curve rises among those where it is known; None where it is in none."""
-    if not known:
-        return None
-    low, high = share_interval(rising, known, level)
-    method = "Clopper & Pearson's interval"
-    return Estimate(value=rising / known, low=low, high=high, level=level, method=method)
 
 
 def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:

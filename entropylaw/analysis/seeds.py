@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunSeries
@@ -219,11 +219,6 @@ def as_run(seed: Seed) -> ArmRun:
 def estimate_of(fit: Fit, name: str) -> Estimate:
     """The averaged ceiling of a fit, or the law's own a or b."""
     return fit.ceiling if name == "ceiling" else getattr(fit.law, name)
-
-
-def arms_of(seeds: Sequence[Seed]) -> IntArray:
-    """The number of each seed's arm (n,)."""
-    return np.array([seed.arm for seed in seeds], dtype=int)
 
 
 def living(seeds: Sequence[Seed]) -> list[Seed]:

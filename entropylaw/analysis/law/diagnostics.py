@@ -73,7 +73,6 @@ def cautions_of(fit: Fit, reads: Reads, noise: float) -> tuple[Finding, ...]:
     law = fit.law
     return (
         *_curve_cautions(fit, reads),
-        *_influence_cautions(fit),
         *_entropy_cautions(law),
         *_residual_cautions(law, float(np.sqrt(noise))),
         *_reward_cautions(fit),
@@ -131,7 +130,7 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
 
 
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
-    """Whether no curve fits, the first evaluations are off it, or reward follows an earlier entropy."""
+    """Whether no curve fits, evaluations are off it or decide on it, or reward follows a past entropy."""
     table = reads.table
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
@@ -152,16 +151,11 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if lagged > LAGS:
         (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
         yield caution("reward-lags", evaluations=round((lag or 0.0) * fit.n), probability=lagged)
-
-
-def _influence_cautions(fit: Fit) -> Iterator[Finding]:
-    """Whether one evaluation decides on a, and whether the ceiling rests on one."""
-    law = fit.law
-    if abs(1.0 - law.influence.a_ratio) >= A_CHANGE:
-        yield caution("one-evaluation-decides", step=law.influence.step, a_ratio=law.influence.a_ratio)
-    width, shift = fit.ceiling.width, law.influence.ceiling_shift
-    if 2.0 * abs(shift) >= (width or np.inf):
-        yield caution("one-evaluation-moves-ceiling", step=law.influence.step, shift=shift)
+    step, a_ratio, shift = fit.law.influence.step, fit.law.influence.a_ratio, fit.law.influence.ceiling_shift
+    if abs(1.0 - a_ratio) >= A_CHANGE:
+        yield caution("one-evaluation-decides", step=step, a_ratio=a_ratio)
+    if 2.0 * abs(shift) >= (fit.ceiling.width or np.inf):
+        yield caution("one-evaluation-moves-ceiling", step=step, shift=shift)
 
 
 def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
