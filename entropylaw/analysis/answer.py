@@ -14,8 +14,9 @@ from entropylaw.analysis.law.diagnostics import (
     lost_reward,
     reasons_of,
     strongest_influence,
+    why_lost,
 )
-from entropylaw.analysis.law.estimates import checked_gain, checked_level, hundredth, unknown
+from entropylaw.analysis.law.estimates import checked_gain, checked_level, hundredth
 from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import (
@@ -33,9 +34,9 @@ from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Residuals, Verdict
-from entropylaw.results.fit import Fit, IfMemory
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, T, caution, replace
+from entropylaw.results.result import Finding, caution, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -136,15 +137,25 @@ def fit_law(
     shifts, smoothed = checked_shifts(seams, used.step), smoothed_at(used)
     noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, noise=noise)
-    reads = Reads(table, np.inf if max_reward is None else float(max_reward))
+    lost = lost_reward(used.reward)
+    reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    fit = _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
+    counts = hundredth(law) if gain is None else gain
+    fit = _answer(law, reads, stated, [] if lost is None else [lost], gain=counts, noise=noise)
     return with_forecast(fit, used, steps, gain) if ahead else fit
 
 
-def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float, noise: float) -> Fit:
+def _answer(
+    law: LawFit,
+    reads: Reads,
+    known: Sequence[Finding],
+    cautions: list[Finding],
+    *,
+    gain: float,
+    noise: float,
+) -> Fit:
     """The law tested, unless its entropy is controlled, and the numbers averaged over the forms."""
     controlled = [replace(finding, severity="reason") for finding in known if finding.code == CONTROLLED]
     tests, span = law_tests(reads), float(np.ptp(law.smoothed_entropy))
@@ -161,20 +172,13 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
     )
-    lost, at, cautions = lost_reward(law.reward), None, list[Finding]()
-    if reads.passed:
+    if reads.passed and not cautions:
         at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
-    if lost is not None:
-        fit = without_ceiling(
-            fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
-        )
-        cautions.append(lost)
-    elif at is not None:
-        cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
+        if at is not None:
+            cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
     reasons = controlled or reasons_of(fit)
-    cautions += cautions_of(fit, reads, noise)
     of_columns = [finding for finding in known if finding.code != CONTROLLED]
-    return replace(fit, findings=(*reasons, *cautions, *of_columns))
+    return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads, noise), *of_columns))
 
 
 def with_forecast(fit: Fit, used: Evaluations, steps: float | None, gain: float | None) -> Fit:
@@ -185,28 +189,6 @@ def with_forecast(fit: Fit, used: Evaluations, steps: float | None, gain: float 
         return replace(fit, forecast=forecast(used.step, used.entropy, used.reward, at_step=at, **how))
     except (FitError, UsageError) as error:
         return replace(fit, no_forecast=error.message)
-
-
-def without_ceiling(fit: Fit, why: str) -> Fit:
-    """A fit whose curve says what the reward was, and not what the run may gain."""
-
-    def without(result: T, *names: str) -> T:
-        methods = {name: getattr(result, name).method for name in names}
-        numbers = {name: unknown(why, level=fit.level, method=method) for name, method in methods.items()}
-        return replace(result, **numbers)
-
-    memory: dict[str, IfMemory] = {}
-    for name, numbers in (("if_short", fit.if_short), ("if_long", fit.if_long)):
-        if numbers is not None:
-            memory[name] = without(numbers, "ceiling", "headroom", "law_ceiling")
-    return replace(
-        without(fit, "ceiling", "headroom", "used"),
-        p_headroom=None,
-        forms=tuple(without(form, "ceiling", "headroom") for form in fit.forms),
-        without_term=None,
-        law=without(fit.law, "ceiling", "headroom"),
-        **memory,
-    )
 
 
 def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:

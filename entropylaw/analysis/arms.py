@@ -332,10 +332,8 @@ class _Comparison(Design):
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
-        # The runs of the pair, and others that reach the step.
-        there = [seed for seed in self.seeds if self.own_ends or seed.last_step >= last or seed.arm in (a, b)]
-        levels = {seed: seed.reward_at(last) for seed in there}
-        alive = living(there)
+        levels = {seed: seed.reward_at(last) for seed in self.present(last, a, b)}
+        alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
         differences = self.with_failed(levels, a, b)
@@ -347,6 +345,12 @@ class _Comparison(Design):
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self.parts_of_gain(rewards, last, a, b)
+
+    def present(self, last: float, a: int, b: int) -> list[Seed]:
+        """The runs that have a reward to compare at a step: those of the pair, and others that reach it."""
+        if self.own_ends:
+            return self.seeds
+        return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
 
     def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
         """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""

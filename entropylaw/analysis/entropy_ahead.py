@@ -9,7 +9,6 @@ from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.level_shift import jumps
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import blocked, levels_of
-from entropylaw.engine.reads import merged
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import SPENT
@@ -78,6 +77,4 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
-    df = np.full(len(slope.weight), float(slope.df))
-    cells = merged(slope.location[:, 0], slope.scale[:, 0], df, slope.weight[:, 0])
-    return of_cells(cells, level=level, method=method)
+    return of_cells(slope.cells(), level=level, method=method)

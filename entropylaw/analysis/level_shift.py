@@ -19,7 +19,7 @@ from entropylaw.analysis.numbers import OWN
 from entropylaw.arguments import as_floats
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
-from entropylaw.engine.reads import Reads, coefficient_of, merged
+from entropylaw.engine.reads import Cells, Reads, coefficient_of, merged
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.engine.table import grouped
 from entropylaw.engine.threads import one_thread
@@ -141,15 +141,9 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     for i, chance in chances.items():
         column = (number >= i).astype(float)[:, None]
         others = trend[:, (trend != column).any(axis=0)]
-        jump = jumps(step, values, others, column)
-        df = np.full(len(jump.weight), float(jump.df))
-        cells = merged(jump.location[:, 0], jump.scale[:, 0], df, jump.weight[:, 0])
-        size = of_cells(cells, level=level, method=OWN)
-        shifts.append(
-            LevelShift(
-                series=series, step=float(step[i]), after=float(step[i - 1]), jump=size, p_value=chance
-            )
-        )
+        size = of_cells(jumps(step, values, others, column).cells(), level=level, method=OWN)
+        at, after = float(step[i]), float(step[i - 1])
+        shifts.append(LevelShift(series=series, step=at, after=after, jump=size, p_value=chance))
     return shifts
 
 
@@ -190,6 +184,11 @@ class Jumps:
     scale: FloatArray
     df: int
     p_value: FloatArray
+
+    def cells(self) -> Cells:
+        """The coefficient of the first column."""
+        df = np.full(len(self.weight), float(self.df))
+        return merged(self.location[:, 0], self.scale[:, 0], df, self.weight[:, 0])
 
 
 def jumps(step: FloatArray, values: FloatArray, trend: FloatArray, columns: FloatArray) -> Jumps:

@@ -102,6 +102,8 @@ def number(
 ) -> Estimate:
     """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
     is_left = name == "headroom"
+    if reads.no_ceiling and name != "reward_now":
+        return unknown(reads.no_ceiling, level=level, method=method)
     cells = reads.cells(NUMBERS.index(name), weight, reads.most_left() if is_left else reads.top)
     estimate = of_cells(cells, level=level, method=method)
     return headroom(estimate) if is_left else estimate
@@ -123,13 +125,13 @@ def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) ->
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
     bare, long = reads.table.term == 0, reads.is_long()
     without_term = None
-    if reads.share(bare) > _EXCLUDED:
+    if reads.share(bare) > _EXCLUDED and not reads.no_ceiling:
         without_term = number(reads, "ceiling", reads.averaged * bare, level)
     return {
         **{name: number(reads, name, reads.averaged, level) for name in NUMBERS},
         "used": _used(reads, level),
         "gain": gain,
-        "p_headroom": p_gain(reads, gain),
+        "p_headroom": None if reads.no_ceiling else p_gain(reads, gain),
         "forms": _forms(law, reads, level),
         "skipped": {
             name: UNDETERMINED.get(name, "the evaluations do not determine it")
@@ -313,6 +315,8 @@ def _used(reads: Reads, level: float) -> Estimate:
     distinguished from 0 there is none.
     """
     method = f"ratio, inverted ({AVERAGED_OVER})"
+    if reads.no_ceiling:
+        return unknown(reads.no_ceiling, level=level, method=method)
     table = reads.table
     now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
     # R − (1 − s) R₀ − s c at s = 1, 0 and ½, which fix it everywhere; and the gain c − R₀.

@@ -237,11 +237,12 @@ class Reads:
 
     Weights are computed once; every number is a mixture over the rows that its question allows. ``averaged``,
     ``law`` and ``law_possible`` (rows,) are those of the averages, of the law's own numbers, and of those
-    that the largest reward bounds; ``passed`` says that all curves pass that.
+    that the largest reward bounds; ``passed`` says that all curves pass that. ``no_ceiling`` is
+    the reason why a ceiling is unknown.
     """
 
-    def __init__(self, table: Table, top: float = np.inf) -> None:
-        self.table, self.top = table, top
+    def __init__(self, table: Table, top: float = np.inf, no_ceiling: str = "") -> None:
+        self.table, self.top, self.no_ceiling = table, top, no_ceiling
         self.evidence = np.exp(table.log_weight - table.log_weight.max())
         ceiling, now = ceiling_of(table), reward_now(table)
         location, scale = table.numbers(together(ceiling, ceiling - now, now))

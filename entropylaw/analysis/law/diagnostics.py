@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
-from entropylaw.analysis.law.estimates import unknown
+from entropylaw.analysis.law.estimates import of_cells, unknown
 from entropylaw.analysis.law.verdict import (
     IN_ENTROPY,
     IN_STEP,
@@ -15,7 +15,6 @@ from entropylaw.analysis.law.verdict import (
     law_probability,
     nearest_rival,
 )
-from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     CLEARLY,
@@ -137,7 +136,8 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if fit.p_first > RESTS_ON_FIRST:
         first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
         dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
-        with_them = number(reads, "ceiling", reads.averaged * (table.first == 0), fit.level)
+        cells = reads.cells(0, reads.averaged * (table.first == 0), reads.top)
+        with_them = of_cells(cells, level=fit.level, method="")
         yield caution(
             "rests-on-first",
             dropped=dropped,
@@ -259,3 +259,9 @@ def lost_reward(reward: FloatArray) -> Finding | None:
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
     least = max(LOST_SHARE * abs(best), LOST_SHARE * (best - first), 4.0 * noise)
     return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
+
+
+def why_lost(lost: Finding | None) -> str:
+    """Why a run that lost its reward has no ceiling: its curve says what the reward was, not what is left."""
+    words = "the run lost its reward: from {best:.3g} to {last:.3g}"
+    return "" if lost is None else words.format_map(lost.values)
