@@ -23,7 +23,7 @@ from entropylaw.engine.reads import Cells, Reads, coefficient_of, merged
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.engine.table import grouped
 from entropylaw.engine.threads import one_thread
-from entropylaw.results.groups import LevelShift
+from entropylaw.results.fit import LevelShift
 from entropylaw.results.law import LawFit
 
 FALSE_SHIFT = 0.01

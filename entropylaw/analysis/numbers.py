@@ -39,8 +39,8 @@ from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results import Curve, EntropySet, Estimate, Prediction
-from entropylaw.results.fit import Fit, FormAnswer, IfMemory
+from entropylaw.results import Curve, EntropySet, Estimate, FormAnswer, Prediction
+from entropylaw.results.fit import Fit, IfMemory
 from entropylaw.results.law import LawFit
 
 OWN = "drift + noise, integrated out"

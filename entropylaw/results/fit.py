@@ -7,17 +7,25 @@ from typing import Any
 from msgspec import Struct, field
 
 from entropylaw.binding import methods
-from entropylaw.results import Curve, Estimate, FormEstimate, LawTests, Verdict, Why
+from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit, Predictor
-from entropylaw.results.result import LOST, Finding, Result, has, sentences
+from entropylaw.results.result import LOST, Finding, Qualified, Result, has
 
 
-class FormAnswer(FormEstimate, frozen=True, kw_only=True):
-    """What one functional form says; ``headroom`` is the gain of reward that is left if it is true."""
+class LevelShift(Struct, frozen=True, kw_only=True):
+    """A level shift of one ``series``, ``"reward"`` or ``"entropy"``.
 
-    headroom: Estimate
+    ``step`` and ``after`` are the first evaluation after the shift and the last one before it; ``jump`` is
+    its size in reward units or nats, with an interval given the step; ``p_value`` the probability of one this
+    clear anywhere in a run that only drifts (Bonferroni), or at that step where it was given.
+    """
+
+    series: str
+    step: float
+    after: float
+    jump: Estimate
+    p_value: float
 
 
 class IfMemory(Struct, frozen=True, kw_only=True):
@@ -40,7 +48,7 @@ class IfMemory(Struct, frozen=True, kw_only=True):
     a: Estimate
 
 
-class Fit(Predictor, Result, frozen=True, kw_only=True, eq=False, dict=True):
+class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
     Ceiling, headroom, reward now, share reached, curve and predictions are averaged over the functional forms
@@ -162,16 +170,6 @@ class Fit(Predictor, Result, frozen=True, kw_only=True, eq=False, dict=True):
     def best(self) -> FormAnswer:
         """The most probable form."""
         return self.forms[0]
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why the law fails or is undecided, in sentences."""
-        return sentences(self.findings, "reason")
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Limitations of the numbers, in sentences."""
-        return sentences(self.findings, "caution")
 
     def flaw(self) -> str:
         """A reason without a failure or the other way round, no form, or a ceiling of a lost reward."""
