@@ -19,13 +19,7 @@ from entropylaw.analysis.law.diagnostics import (
 from entropylaw.analysis.law.estimates import checked_gain, checked_level, hundredth
 from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
-from entropylaw.analysis.numbers import (
-    averaged_numbers,
-    binomial_noise,
-    law_numbers,
-    median_crossing,
-    smoothed_at,
-)
+from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
 from entropylaw.arguments import as_number, several
 from entropylaw.engine.constants import LAW
 from entropylaw.engine.reads import Reads
@@ -134,17 +128,15 @@ def fit_law(
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
     check_rewards(used.reward, max_reward, eval_size)
-    shifts, smoothed = checked_shifts(seams, used.step), smoothed_at(used)
-    noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
-    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, noise=noise)
-    lost = lost_reward(used.reward)
+    shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(used.reward)
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    counts = hundredth(law) if gain is None else gain
-    fit = _answer(law, reads, stated, [] if lost is None else [lost], gain=counts, noise=noise)
-    return with_forecast(fit, used, steps, gain) if ahead else fit
+    later = _ahead(used, law, steps, gain) if ahead else {}
+    gain = hundredth(law) if gain is None else gain
+    return _answer(law, reads, stated, [] if lost is None else [lost], gain=gain, **later)
 
 
 def _answer(
@@ -154,7 +146,7 @@ def _answer(
     cautions: list[Finding],
     *,
     gain: float,
-    noise: float,
+    **later: Any,
 ) -> Fit:
     """The law tested, unless its entropy is controlled, and the numbers averaged over the forms."""
     controlled = [replace(finding, severity="reason") for finding in known if finding.code == CONTROLLED]
@@ -171,6 +163,7 @@ def _answer(
         p_law=law_probability(tests),
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
+        **later,
     )
     if reads.passed and not cautions:
         at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
@@ -178,17 +171,17 @@ def _answer(
             cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
     reasons = controlled or reasons_of(fit)
     of_columns = [finding for finding in known if finding.code != CONTROLLED]
-    return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads, noise), *of_columns))
+    return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads), *of_columns))
 
 
-def with_forecast(fit: Fit, used: Evaluations, steps: float | None, gain: float | None) -> Fit:
-    """A fit with the forecast of its evaluations, or with the reason why it has none."""
+def _ahead(used: Evaluations, law: LawFit, steps: float | None, gain: float | None) -> dict[str, Any]:
+    """The fields of a fit on the forecast of its evaluations, or the reason why it has none."""
     at = usual_step(used.step) if steps is None else as_number(steps, "steps")
-    how: dict[str, Any] = {"gain": gain, "level": fit.level, "max_reward": fit.max_reward, "run": fit.run}
+    how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
     try:
-        return replace(fit, forecast=forecast(used.step, used.entropy, used.reward, at_step=at, **how))
+        return {"forecast": forecast(used.step, used.entropy, used.reward, at_step=at, **how)}
     except (FitError, UsageError) as error:
-        return replace(fit, no_forecast=error.message)
+        return {"no_forecast": error.message}
 
 
 def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
@@ -213,8 +206,8 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             drift_share=drift_share,
             long_memory=reads.share(reads.is_long()),
         ),
-        influence=strongest_influence(step, used.entropy, reward),
         probability=reads.probability()[LAW],
+        influence=strongest_influence(step, used.entropy, reward),
         r_squared=r_squared(used.entropy, reward),
         step=step,
         entropy=used.entropy,

@@ -239,6 +239,8 @@ def forecast(
     at, given = _targets(at_step, entropy_path, used.step)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r)
+    top = np.inf if max_reward is None else max_reward
+    best_so_far = _best(used.step, levels, size, top)
     done = so_far(s, r, used.reward, levels, max_reward)
     hundredth = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
     counts = checked_gain(hundredth if gain is None else gain)
@@ -247,7 +249,6 @@ def forecast(
     location, scale = ahead(done, lead, constants.path)
     half = constants.widened * stdtrit(DF, tails(level)[2]) * scale
     bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
-    top = np.inf if max_reward is None else max_reward
     ends = (np.clip(value, bottom, top).tolist() for value in (location - half, location, location + half))
     chances = p_reached(done, lead, done.level + counts, constants).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
@@ -264,7 +265,7 @@ def forecast(
         ),
         p_gains=tuple(chances),
         gain=counts,
-        best_so_far=_best(used.step, levels, size, top),
+        best_so_far=best_so_far,
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,

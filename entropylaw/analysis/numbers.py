@@ -75,20 +75,9 @@ def smoothed_at(used: Evaluations) -> SmoothedEntropy:
 @one_thread
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
-    noise = binomial_noise(law.smoothed_entropy, law.reward, law.eval_size)
-    table = table_of(law.step, law.smoothed_entropy, law.reward, shifts=law.shifts, noise=noise)
+    columns = (law.step, law.smoothed_entropy, law.reward)
+    table = table_of(*columns, shifts=law.shifts, eval_size=law.eval_size)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
-
-
-def binomial_noise(entropy: FloatArray, reward: FloatArray, eval_size: int | None) -> float:
-    """Mean variance of a rate over some samples, R(1 − R)/size, at the least-squares law's rewards."""
-    if eval_size is None:
-        return 0.0
-    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
-    fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
-    # Never 0 or 1: at least half a success and half a failure are expected.
-    rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
-    return float(np.mean(rate * (1.0 - rate))) / eval_size
 
 
 # -- the law's own ------------------------------------------------------------------------------------------

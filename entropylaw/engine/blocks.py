@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from scipy.special import gammainc, gammaln
@@ -161,22 +162,21 @@ class Blocks:
 
     def all(self) -> list[Block]:
         """Every block that the run determines: saturation without a term, and the flat law alone."""
-        names, shifts, free = self.columns.names, self.columns.of("shift"), self.columns.of(FREE)
         blocks = list[Block | None]()
-        for term, (term_name, _) in enumerate(self.prior.terms):
-            for first, (share, probability) in enumerate(self.prior.firsts):
-                columns = [*self.columns.of(term_name), *self.columns.of(f"{FIRST}{first}")]
-                if len(columns) < (term > 0) + (share > 0):
-                    continue
-                left_out = {FREE, *([SATURATION] if term else []), *([FLAT] if term or share else [])}
-                curves = [i for i, name in enumerate(names) if name in FORMS and name not in left_out]
-                linear, how = [0, *columns, *shifts], (term, first, float(np.log(probability)))
-                blocks.append(self._block(CONSTANT, linear, [], *how))
-                if curves:
-                    blocks.append(self._block("", linear, curves, *how))
-                if free:
-                    blocks.append(self._block(FREE, [*linear, *free], [], *how))
-        return [block for block in blocks if block is not None]
+        for term, first in product(range(len(self.prior.terms)), range(len(self.prior.firsts))):
+            share, probability = self.prior.firsts[first]
+            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"{FIRST}{first}")]
+            if len(columns) < (term > 0) + (share > 0):
+                continue
+            left_out = {FREE, SATURATION if term else "", FLAT if term or share else ""}
+            curves = sorted(i for name in {*FORMS} - left_out for i in self.columns.of(name))
+            linear, how = [0, *columns, *self.columns.of("shift")], (term, first, float(np.log(probability)))
+            blocks.append(self._block(CONSTANT, linear, [], *how))
+            if curves:
+                blocks.append(self._block("", linear, curves, *how))
+            if free := self.columns.of(FREE):
+                blocks.append(self._block(FREE, [*linear, *free], [], *how))
+        return list(filter(None, blocks))
 
     def _block(
         self, form: str, linear: list[int], curves: list[int], term: int, first: int, log_prior: float

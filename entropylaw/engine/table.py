@@ -54,8 +54,8 @@ class Table:
         Shape (n,): steps in mean spacings from the first evaluation, after neighbours were joined.
     entropy, reward
         Shape (n,): smoothed entropy, and reward, as fitted.
-    group
-        Evaluations that one of these is a mean of.
+    group, noise
+        Evaluations that one of these is a mean of, and known variance of the white noise of one.
     form, term, first, covariance, df
         Shape (rows,): codes.
     shape, log_weight, variance
@@ -70,6 +70,7 @@ class Table:
     entropy: FloatArray
     reward: FloatArray
     group: int
+    noise: float
     form: IntArray
     term: IntArray
     first: IntArray
@@ -129,8 +130,24 @@ def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
     return size, [np.add.reduceat(column, starts) / counts for column in columns]
 
 
-def table_of(step: FloatArray, entropy: FloatArray, reward: FloatArray, **options: Any) -> Table:
-    """The table of a run; parameters as :func:`tables_of`."""
+def table_of(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    eval_size: int | None = None,
+    **options: Any,
+) -> Table:
+    """The table of a run, of rates over ``eval_size`` samples where given; parameters as :func:`tables_of`.
+
+    The noise of a rate is then R(1 − R)/size in the mean, at the least-squares law's rewards R.
+    """
+    if eval_size is not None:
+        design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
+        fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
+        # Never 0 or 1: at least half a success and half a failure are expected.
+        rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
+        options["noise"] = float(np.mean(rate * (1.0 - rate))) / eval_size
     (table,) = tables_of(step, [entropy], [reward], **options)
     return table
 
@@ -222,5 +239,6 @@ def _table(
         entropy=entropy,
         reward=reward,
         group=size,
+        noise=noise,
         **{name: np.concatenate(arrays) for name, arrays in rows.items()},
     )

@@ -67,13 +67,13 @@ LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
-def cautions_of(fit: Fit, reads: Reads, noise: float) -> tuple[Finding, ...]:
-    """Limitations of a fit's numbers; ``noise`` is the known variance of the reward's noise, or 0."""
+def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
+    """Limitations of a fit's numbers."""
     law = fit.law
     return (
         *_curve_cautions(fit, reads),
         *_entropy_cautions(law),
-        *_residual_cautions(law, float(np.sqrt(noise))),
+        *_residual_cautions(law, float(np.sqrt(reads.table.noise))),
         *_reward_cautions(fit),
     )
 

@@ -9,14 +9,13 @@ and reported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.arguments import as_flag, as_floats, as_number
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.result import Finding, note
 
@@ -51,17 +50,13 @@ class Evaluations:
     dropped: dict[str, int]
     logged: tuple[FloatArray, FloatArray] | None = None
 
-    def only(self, kept: NDArray[np.bool_] | slice, dropped: dict[str, int]) -> Evaluations:
-        """Some of the evaluations, and why the others are left out."""
-        sd = self.entropy_sd
-        return Evaluations(
-            step=self.step[kept],
-            entropy=self.entropy[kept],
-            reward=self.reward[kept],
-            entropy_sd=sd if sd is None else sd[kept],
-            dropped=self.dropped | dropped,
-            logged=self.logged,
-        )
+    def only(
+        self, chosen: BoolArray, dropped: dict[str, int], logged: tuple[FloatArray, FloatArray] | None
+    ) -> Evaluations:
+        """Some of the evaluations, why the others are left out, and the logged entropies."""
+        sd = None if self.entropy_sd is None else self.entropy_sd[chosen]
+        columns = {name: getattr(self, name)[chosen] for name in ("step", "entropy", "reward")}
+        return Evaluations(**columns, entropy_sd=sd, dropped=self.dropped | dropped, logged=logged)
 
 
 def usable(
@@ -82,10 +77,11 @@ def usable(
     if outliers:
         steps = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
         wrong = [outlier.values["step"] for outlier in outliers if outlier.values["column"] == "entropy"]
-        used = used.only(~np.isin(used.step, steps), {outlier.sentence: 1 for outlier in outliers})
-        if used.logged is not None:
-            right = ~np.isin(used.logged[0], np.array(wrong, dtype=float))
-            used = replace(used, logged=(used.logged[0][right], used.logged[1][right]))
+        every, lost = used.logged, {outlier.sentence: 1 for outlier in outliers}
+        if every is not None:
+            right = ~np.isin(every[0], np.array(wrong, dtype=float))
+            every = (every[0][right], every[1][right])
+        used = used.only(~np.isin(used.step, steps), lost, every)
         refuse(used)
     return used
 
@@ -113,7 +109,7 @@ def complete(
             if number := int((keep & bad).sum()):
                 lost[f"{name} is {cause}"] = number
             keep &= ~bad
-    return replace(every.only(keep, lost), logged=_logged(every, logged, int(keep.sum())))
+    return every.only(keep, lost, _logged(every, logged, int(keep.sum())))
 
 
 def _logged(
