@@ -21,11 +21,9 @@ fifth too small if a type has about one occurrence (0.82 of the true standard de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
@@ -33,11 +31,9 @@ from entropylaw.arrays import FloatArray
 from entropylaw.tokens.query import IntArray
 
 _Maybe = float | None
-_COUNTS = ("types", "contexts", "clusters")
-_ENTRIES = (*_COUNTS, "plug_in", "plug_in_se", "miller_madow", "rarefied", "rarefied_se", "note")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CountEntropy:
     """Entropy by step in nats, of plans, or Σ p(s) H(next | s) of the words after grams s.
 
@@ -45,9 +41,8 @@ class CountEntropy:
     ----------
     step, count
         Steps, ascending, and their numbers of occurrences N (of a gram, or of a gram with the next word).
-    types, contexts, clusters
-        Numbers of different occurrences, K; of different grams s, S (1 for the plans); of clusters, 0 if none
-        were given and occurrences count as independent.
+    types, contexts
+        Numbers of different occurrences, K, and of different grams s, S (1 for the plans).
     plug_in, miller_madow
         Entropy of the observed frequencies, None if a step has no occurrence; and the same + (K − S)/(2N).
     rarefied
@@ -62,15 +57,14 @@ class CountEntropy:
 
     step: IntArray
     count: IntArray
-    types: IntArray
-    contexts: IntArray
-    clusters: IntArray
+    common: int | None
+    types: tuple[int, ...]
+    contexts: tuple[int, ...]
     plug_in: tuple[_Maybe, ...]
     plug_in_se: tuple[_Maybe, ...]
     miller_madow: tuple[_Maybe, ...]
     rarefied: tuple[_Maybe, ...]
     rarefied_se: tuple[_Maybe, ...]
-    common: int | None
     note: tuple[str | None, ...]
 
     def columns(self, name: str) -> dict[str, pa.Array]:
@@ -109,12 +103,12 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
 
 
 def semantic_entropy(
-    step: ArrayLike,
-    label: Any,
+    step: IntArray,
+    label: IntArray,
     *,
-    context: Any = None,
-    cluster: Any = None,
-    steps: ArrayLike | None = None,
+    context: IntArray | None = None,
+    cluster: IntArray | None = None,
+    steps: IntArray | None = None,
     common: int | None = None,
 ) -> CountEntropy:
     """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of the words after the grams s.
@@ -125,7 +119,7 @@ def semantic_entropy(
     Parameters
     ----------
     step, label
-        (n,) step and gram, plan or next word of every occurrence; None is not counted.
+        (n,) step and gram, plan or next word of every occurrence, as numbers from 0.
     context
         (n,) the gram s before each label; without it labels are plans.
     cluster
@@ -133,38 +127,24 @@ def semantic_entropy(
     steps
         All steps to report, including those without an occurrence; by default those in ``step``.
     common
-        Number of occurrences to rarefy to; by default :func:`common_size`.
-
-    Raises ValueError if the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
+        Number of occurrences to rarefy to, at least 2; by default :func:`common_size`.
     """
-    step, labels = np.asarray(step), _codes(label)
-    contexts, groups = _codes(context, len(labels)), _codes(cluster, len(labels))
-    lengths = {len(step), len(labels), len(contexts), len(groups)}
-    if len(lengths) > 1:
-        raise ValueError(f"the columns have {sorted(lengths)} rows")
-    every = every_step(step, steps)
-    if common is not None and common < 2:
-        raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
-    pairs = contexts * (labels.max(initial=0) + 1) + labels
-    order = np.flatnonzero((labels >= 0) & (contexts >= 0))
-    order = order[np.argsort(step[order], kind="stable")]
+    # Numbered as they first appear, so that sums have one order for any numbers.
+    label = np.asarray(pa.array(label).dictionary_encode().indices)
+    contexts = np.zeros(len(label), dtype=np.int64)
+    if context is not None:
+        contexts = np.asarray(pa.array(context).dictionary_encode().indices).astype(np.int64)
+    every = np.unique(step if steps is None else steps)
+    pairs = contexts * (label.max(initial=0) + 1) + label
+    order = np.argsort(step, kind="stable")
     bounds = np.searchsorted(step[order], np.append(every, every[-1:] + 1))
     count = np.diff(bounds)
     size = common_size(count) if common is None else common
-    parts = np.split(order, bounds[1:])[:-1]
-    rows = [step_entropy(contexts[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
-    entries = zip(*rows, strict=True) if rows else [()] * len(_ENTRIES)
-    columns: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
-    columns |= {name: np.array(columns[name], dtype=np.int64) for name in _COUNTS}
-    return CountEntropy(step=every, count=count, common=size, **columns)
-
-
-def every_step(step: IntArray, steps: ArrayLike | None) -> IntArray:
-    """The steps to report, ascending: given ones, or those of the occurrences."""
-    every = np.unique(step if steps is None else np.asarray(steps))
-    if not np.isin(step, every).all():
-        raise ValueError("an occurrence belongs to none of the steps")
-    return every
+    rows = [
+        step_entropy(contexts[at], pairs[at], None if cluster is None else cluster[at], size)
+        for at in np.split(order, bounds[1:])[:-1]
+    ]
+    return CountEntropy(every, count, size, *zip(*rows, strict=True) if rows else [()] * 8)
 
 
 def common_size(counts: ArrayLike) -> int | None:
@@ -174,23 +154,13 @@ def common_size(counts: ArrayLike) -> int | None:
     return size if size >= 2 else None
 
 
-def _codes(values: Any, count: int = 0) -> IntArray:
-    """Equal numbers from 0 for equal values; -1 for None. For no column, ``count`` zeros."""
-    if values is None:
-        return np.zeros(count, dtype=np.int64)
-    array = pa.table({"values": values})["values"].combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
-
-
 def step_entropy(
     context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None
-) -> tuple[Any, ...]:
-    """The entries of the step with these occurrences, in the order of :data:`_ENTRIES`."""
+) -> tuple[int, int, _Maybe, _Maybe, _Maybe, _Maybe, _Maybe, str | None]:
+    """The numbers of a step with these occurrences, in the order of the fields of a CountEntropy."""
     n = len(label)
     if n == 0:
-        return 0, 0, 0, None, None, None, None, None, "no occurrence"
+        return 0, 0, None, None, None, None, None, "no occurrence"
     _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
     # All occurrences of a pair have the same context.
     outer, inverse = np.unique(context[first], return_inverse=True)
@@ -209,9 +179,9 @@ def step_entropy(
         rarefied = rarefied_entropy(counts, size) - rarefied_entropy(around, size) + 0.0
         slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
         rarefied_error = _standard_error(slope, counts, code, cluster)
-    clusters = 0 if cluster is None else len(np.unique(cluster))
-    values = (value, error, value + (len(counts) - len(outer)) / (2 * n), rarefied, rarefied_error)
-    return len(counts), len(outer), clusters, *values, note.removesuffix("; ") or None
+    corrected = value + (len(counts) - len(outer)) / (2 * n)
+    note = note.removesuffix("; ")
+    return len(counts), len(outer), value, error, corrected, rarefied, rarefied_error, note or None
 
 
 def _standard_error(
