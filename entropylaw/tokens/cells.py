@@ -29,7 +29,7 @@ class Cells:
     square_low: IntArray
 
     @classmethod
-    def of(cls, sums: dict[str, IntArray], groups: int = 1, group: IntArray | int = 0) -> Cells:
+    def of(cls, sums: dict[str, IntArray], groups: int, group: IntArray) -> Cells:
         """Sums by bin in each of the ``groups``; entropies that were rounded up to zero are in the first bin.
 
         ``group`` (rows,) is the number of each row's group.

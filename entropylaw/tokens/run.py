@@ -235,7 +235,7 @@ def _finished(
         for name in table.column_names[1:]:
             steps = steps.append_column(f"{name}{suffix}", table[name].take(rows))
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
-    notes = (*notes, *summary.notes(sums), *summary.unit_changes(sums), *summary.logprob_mismatch(sums))
+    notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
     return Summarised(steps=steps, histogram=sums.to_arrow(about), about=about, notes=notes)
 
