@@ -1,4 +1,4 @@
-"""One row per step from exact sums: the summary, the histogram, and the checks and notes on what they mean."""
+"""One row per step from exact sums: summary, histogram, and the checks and notes on what they mean."""
 
 from __future__ import annotations
 

@@ -106,32 +106,6 @@ def test_prompts_are_the_clusters_of_their_responses(tmp_path):
     assert by_sample.column("prompts").to_pylist() == [samples] * repetitions
 
 
-@pytest.mark.parametrize(
-    ("names", "absent"),
-    [
-        (
-            ["part-00000", "part-00001", "part-00002", "part-00005"],
-            "'part-00003.parquet', 'part-00004.parquet' would come between files that are there",
-        ),
-        (["rank_1", "rank_2"], None),
-        (["part-0", "part-1", "part-2"], None),
-        (["run-17", "run-99"], None),
-        (
-            [f"step_{step}/tokens" for step in (0, 10, 20, 40, 50)],
-            "no folder 'step_30', and the others are 10 apart",
-        ),
-        ([f"step_{step}/tokens" for step in (0, 10, 20, 30)], None),
-        ([f"step_{step}/tokens" for step in (1, 2, 4, 8, 16)], None),
-        ([f"step_{step}/tokens" for step in (3, 9)], None),
-    ],
-)
-def test_gaps_in_numbers_and_steps_are_noted(tmp_path, names, absent):
-    for seed, name in enumerate(names):
-        written(tmp_path / f"{name}.parquet", made(100, seed=seed))
-    notes = [note for note in summary(tmp_path).notes if "not copied" in note]
-    assert notes == ([] if absent is None else [f"{absent}: were they written, and not copied?"])
-
-
 def test_the_first_file_is_put_back_if_the_second_fails(tmp_path, monkeypatch):
     names = [tmp_path / name for name in ("a", "b")]
     names[0].write_bytes(b"old a")
