@@ -50,12 +50,6 @@ class Cells:
         """Exact Σq of each group (g,)."""
         return np.asarray(self.total.sum(axis=1))
 
-    def means(self) -> list[float | None]:
-        """Mean entropy of each group in nats."""
-        # A quotient of Python integers is rounded once.
-        pairs = zip(self.fixed.tolist(), self.n.tolist(), strict=True)
-        return [fixed / (n * POINT) if n else None for fixed, n in pairs]
-
     def deviations(self) -> list[float | None]:
         """Standard deviation between a group's tokens in nats, with n − 1; exact until the square root."""
         high, low = self.square_high.sum(axis=1), self.square_low.sum(axis=1)

@@ -68,9 +68,6 @@ class GramList:
     grams: tuple[str, ...]
     words: tuple[int, ...]
 
-    def __len__(self) -> int:
-        return len(self.grams)
-
     @property
     def fingerprint(self) -> str:
         """SHA-256 over the normalised grams in alphabetical order."""
@@ -98,19 +95,18 @@ class GramMatches:
     follower: tuple[str | None, ...]
 
 
-def default_grams() -> GramList:
-    """Our short English list, ``entropylaw/tokens/data/grams.txt``; it is not that of arXiv:2509.03646."""
-    text = resources.files("entropylaw.tokens").joinpath("data/grams.txt").read_text(encoding="utf-8")
-    return parse_grams(text, "entropylaw's default list")
-
-
 def read_grams(path: str | Path) -> GramList:
-    """Read a list of grams: UTF-8, one per line, ``#`` for comments.
+    """Read a list of grams: UTF-8, one per line, ``#`` for comments; ``default`` is our short English list.
+
+    Ours is ``entropylaw/tokens/data/grams.txt``, not that of arXiv:2509.03646.
 
     InputErrors are ``grams-unreadable`` (not a file, not UTF-8, or a line is not a gram), ``grams-empty``
     and ``grams-too-many`` (more than 10,000).
     """
     name = shown_path(str(path))
+    if path == "default":
+        text = resources.files("entropylaw.tokens").joinpath("data/grams.txt").read_text(encoding="utf-8")
+        return parse_grams(text, "entropylaw's default list")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -10,25 +10,28 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.arrow import from_values
-from entropylaw.errors import UsageError
+from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
-from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
 from entropylaw.tokens.sums import Sums
+
+if TYPE_CHECKING:
+    # Importing it needs Spark.
+    from entropylaw.tokens.on_spark import Spark
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
@@ -80,7 +83,9 @@ def summarise_tokens(
     files, notes = find(tables, names=names_by_role(options))
     notes += check_gaps(files, allow_missing=options.allow_missing)
     grams = [] if options.grams in (None, "default") else [Path(options.grams or "")]
-    check_output([*(file.path for file in files), *grams], output)
+    for path in (*(file.path for file in files), *grams):
+        note_input(path)
+    check_targets(() if output is None else (histogram_path(output), output))
     columns, column_notes = resolve(files, options)
     check_alike(files, columns.stored)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
@@ -103,7 +108,7 @@ def summarise_tokens(
     return _finished(sums, options, about, notes, others)
 
 
-def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[Backend]:
+def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[DuckDB | Spark]:
     """The engine of the options; UsageErrors ``spark-not-installed``, ``spark-failed``."""
     if options.backend != "spark":
         return duckdb_backend(progress)
@@ -156,14 +161,7 @@ def check_options(options: TokenOptions) -> None:
             raise UsageError(slug, message, hint)
 
 
-def check_output(files: Sequence[Path], output: str | None) -> None:
-    """Note the input files, and refuse an output that would replace one of them."""
-    for file in files:
-        note_input(file)
-    check_targets(() if output is None else (histogram_path(output), output))
-
-
-def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -> Sums:
+def _queried(engine: DuckDB | Spark, table: query.Table, columns: query.TokenColumns) -> Sums:
     """The sums by the queries, with the checks between them."""
     sums = Sums.from_table(engine.run(query.cells(table, columns)))
     unknown: list[str] = []
@@ -184,14 +182,17 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
 
 
 def by_grams(
-    engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
+    engine: DuckDB | Spark, table: query.Table, columns: query.TokenColumns, given: str
 ) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""
-    from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, default_grams, mark, read_grams
+    from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, mark, read_grams
 
     assert isinstance(engine, DuckDB)
-    summary.check_text(columns)
-    grams = default_grams() if given == "default" else read_grams(given)
+    if missing := [role for role in ("token", "response", "position") if not getattr(columns, role)]:
+        message = "grams are matched in the text of each response, and there is no column of "
+        hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
+        raise InputError("grams-need-text", message + ", ".join(missing), hint)
+    grams = read_grams(given)
     with temporary_folder() as folder:
         target, ordered = folder / "marked.parquet", folder / "ordered.parquet"
         all_tokens = _queried(engine, table, replace(columns, response=(), prompt=None))
@@ -203,7 +204,11 @@ def by_grams(
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
         long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=(), prompt=None))
     name = "our own default list" if given == "default" else repr(Path(given).name)
-    rule = {"rule": f"{len(grams)} n-grams of {name}", "grams": len(grams), "sha256": grams.fingerprint}
+    rule = {
+        "rule": f"{len(grams.grams)} n-grams of {name}",
+        "grams": len(grams.grams),
+        "sha256": grams.fingerprint,
+    }
     by_long = ("step", "planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
     others = [(summary.summarise(long).select(by_long), "_long"), (scan.result(), "")]
     return sums.with_masked(all_tokens), rule, [*others, (scan.result(long_only=True), "_long")]

@@ -121,7 +121,7 @@ def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
         values = zip(PERCENTS, cells.percentiles().T, strict=True)
         kind: dict[str, list[Value]] = {
             "tokens": n,
-            "entropy": [*cells.means()],
+            "entropy": _ratios(cells.fixed, cells.n * POINT),
             "entropy_sd": [*deviations],
             "entropy_se": [*errors],
             **{f"entropy_p{p:02d}": _or_none(column) for p, column in values},
@@ -165,10 +165,11 @@ def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str,
         if by_step is None:
             continue
         groups = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
-        columns[name] = [group.number for group in groups]
+        m, means, tokens = np.array(groups, dtype=object)[:, :3].T
+        columns[name] = [*m]
         if name == "responses":
-            columns["response_length"] = [group.length for group in groups]
-            columns["entropy_response_mean"] = [group.mean for group in groups]
+            columns["response_length"] = _ratios(tokens, m)
+            columns["entropy_response_mean"] = _ratios(means, m * query.MEAN_POINT)
         columns[f"entropy_se_{name}"] = [group.error for group in groups]
     return columns
 
@@ -259,16 +260,6 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     message += f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has"
     hint = "prime-rl pads position 0 like this; name the mask column with --mask, or drop these tokens"
     raise InputError("entropy-padding", message, hint)
-
-
-def check_text(columns: TokenColumns) -> None:
-    """Refuse to search for grams where a column is missing (``grams-need-text``)."""
-    missing = [role for role in ("token", "response", "position") if not getattr(columns, role)]
-    if missing:
-        message = "grams are matched in the text of each response, and there is no column of "
-        message += ", ".join(missing)
-        hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
-        raise InputError("grams-need-text", message, hint)
 
 
 def check_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:

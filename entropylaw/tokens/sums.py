@@ -21,7 +21,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.tokens import query
 from entropylaw.tokens.files import METADATA, metadata_of
-from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, SUM_SHIFT
+from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, SUM_SHIFT
 
 Columns = dict[str, NDArray[Any]]
 """Columns of one length by name."""
@@ -47,16 +47,6 @@ class Responses(NamedTuple):
     tt: int
     tn: int
     nn: int
-
-    @property
-    def length(self) -> float | None:
-        """Mean number of tokens."""
-        return self.tokens / self.number if self.number else None
-
-    @property
-    def mean(self) -> float | None:
-        """Mean of the responses' means, in nats."""
-        return self.mean_total / (self.number * MEAN_POINT) if self.number else None
 
     @property
     def error(self) -> float | None:
