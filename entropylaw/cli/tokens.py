@@ -8,7 +8,7 @@ from entropylaw.cli.progress import share_shown
 from entropylaw.cli.streams import print_result, say
 from entropylaw.escaping import one_line
 from entropylaw.files import write_together
-from entropylaw.pipeline.tokens import token_summary
+from entropylaw.results.tokens import TokenSummary
 from entropylaw.tokens.run import as_parquet, histogram_path, summarise_tokens, table_format
 
 
@@ -18,7 +18,8 @@ def tokens(options: TokensCommand) -> None:
     target = options.output if kind is not None else None
     with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
-    summary = token_summary(summarised)
+    columns = {name: tuple(cells) for name, cells in summarised.steps.to_pydict().items()}
+    summary = TokenSummary(columns=columns, about=summarised.about, notes=summarised.notes)
     used = ", ".join(
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()

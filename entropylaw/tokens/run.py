@@ -131,34 +131,20 @@ def backend(options: TokenOptions, progress: Progress | None) -> AbstractContext
 def check_options(options: TokenOptions) -> None:
     """Refuse options that contradict each other."""
     share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
-    for wrong, slug, message, hint in (
-        (
-            options.master is not None and options.backend != "spark",
-            "master-needs-spark",
-            f"--master {options.master} names a Spark cluster",
-            "add --backend spark",
-        ),
-        (
-            share is not None and not 0 < share < 1,
-            "bad-quantile",
-            f"--top-quantile {share or 0:g} is not a share, expected a number between 0 and 1",
-            "0.2 classes the fifth of each step's tokens with the highest entropy as planning",
-        ),
-        (
-            options.grams is not None and options.backend == "spark",
-            "grams-need-duckdb",
-            "--grams reads the tokens of each response in order, which --backend spark does not support",
-            "mark the tokens in a column of the table, or use --backend duckdb",
-        ),
-        (
-            sum(map(bool, rules)) > 1,
-            "two-class-rules",
-            "--class, --top-quantile and --grams each define classes, and several were given",
-            "give one of them",
-        ),
-    ):
-        if wrong:
-            raise UsageError(slug, message, hint)
+    if options.master is not None and options.backend != "spark":
+        message = f"--master {options.master} names a Spark cluster"
+        raise UsageError("master-needs-spark", message, "add --backend spark")
+    if share is not None and not 0 < share < 1:
+        message = f"--top-quantile {share:g} is not a share, expected a number between 0 and 1"
+        hint = "0.2 classes the fifth of each step's tokens with the highest entropy as planning"
+        raise UsageError("bad-quantile", message, hint)
+    if options.grams is not None and options.backend == "spark":
+        message = "--grams reads the tokens of each response in order, which --backend spark does not support"
+        hint = "mark the tokens in a column of the table, or use --backend duckdb"
+        raise UsageError("grams-need-duckdb", message, hint)
+    if sum(map(bool, rules)) > 1:
+        message = "--class, --top-quantile and --grams each define classes, and several were given"
+        raise UsageError("two-class-rules", message, "give one of them")
 
 
 def _queried(engine: DuckDB | Spark, table: query.Table, columns: query.TokenColumns) -> Sums:

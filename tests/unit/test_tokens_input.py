@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.pipeline.tokens import token_histogram
 from entropylaw.tokens.files import METADATA
+from entropylaw.tokens.summary import bands
 from tests.conftest import HANGS, LAB, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
 from tests.typed import assert_error, imported
@@ -272,11 +272,11 @@ def test_damaged_sums_are_refused(tmp_path, spoil, slug):
     spoiled, facts = spoil(table, json.loads(table.schema.metadata[METADATA]))
     path = written(tmp_path / "bad.hist.parquet", spoiled.replace_schema_metadata({METADATA: facts}))
     with pytest.raises(InputError) as caught:
-        token_histogram(str(path))
+        bands(path)
     assert caught.value.slug == slug
     path.write_bytes(b"PAR1")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
-        token_histogram(str(path))
+        bands(path)
 
 
 def test_the_command_and_its_files(run, table, tmp_path):
