@@ -104,8 +104,8 @@ def summarise_tokens(
             table = engine.unrolled(table, columns)
         if options.grams is None:
             return _finished(_queried(engine, table, columns), options, about, notes)
-        sums, about["class"], others = by_grams(engine, table, columns, options.grams)
-    return _finished(sums, options, about, notes, others)
+        sums, about["class"], plans = by_grams(engine, table, columns, options.grams)
+    return _finished(sums, options, about, notes, plans)
 
 
 def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[DuckDB | Spark]:
@@ -169,9 +169,9 @@ def _queried(engine: DuckDB | Spark, table: query.Table, columns: query.TokenCol
 
 def by_grams(
     engine: DuckDB | Spark, table: query.Table, columns: query.TokenColumns, given: str
-) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
-    """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""
-    from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, mark, read_grams
+) -> tuple[Sums, dict[str, Any], pa.Table]:
+    """Sums with the tokens in strategic n-grams as planning, the rule, and the semantic entropy by step."""
+    from entropylaw.tokens.grams import PLANNING, mark, read_grams
 
     assert isinstance(engine, DuckDB)
     if missing := [role for role in ("token", "response", "position") if not getattr(columns, role)]:
@@ -188,16 +188,13 @@ def by_grams(
         marked = engine.parquet(target)
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
-        long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=(), prompt=None))
     name = "our own default list" if given == "default" else repr(Path(given).name)
     rule = {
         "rule": f"{len(grams.grams)} n-grams of {name}",
         "grams": len(grams.grams),
         "sha256": grams.fingerprint,
     }
-    by_long = ("step", "planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
-    others = [(summary.summarise(long).select(by_long), "_long"), (scan.result(), "")]
-    return sums.with_masked(all_tokens), rule, [*others, (scan.result(long_only=True), "_long")]
+    return sums.with_masked(all_tokens), rule, scan.result()
 
 
 def _finished(
@@ -205,9 +202,9 @@ def _finished(
     options: TokenOptions,
     about: dict[str, Any],
     notes: Sequence[str],
-    others: Sequence[tuple[pa.Table, str]] = (),
+    plans: pa.Table | None = None,
 ) -> Summarised:
-    """Apply the rule for classes and summarise; ``others`` are tables with further columns, and suffixes."""
+    """Apply the rule for classes and summarise; ``plans`` has further columns by step."""
     cuts, rule = None, about.get("class", {"rule": "none"})
     if options.top_quantile is not None:
         sums, cuts = sums.by_quantile(options.top_quantile)
@@ -219,12 +216,12 @@ def _finished(
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
-    for table, suffix in others:
-        row_of = {step: row for row, step in enumerate(table["step"].to_pylist())}
-        # Null for a step that the other table does not have.
+    if plans is not None:
+        row_of = {step: row for row, step in enumerate(plans["step"].to_pylist())}
+        # Null for a step without a token that counts.
         rows = from_values([row_of.get(step) for step in steps["step"].to_pylist()], np.int64)
-        for name in table.column_names[1:]:
-            steps = steps.append_column(f"{name}{suffix}", table[name].take(rows))
+        for name in plans.column_names[1:]:
+            steps = steps.append_column(name, plans[name].take(rows))
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})

@@ -35,16 +35,16 @@ _Maybe = float | None
 
 @dataclass(frozen=True, slots=True)
 class CountEntropy:
-    """Entropy by step in nats, of plans, or Σ p(s) H(next | s) of the words after grams s.
+    """Entropy by step in nats, of plans.
 
     Parameters
     ----------
     step, count
-        Steps, ascending, and their numbers of occurrences N (of a gram, or of a gram with the next word).
-    types, contexts
-        Numbers of different occurrences, K, and of different grams s, S (1 for the plans).
+        Steps, ascending, and their numbers of occurrences N of a gram.
+    types
+        Numbers of different grams, K.
     plug_in, miller_madow
-        Entropy of the observed frequencies, None if a step has no occurrence; and the same + (K − S)/(2N).
+        Entropy of the observed frequencies, None if a step has no occurrence; and the same + (K − 1)/(2N).
     rarefied
         Expected plug-in value of ``common`` occurrences drawn without replacement; None if a step has fewer.
     plug_in_se, rarefied_se
@@ -59,7 +59,6 @@ class CountEntropy:
     count: IntArray
     common: int | None
     types: tuple[int, ...]
-    contexts: tuple[int, ...]
     plug_in: tuple[_Maybe, ...]
     plug_in_se: tuple[_Maybe, ...]
     miller_madow: tuple[_Maybe, ...]
@@ -106,22 +105,16 @@ def semantic_entropy(
     step: IntArray,
     label: IntArray,
     *,
-    context: IntArray | None = None,
     cluster: IntArray | None = None,
     steps: IntArray | None = None,
     common: int | None = None,
 ) -> CountEntropy:
-    """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of the words after the grams s.
-
-    The latter is H(s, label) − H(s), and so is its rarefied value, both at the same number of *pairs*. More
-    grams have fewer pairs each, and lower plug-in values: compare ``contexts``.
+    """Entropy by step of the frequencies of plans.
 
     Parameters
     ----------
     step, label
-        (n,) step and gram, plan or next word of every occurrence, as numbers from 0.
-    context
-        (n,) the gram s before each label; without it labels are plans.
+        (n,) step and gram, or plan, of every occurrence, as numbers from 0.
     cluster
         (n,) response or prompt of every occurrence, for the standard error.
     steps
@@ -131,20 +124,16 @@ def semantic_entropy(
     """
     # Numbered as they first appear, so that sums have one order for any numbers.
     label = np.asarray(pa.array(label).dictionary_encode().indices)
-    contexts = np.zeros(len(label), dtype=np.int64)
-    if context is not None:
-        contexts = np.asarray(pa.array(context).dictionary_encode().indices).astype(np.int64)
     every = np.unique(step if steps is None else steps)
-    pairs = contexts * (label.max(initial=0) + 1) + label
     order = np.argsort(step, kind="stable")
     bounds = np.searchsorted(step[order], np.append(every, every[-1:] + 1))
     count = np.diff(bounds)
     size = common_size(count) if common is None else common
     rows = [
-        step_entropy(contexts[at], pairs[at], None if cluster is None else cluster[at], size)
+        step_entropy(label[at], None if cluster is None else cluster[at], size)
         for at in np.split(order, bounds[1:])[:-1]
     ]
-    return CountEntropy(every, count, size, *zip(*rows, strict=True) if rows else [()] * 8)
+    return CountEntropy(every, count, size, *zip(*rows, strict=True) if rows else [()] * 7)
 
 
 def common_size(counts: ArrayLike) -> int | None:
@@ -155,18 +144,15 @@ def common_size(counts: ArrayLike) -> int | None:
 
 
 def step_entropy(
-    context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None
-) -> tuple[int, int, _Maybe, _Maybe, _Maybe, _Maybe, _Maybe, str | None]:
+    label: IntArray, cluster: IntArray | None, size: int | None
+) -> tuple[int, _Maybe, _Maybe, _Maybe, _Maybe, _Maybe, str | None]:
     """The numbers of a step with these occurrences, in the order of the fields of a CountEntropy."""
     n = len(label)
     if n == 0:
-        return 0, 0, None, None, None, None, None, "no occurrence"
-    _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
-    # All occurrences of a pair have the same context.
-    outer, inverse = np.unique(context[first], return_inverse=True)
-    around = np.bincount(inverse, weights=counts).astype(np.int64)
-    share = counts / around[inverse]
-    value = float(-(counts / n) @ np.log(share)) + 0.0
+        return 0, None, None, None, None, None, "no occurrence"
+    _, code, counts = np.unique(label, return_inverse=True, return_counts=True)
+    share = counts / n
+    value = float(-share @ np.log(share)) + 0.0
     error = _standard_error(-np.log(share), counts, code, cluster)
     unknown = "its standard error is unknown: one cluster, or all types equally frequent; "
     note = unknown if error is None else ""
@@ -176,12 +162,11 @@ def step_entropy(
     elif n < size:
         note += f"not rarefied: {n} occurrences, fewer than the common {size}"
     else:
-        rarefied = rarefied_entropy(counts, size) - rarefied_entropy(around, size) + 0.0
-        slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
-        rarefied_error = _standard_error(slope, counts, code, cluster)
-    corrected = value + (len(counts) - len(outer)) / (2 * n)
+        rarefied = rarefied_entropy(counts, size)
+        rarefied_error = _standard_error(_rarefied_slopes(share, size), counts, code, cluster)
+    corrected = value + (len(counts) - 1) / (2 * n)
     note = note.removesuffix("; ")
-    return len(counts), len(outer), value, error, corrected, rarefied, rarefied_error, note or None
+    return len(counts), value, error, corrected, rarefied, rarefied_error, note or None
 
 
 def _standard_error(

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.errors import InputError
-from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, parse_grams
+from entropylaw.tokens.grams import PLANNING, GramScan, parse_grams
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import common_size, rarefied_entropy, semantic_entropy
 
@@ -43,24 +43,6 @@ def test_rarefied_is_the_mean_over_all_subsets(counts):
         assert rarefied_entropy(counts, size) == pytest.approx(mean, abs=1e-12)
 
 
-def test_rarefied_conditional_is_the_mean_over_all_subsets():
-    context = np.array([0, 0, 0, 0, 1, 1, 1, 2])
-    follower = np.array([0, 0, 1, 2, 0, 1, 1, 0])
-    for size in range(2, 9):
-        mean = np.mean(
-            [
-                sum(
-                    np.mean(context[chosen] == s)
-                    * scipy_entropy(np.bincount(follower[chosen][context[chosen] == s]))
-                    for s in set(context[chosen])
-                )
-                for chosen in map(list, itertools.combinations(range(8), size))
-            ]
-        )
-        (value,) = semantic_entropy(np.zeros(8), follower, context=context, common=size).rarefied
-        assert value == pytest.approx(mean, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("n", "published", "decimals"),
     [(50, 3.17, 2), (200, 3.76, 2), (1000, 4.15, 2), (5000, 4.27, 2), (20_000, 4.289, 3)],
@@ -85,14 +67,6 @@ def test_standard_errors_against_simulation(n, common, low):
     step = np.repeat(np.arange(200), n)
     found = semantic_entropy(step, random.choice(249, len(step), p=ZIPF), common=common)
     check_errors(found, low)
-
-
-def test_standard_errors_of_next_words_against_simulation():
-    random = np.random.default_rng(8)
-    step = np.repeat(np.arange(200), 1000)
-    context = random.choice(4, len(step), p=[0.5, 0.3, 0.15, 0.05])
-    follower = np.minimum(random.geometric(0.15 + 0.2 * context), 20)
-    check_errors(semantic_entropy(step, follower, context=context, common=500), 0.9)
 
 
 def check_errors(found, low):
@@ -172,17 +146,6 @@ def test_the_common_number_leaves_out_at_most_one_step_in_twenty(counts, size):
     assert common_size(counts) == size
 
 
-def test_conditional_is_joint_less_context():
-    random = np.random.default_rng(1)
-    context, follower = random.integers(0, 4, 500), random.integers(0, 6, 500) ** 2
-    found = semantic_entropy(np.zeros(500), follower, context=context)
-    joint = scipy_entropy(np.unique(context * 100 + follower, return_counts=True)[1])
-    assert found.plug_in[0] == pytest.approx(joint - scipy_entropy(np.bincount(context)), rel=1e-12)
-    assert (found.types[0], found.contexts[0]) == (24, 4)
-    assert found.miller_madow[0] == pytest.approx(found.plug_in[0] + 20 / 1000, rel=1e-12)
-    assert 0 < found.plug_in_se[0] < 0.1
-
-
 @pytest.mark.parametrize(
     ("counts", "size", "words"),
     [
@@ -229,23 +192,15 @@ def test_the_scan_by_hand():
         ]
     )
     scan, out = scanned(table)
-    assert out.drop_columns([PLANNING, PLANNING_LONG]).equals(table)
+    assert out.drop_columns([PLANNING]).equals(table)
     marked = "".join(out.filter(out[PLANNING])["token"].to_pylist())
     assert marked == " wait let us try wait wait wait let us try let us try"
     result = scan.result()
     assert result["step"].to_pylist() == [0, 5, 9]
     assert result["grams"].to_pylist() == [5, 0, 2]
     assert result["entropy_semantic"].to_pylist() == [pytest.approx(scipy_entropy([4, 1])), None, 0.0]
-    assert result["grams_unfollowed"].to_pylist() == [1, 0, 0]
-    # wait → let, wait, no; let us try → 12
-    assert result["entropy_conditional"][0].as_py() == pytest.approx(0.75 * np.log(3))
-    assert result["gram_contexts"].to_pylist() == [2, 0, 1]
     assert result["entropy_semantic_rarefied_n"].to_pylist() == [2] * 3
-    assert result["entropy_conditional_rarefied_n"].to_pylist() == [2] * 3
     assert result.schema.field("entropy_semantic_rarefied").type == pa.float64()
-    assert scan.result(long_only=True)["grams"].to_pylist() == [1, 0, 2]
-    long = "".join(out.filter(out[PLANNING_LONG])["token"].to_pylist())
-    assert long == " let us try" * 3
 
 
 @pytest.mark.parametrize(

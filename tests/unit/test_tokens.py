@@ -211,16 +211,12 @@ def test_strategic_grams_define_classes(with_grams):
     steps = with_grams(grams, words, 40, steps=2, seed=0, entropy=entropy)
     expected = {
         "tokens_planning": 200,
-        "tokens_planning_long": 160,
         "responses": 40,
         "grams": 80,
-        "grams_long": 40,
     }
     assert [row | expected for row in steps] == steps
     assert steps[1]["entropy_planning"] == pytest.approx((1.5 * 2 + 0.1 * 3) / 5)
-    assert steps[1]["entropy_planning_long"] == pytest.approx((1.5 * 2 + 0.1 * 2) / 4)
     assert steps[0]["entropy_semantic"] == pytest.approx(math.log(2))
-    assert steps[0]["entropy_semantic_long"] == pytest.approx(0)
 
 
 def test_masked_tokens_are_not_searched_for_grams(with_grams):
