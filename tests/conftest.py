@@ -97,7 +97,7 @@ def processor_time(seconds):
 
 def clean_environment() -> dict[str, str]:
     """The environment without what forces colour or width, and with the checkout on the path."""
-    forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG", "ENTROPYLAW_CONFIG")
+    forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG")
     kept = {key: value for key, value in os.environ.items() if key not in forced}
     return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 

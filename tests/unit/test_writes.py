@@ -32,7 +32,6 @@ GATE = ("--fail-if", "ceiling<0")
 def call(tmp_path, monkeypatch):
     """Run ``entropylaw ARGUMENTS`` in this process, in a folder with one small log."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ENTROPYLAW_CONFIG", raising=False)
     write_csv(tmp_path / "log.csv")
     return typed
 
