@@ -13,12 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import (
-    Entry,
-    InputFile,
-    RunReport,
-    report_of,
-)
+from entropylaw.documents.document import Entry, InputFile, RunReport, report_of
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically

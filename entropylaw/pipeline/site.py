@@ -15,11 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import (
-    AnyDocument,
-    InputFile,
-    RunReport,
-)
+from entropylaw.documents.document import AnyDocument, InputFile, RunReport
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError, UsageError
