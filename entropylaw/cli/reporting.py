@@ -18,10 +18,9 @@ from entropylaw.kinds import PAGES
 from entropylaw.option import part
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.cache import user_cache
-from entropylaw.pipeline.one_page import one_page
 from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.pool import cores
-from entropylaw.pipeline.site import Outcome, report_logs
+from entropylaw.pipeline.site import Outcome, one_page, report_logs
 from entropylaw.results.columns import Refusal
 
 LISTED = 20

@@ -77,12 +77,7 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     paths: dict[Path, tuple[str, Path]] = {}
     for name, path in chain.from_iterable(map(log_files, tables)):
         paths.setdefault(path.resolve(), (name, path))
-
-    def by_numbers(file: tuple[str, Path]) -> tuple[list[Any], str]:
-        # Text is at even places, numbers are at odd ones, so that only like is compared.
-        return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
-
-    ordered = sorted(paths.values(), key=by_numbers)
+    ordered = sorted(paths.values(), key=natural_order)
     lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
     if 0 < len(lines) < len(ordered):
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
@@ -100,6 +95,12 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
         message = f"the table has only files that entropylaw tokens wrote: {ours}"
         raise InputError("no-token-files", message, "name the folder with the tokens themselves")
     return files, [f"skipped {ours}: written by entropylaw tokens, no tokens"] if skipped else []
+
+
+def natural_order(file: tuple[str, Path]) -> tuple[list[Any], str]:
+    """Sort key of a file: numbers in its name by their value."""
+    # Text is at even places, numbers are at odd ones, so that only like is compared.
+    return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
 
 
 def kind_of(path: Path) -> Kind | None:

@@ -82,9 +82,10 @@ def summarise_tokens(
     check_options(options)
     files, notes = find(tables, names=names_by_role(options))
     notes += check_gaps(files, allow_missing=options.allow_missing)
-    grams = [] if options.grams in (None, "default") else [Path(options.grams or "")]
-    for path in (*(file.path for file in files), *grams):
-        note_input(path)
+    for file in files:
+        note_input(file.path)
+    if options.grams is not None and options.grams != "default":
+        note_input(options.grams)
     check_targets(() if output is None else (histogram_path(output), output))
     columns, column_notes = resolve(files, options)
     check_alike(files, columns.stored)

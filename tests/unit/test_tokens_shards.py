@@ -1,15 +1,12 @@
 """Files that are copies, missing, or written by us."""
 
 import math
-import os
 import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from entropylaw.errors import OutputError
-from entropylaw.files import write_together
 from entropylaw.tokens.files import histogram_of
 from entropylaw.tokens.shards import copies
 from tests.token_tables import made, refused, summary, summary_of, written
@@ -104,26 +101,6 @@ def test_prompts_are_the_clusters_of_their_responses(tmp_path):
     assert "entropy_se_prompts" not in without.column_names
     by_sample = summary_of(tmp_path, columns, columns={"prompt": "sample"}, response=("prompt",)).steps
     assert by_sample.column("prompts").to_pylist() == [samples] * repetitions
-
-
-def test_the_first_file_is_put_back_if_the_second_fails(tmp_path, monkeypatch):
-    names = [tmp_path / name for name in ("a", "b")]
-    names[0].write_bytes(b"old a")
-    replace = os.replace
-
-    def fails(source, target, **more):
-        if str(target) == str(names[1]):
-            raise OSError(28, "No space left on device")
-        return replace(source, target, **more)
-
-    monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(OutputError, match="No space left"):
-        write_together({str(name): b"new" for name in names})
-    monkeypatch.undo()
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old a"}
-    names[1].write_bytes(b"old b")
-    write_together({str(name): b"new" for name in names})
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new", "b": b"new"}
 
 
 def test_a_summary_names_its_histograms(run, tokens, tmp_path):
