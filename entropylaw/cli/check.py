@@ -140,15 +140,13 @@ def write_check(
         with output.noted(problems):
             append_summary(document, summary)
             say(f"appended to {SUMMARY}", quiet=quiet)
+    unwritten = bool(problems)
+    if "-" in formats:
+        with output.noted(problems):
+            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
     for problem in problems:
         show_error(problem)
-    unprinted: list[OutputError] = []
-    if "-" in formats:
-        with output.noted(unprinted):
-            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
-    for problem in unprinted:
-        show_error(problem)
-    return bool(problems)
+    return unwritten
 
 
 def append_summary(document: CheckDocument, summary: str) -> None:
