@@ -198,9 +198,8 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
     text = [columns.token, columns.position]
     tables = (pa.Table.from_batches([batch]).drop_columns(text) for batch in batches)
-    first = next(tables, None)
-    if first is None:
-        raise InputError("no-records", "no row is left to search for grams", "check the table and its mask")
+    # There is one: a table without a row that counts was refused.
+    first = next(tables)
     with pq.ParquetWriter(target, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)

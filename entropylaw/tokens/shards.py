@@ -1,10 +1,9 @@
-"""The files of a token table as one set: columns of one type, missing files, and copies."""
+"""The files of a token table as one set: columns of one type, and missing files."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def alike_in_json(first: pa.DataType | None, other: pa.DataType | None) -> bool:
 
 
 def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
-    """Notes on copies, and on files that the names of the others imply; or InputError ``shard-missing``."""
+    """A note on missing files, which the names of the others imply; or InputError ``shard-missing``."""
     paths = [file.path for file in files]
     gaps = [*missing_in_sets(paths), *missing_in_steps(paths)]
     if gaps and not allow_missing:
@@ -52,12 +51,7 @@ def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
         hint = "copy it as well, or go on without it: --allow-missing"
         raise InputError("shard-missing", f"{shown(name)} is missing{reason}", hint)
     names = listing([name for name, _ in gaps])
-    notes = [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
-    # Files without rows may have the same bytes.
-    for later, earlier in copies([(file.name, file.path) for file in files if file.rows != 0]):
-        same = f"{shown(later)} holds the same bytes as {shown(earlier)}"
-        notes.append(f"{same}: if it is a copy, its tokens count twice")
-    return notes
+    return [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
 
 
 def missing_in_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
@@ -90,18 +84,3 @@ def missing_in_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
         unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
         for step in unmarked if len(unmarked) < len(order) else ():
             yield f"{step}/STABLE", ", and other steps have it: this step was not finished"
-
-
-def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:
-    """Pairs of files (name of the later, name of the earlier) that hold the same bytes."""
-    sizes = Counter(path.stat().st_size for _, path in files)
-    first: dict[bytes, str] = {}
-    pairs = []
-    for name, path in files:
-        if sizes[path.stat().st_size] > 1:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "blake2b").digest()
-            if digest in first:
-                pairs.append((name, first[digest]))
-            first.setdefault(digest, name)
-    return pairs

@@ -105,10 +105,14 @@ class Sums:
 
     def identity(self) -> str:
         """A hash of the sums, which a summary and its histograms share."""
-        digest = hashlib.blake2b(digest_size=12)
+        digest, clusters = hashlib.blake2b(digest_size=12), list[Any]()
         for name in (*KEYS, *SUMS):
             digest.update(np.ascontiguousarray(self.cells[name]).data)
-        digest.update(json.dumps([to_json(sums) for sums in (self.responses, self.prompts)]).encode())
+        for by_step in (self.responses, self.prompts):
+            # Integers as text: those of 128 bits are no numbers of JSON.
+            texts = {str(step): list(map(str, sums)) for step, sums in sorted((by_step or {}).items())}
+            clusters.append(texts if by_step is not None else None)
+        digest.update(json.dumps(clusters).encode())
         return digest.hexdigest()
 
     @classmethod
@@ -273,10 +277,3 @@ def sums_by_step(table: pa.Table) -> ByStep:
         values = (int(row[name]) for name in ("responses", "mean_total", "n", "t", "tt", "tn", "nn"))
         sums[int(row["step"])] = Responses(*values)
     return sums
-
-
-def to_json(by_step: ByStep | None) -> dict[str, list[str]] | None:
-    """Sums by step as JSON; integers are text, because many readers of JSON round those beyond 2^53."""
-    if by_step is None:
-        return None
-    return {str(step): list(map(str, sums)) for step, sums in sorted(by_step.items())}

@@ -1,4 +1,4 @@
-"""Files that are copies, missing, or written by us."""
+"""Files that are missing, or written by us."""
 
 import math
 import shutil
@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from entropylaw.tokens.files import histogram_of
-from entropylaw.tokens.shards import copies
 from tests.token_tables import made, refused, summary, summary_of, written
 from tests.typed import assert_error
 
@@ -63,22 +62,6 @@ def test_a_pattern_that_no_shell_expanded_names_files_alone(tmp_path):
     (tmp_path / "c.parquet").mkdir()
     assert sum(summary(tmp_path / "[abc].parquet").steps.column("tokens").to_pylist()) == 1000
     refused("file-not-found", tmp_path / "[xy].parquet")
-
-
-def test_a_copy_of_a_token_file_is_noted(tmp_path):
-    content = bytearray(b"x" * 300_000)
-    for name, at in (("d", 10), ("e", 150_000)):
-        content[at] ^= 1
-        (tmp_path / f"{name}.bin").write_bytes(content)
-    (tmp_path / "f.bin").write_bytes(content)
-    assert copies([(name, tmp_path / f"{name}.bin") for name in "def"]) == [("f", "e")]
-    written(tmp_path / "a.parquet", made(500))
-    written(tmp_path / "c.parquet", made(500, seed=1))
-    shutil.copy(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    notes = summary(tmp_path).notes
-    assert [note for note in notes if "same bytes" in note] == [
-        "'b.parquet' holds the same bytes as 'a.parquet': if it is a copy, its tokens count twice"
-    ]
 
 
 def test_prompts_are_the_clusters_of_their_responses(tmp_path):
