@@ -244,13 +244,19 @@ def index_of(outcome: Outcome) -> IndexDocument:
     """The index of the runs that are done."""
     done = {run.rows[0].slug for run in outcome.done}
     files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
+    # The phases over all runs that have some, where there are two or more.
+    summaries, across = [run.phases for run in outcome.done if run.phases is not None], None
+    if len(summaries) > 1:
+        from entropylaw.analysis.phases import combine_summaries
+
+        across = as_stored(combine_summaries(summaries, level=outcome.settings.level))
     return IndexDocument(
         inputs=distinct_files(files),
         settings=outcome.settings,
         rows=tuple(chain.from_iterable(run.rows for run in outcome.done)),
         unfinished=outcome.unfinished,
         warnings=(*outcome.interrupted, *outcome.warnings),
-        across=phases_across(outcome),
+        across=across,
         config=outcome.tasks[0].making.config if outcome.tasks else None,
     )
 
@@ -299,16 +305,6 @@ def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
 
     said: dict[str, Any] = {"warnings": index.warnings, "figures": figures, "across": index.across}
     return pages.markdown(index.rows, sections(), **said)
-
-
-def phases_across(outcome: Outcome) -> PhasesAcross | None:
-    """The phases over all runs that have some, where there are two or more."""
-    summaries = [run.phases for run in outcome.done if run.phases is not None]
-    if len(summaries) < 2:
-        return None
-    from entropylaw.analysis.phases import combine_summaries
-
-    return as_stored(combine_summaries(summaries, level=outcome.settings.level))
 
 
 def earlier_index(folder: Path) -> bytes:
