@@ -52,10 +52,7 @@ nightly = pytest.mark.skipif(not NIGHTLY, reason="nightly: ENTROPYLAW_NIGHTLY is
 
 # Neither an example nor the making of its data has a limit of time.
 settings.register_profile(
-    "tests",
-    max_examples=100 if NIGHTLY else 8,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    "tests", max_examples=100 if NIGHTLY else 8, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
 

@@ -16,7 +16,7 @@ from typer.main import get_command
 from entropylaw.cli import app
 from entropylaw.cli.command import NAMES, all_settings
 from entropylaw.cli.settings import LARGEST, general_settings, read_settings
-from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.options import Command, FitOptions
 from tests.conftest import ROOT
 from tests.typed import assert_error, write_csv
@@ -260,12 +260,6 @@ def test_broken_toml_names_the_line(tmp_path, text, named):
 def test_a_byte_order_mark_is_no_error(tmp_path):
     (tmp_path / "entropylaw.toml").write_bytes(b"\xef\xbb\xbflevel = 0.9")
     assert read_settings(str(tmp_path / "entropylaw.toml"), COMMANDS)[1] == {"": {"level": 0.9}}
-
-
-def test_a_file_that_is_not_there(here):
-    with pytest.raises(InputError, match=r"no\.toml does not exist") as caught:
-        received("--config", "no.toml", "fit", "x")
-    assert caught.value.slug == "file-not-found"
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "long integer", "large", "link to nothing"])

@@ -1,6 +1,5 @@
 """Files that are missing, or written by us."""
 
-import math
 import shutil
 
 import numpy as np
@@ -64,26 +63,15 @@ def test_a_pattern_that_no_shell_expanded_names_files_alone(tmp_path):
     refused("file-not-found", tmp_path / "[xy].parquet")
 
 
-def test_prompts_are_the_clusters_of_their_responses(tmp_path):
-    rng = np.random.default_rng(2)
-    repetitions, prompts, samples = 3, 20, 8
-    step, prompt, sample, _ = np.indices((repetitions, prompts, samples, 5)).reshape(4, -1)
-    level = rng.uniform(0.2, 1.0, (repetitions, prompts))[step, prompt]
-    entropy = level * rng.uniform(0.8, 1.2, len(level))
+def test_prompts_are_recognised_named_or_left_out(tmp_path):
+    step, prompt, sample, _ = np.indices((3, 20, 8, 5)).reshape(4, -1)
+    entropy = np.random.default_rng(2).random(step.size)
     columns = pa.table({"step": step, "prompt": prompt, "sample": sample, "entropy": entropy})
-    result = summary_of(tmp_path, columns)
-    frame = result.steps.to_pandas()
-    assert result.about["columns"]["prompt"] == "prompt"
-    for at, part in columns.to_pandas().groupby("step"):
-        each = part.groupby("prompt").entropy.agg(["sum", "count"])
-        n, s = each["count"], each["sum"]
-        error = math.sqrt(prompts / (prompts - 1) * ((s - s.sum() / n.sum() * n) ** 2).sum()) / n.sum()
-        assert frame.entropy_se_prompts[at] == pytest.approx(error, rel=1e-3)
-        assert frame.prompts[at] == prompts
+    assert summary_of(tmp_path, columns).about["columns"]["prompt"] == "prompt"
     without = summary_of(tmp_path, columns, columns={"prompt": ""}).steps
     assert "entropy_se_prompts" not in without.column_names
     by_sample = summary_of(tmp_path, columns, columns={"prompt": "sample"}, response=("prompt",)).steps
-    assert by_sample.column("prompts").to_pylist() == [samples] * repetitions
+    assert by_sample.column("prompts").to_pylist() == [8] * 3
 
 
 def test_a_summary_names_its_histograms(run, tokens, tmp_path):

@@ -252,14 +252,6 @@ def test_a_report_replaces_no_file_of_another_program(call, tmp_path, name):
     assert [path.read_text() for path in (tmp_path / "site").rglob("*") if path.is_file()] == ["{}"]
 
 
-def test_a_report_beside_other_files(call, tmp_path):
-    write_csv(tmp_path / "x.csv")
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "notes.txt").write_text("")
-    for _ in range(2):
-        assert call("report", "x.csv", "-o", "site", "--figures", "none").returncode == 0
-
-
 def test_hidden_files_of_the_user_stay(call, tmp_path):
     for name in (".download.part", ".steps.csv.new", ".steps.csv.old"):
         (tmp_path / name).write_text("mine")
