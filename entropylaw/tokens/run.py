@@ -21,13 +21,12 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens import sums as token_sums
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
-from entropylaw.tokens.sums import Sums
+from entropylaw.tokens.sums import Responses, Sums
 
 if TYPE_CHECKING:
     # Importing it needs Spark.
@@ -164,7 +163,9 @@ def _queried(engine: DuckDB | Spark, table: query.Table, columns: query.TokenCol
     for role, keys in (("responses", columns.response), ("prompts", (columns.prompt or "",))):
         if any(keys):
             result = engine.run(query.responses(table, replace(columns, response=keys)))
-            by_step[role] = token_sums.sums_by_step(result)
+            names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
+            numbers = {row["step"]: map(int, map(row.get, names)) for row in result.to_pylist()}
+            by_step[role] = {int(step): Responses(*sums) for step, sums in numbers.items()}
     return replace(sums, **by_step)
 
 

@@ -268,12 +268,3 @@ def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
     # numpy.unique would sort again, and import numpy.ma.
     starts = np.flatnonzero(_changes(cells["step"]))
     return cells["step"][starts], starts
-
-
-def sums_by_step(table: pa.Table) -> ByStep:
-    """Sums over responses by step from the result of :func:`query.responses`."""
-    sums: ByStep = {}
-    for row in table.to_pylist():
-        values = (int(row[name]) for name in ("responses", "mean_total", "n", "t", "tt", "tn", "nn"))
-        sums[int(row["step"])] = Responses(*values)
-    return sums

@@ -131,19 +131,6 @@ def test_the_common_number_leaves_out_at_most_one_step_in_twenty(counts, size):
     assert common_size(counts) == size
 
 
-@pytest.mark.parametrize(
-    ("counts", "size", "words"),
-    [
-        ([2, -1], 1, "counts"),
-        *((counts, 1, "cannot be drawn") for counts in ([], [0, 0])),
-        *(([2, 1], size, "cannot be drawn") for size in (0, 4)),
-    ],
-)
-def test_what_has_no_entropy(counts, size, words):
-    with pytest.raises(ValueError, match=words):
-        rarefied_entropy(counts, size)
-
-
 # --- the scan
 
 
