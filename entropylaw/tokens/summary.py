@@ -165,11 +165,11 @@ def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str,
         if by_step is None:
             continue
         groups = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
-        m, means, tokens = np.array(groups, dtype=object)[:, :3].T
-        columns[name] = [*m]
+        number, means, tokens = np.array(groups, dtype=object)[:, :3].T
+        columns[name] = [*number]
         if name == "responses":
-            columns["response_length"] = _ratios(tokens, m)
-            columns["entropy_response_mean"] = _ratios(means, m * query.MEAN_POINT)
+            columns["response_length"] = _ratios(tokens, number)
+            columns["entropy_response_mean"] = _ratios(means, number * query.MEAN_POINT)
         columns[f"entropy_se_{name}"] = [group.error for group in groups]
     return columns
 

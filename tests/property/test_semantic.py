@@ -64,14 +64,6 @@ def test_how_the_text_is_cut_into_tokens_does_not_matter(grams, words, cuts):
     np.testing.assert_array_equal(found.covered, touched)
 
 
-@given(grams=LISTS, more=LISTS, words=st.lists(st.sampled_from(WORDS), max_size=30))
-def test_more_grams_cover_more(grams, more, words):
-    tokens = [f" {word}".encode() for word in words]
-    few = match_tokens(list_of(grams), tokens)
-    many = match_tokens(list_of(grams + more), tokens)
-    assert not (few.covered & ~many.covered).any()
-
-
 @given(
     grams=LISTS,
     texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), min_size=1, max_size=8),
