@@ -1,16 +1,30 @@
-"""What the engines that run the queries have in common."""
+"""The engines that run the queries: what they have in common."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Protocol
 
 import pyarrow as pa
 
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile, element_type
-from entropylaw.tokens.query import TokenColumns
+from entropylaw.tokens.query import Table, TokenColumns
+
+
+class Backend(Protocol):
+    """An engine that opens a token table and runs queries on it."""
+
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
+        """The files as one table, with a row number if that identifies responses."""
+
+    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
+        """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
+
+    def run(self, query: str) -> pa.Table:
+        """The rows of a small result."""
 
 
 def json_types(files: Sequence[TokenFile], columns: TokenColumns, array: str) -> dict[str, str]:

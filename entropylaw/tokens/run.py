@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +21,13 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
+from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
 from entropylaw.tokens.sums import Responses, Sums
-
-if TYPE_CHECKING:
-    # Importing it needs Spark.
-    from entropylaw.tokens.on_spark import Spark
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
@@ -108,7 +105,7 @@ def summarise_tokens(
     return _finished(sums, options, about, notes, plans)
 
 
-def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[DuckDB | Spark]:
+def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[Backend]:
     """The engine of the options; UsageErrors ``spark-not-installed``, ``spark-failed``."""
     if options.backend != "spark":
         return duckdb_backend(progress)
@@ -147,7 +144,7 @@ def check_options(options: TokenOptions) -> None:
         raise UsageError("two-class-rules", message, "give one of them")
 
 
-def _queried(engine: DuckDB | Spark, table: query.Table, columns: query.TokenColumns) -> Sums:
+def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -> Sums:
     """The sums by the queries, with the checks between them."""
     sums = Sums.from_table(engine.run(query.cells(table, columns)))
     unknown: list[str] = []
@@ -170,7 +167,7 @@ def _queried(engine: DuckDB | Spark, table: query.Table, columns: query.TokenCol
 
 
 def by_grams(
-    engine: DuckDB | Spark, table: query.Table, columns: query.TokenColumns, given: str
+    engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
 ) -> tuple[Sums, dict[str, Any], pa.Table]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and the semantic entropy by step."""
     from entropylaw.tokens.grams import PLANNING, mark, read_grams
