@@ -258,15 +258,10 @@ class GramScan:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
     def result(self) -> pa.Table:
-        """Semantic entropy over the rows read so far, one row per step.
-
-        The columns are ``step, grams, gram_types, entropy_semantic…``, see :meth:`CountEntropy.columns`.
-        """
+        """Semantic entropy over the rows read so far, one row per step, see :func:`semantic_entropy`."""
         parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 3]
         step, gram, response = map(np.concatenate, zip(*parts, strict=True))
-        plans = semantic_entropy(step, gram, cluster=response, steps=np.array(sorted(self._steps), np.int64))
-        columns = {"step": plans.step, "grams": plans.count, "gram_types": plans.types}
-        return pa.table(columns | plans.columns("entropy_semantic"))
+        return semantic_entropy(step, gram, cluster=response, steps=np.array(sorted(self._steps), np.int64))
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows in which a response begins."""

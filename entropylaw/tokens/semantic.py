@@ -20,8 +20,6 @@ fifth too small if a type has about one occurrence (0.82 of the true standard de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
@@ -31,48 +29,6 @@ from entropylaw.arrays import FloatArray
 from entropylaw.tokens.query import IntArray
 
 _Maybe = float | None
-
-
-@dataclass(frozen=True, slots=True)
-class CountEntropy:
-    """Entropy by step in nats, of plans.
-
-    Parameters
-    ----------
-    step, count
-        Steps, ascending, and their numbers of occurrences N of a gram.
-    types
-        Numbers of different grams, K.
-    plug_in, miller_madow
-        Entropy of the observed frequencies, None if a step has no occurrence; and the same + (K − 1)/(2N).
-    rarefied
-        Expected plug-in value of ``common`` occurrences drawn without replacement; None if a step has fewer.
-    plug_in_se, rarefied_se
-        Standard errors by the delta method; that of ``miller_madow`` is ``plug_in_se``.
-    common
-        The number of occurrences that steps are rarefied to; None if there is none of at least 2.
-    note
-        The reason why a value is None.
-    """
-
-    step: IntArray
-    count: IntArray
-    common: int | None
-    types: tuple[int, ...]
-    plug_in: tuple[_Maybe, ...]
-    plug_in_se: tuple[_Maybe, ...]
-    miller_madow: tuple[_Maybe, ...]
-    rarefied: tuple[_Maybe, ...]
-    rarefied_se: tuple[_Maybe, ...]
-    note: tuple[str | None, ...]
-
-    def columns(self, name: str) -> dict[str, pa.Array]:
-        """Columns of a per-step table, whose names begin with ``name``."""
-        numbers = (self.plug_in, self.plug_in_se, self.miller_madow, self.rarefied, self.rarefied_se)
-        ends = ("", "_se", "_mm", "_rarefied", "_rarefied_se")
-        columns = {name + end: pa.array(x, pa.float64()) for end, x in zip(ends, numbers, strict=True)}
-        columns[f"{name}_rarefied_n"] = pa.array([self.common] * len(self.step), pa.int64())
-        return columns | {f"{name}_note": pa.array(self.note, pa.string())}
 
 
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
@@ -103,8 +59,8 @@ def semantic_entropy(
     cluster: IntArray | None = None,
     steps: IntArray | None = None,
     common: int | None = None,
-) -> CountEntropy:
-    """Entropy by step of the frequencies of plans.
+) -> pa.Table:
+    """Entropy by step of the frequencies of plans, in nats.
 
     Parameters
     ----------
@@ -116,6 +72,16 @@ def semantic_entropy(
         All steps to report, including those without an occurrence; by default those in ``step``.
     common
         Number of occurrences to rarefy to, at least 2; by default :func:`common_size`.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per step, ascending. ``grams, gram_types``: numbers of occurrences N, and of different ones K.
+        ``entropy_semantic, entropy_semantic_mm``: entropy of the observed frequencies, null if a step has no
+        occurrence; and the same + (K − 1)/(2N). ``entropy_semantic_rarefied``: expected plug-in value of
+        ``entropy_semantic_rarefied_n`` occurrences drawn without replacement, null if a step has fewer; they
+        are as many at all steps. ``…_se``: standard errors by the delta method; that of ``…_mm`` is the
+        plug-in value's. ``entropy_semantic_note``: the reason why a value is null.
     """
     # Numbered as they first appear, so that sums have one order for any numbers.
     label = np.asarray(pa.array(label).dictionary_encode().indices)
@@ -128,7 +94,12 @@ def semantic_entropy(
         step_entropy(label[at], None if cluster is None else cluster[at], size)
         for at in np.split(order, bounds[1:])[:-1]
     ]
-    return CountEntropy(every, count, size, *zip(*rows, strict=True) if rows else [()] * 7)
+    types, *numbers, notes = zip(*rows, strict=True) if rows else [()] * 7
+    columns = {"step": every, "grams": count, "gram_types": pa.array(types, pa.int64())}
+    for end, cells in zip(("", "_se", "_mm", "_rarefied", "_rarefied_se"), numbers, strict=True):
+        columns[f"entropy_semantic{end}"] = pa.array(cells, pa.float64())
+    columns["entropy_semantic_rarefied_n"] = pa.array([size] * len(every), pa.int64())
+    return pa.table(columns | {"entropy_semantic_note": pa.array(notes, pa.string())})
 
 
 def common_size(counts: ArrayLike) -> int | None:
@@ -141,7 +112,7 @@ def common_size(counts: ArrayLike) -> int | None:
 def step_entropy(
     label: IntArray, cluster: IntArray | None, size: int | None
 ) -> tuple[int, _Maybe, _Maybe, _Maybe, _Maybe, _Maybe, str | None]:
-    """The numbers of a step with these occurrences, in the order of the fields of a CountEntropy."""
+    """The numbers of a step with these occurrences, in the order of the columns."""
     n = len(label)
     if n == 0:
         return 0, None, None, None, None, None, "no occurrence"

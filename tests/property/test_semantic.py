@@ -9,7 +9,8 @@ from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.tokens.grams import GramScan, match_tokens, parse_grams
 from entropylaw.tokens.query import TokenColumns
-from entropylaw.tokens.semantic import rarefied_entropy, semantic_entropy
+from entropylaw.tokens.semantic import rarefied_entropy
+from tests.token_tables import entropies
 
 COLUMNS = TokenColumns(
     step="step", entropy="entropy", response=("response",), position="position", token="token"
@@ -30,7 +31,7 @@ def test_rarefied_lies_between_nothing_and_plug_in(counts, share):
     value = rarefied_entropy(counts, size)
     assert -1e-12 <= value <= scipy_entropy(counts) + 1e-9
     assert value <= np.log(size) + 1e-9
-    (corrected,) = semantic_entropy(np.zeros(total), np.repeat(np.arange(len(counts)), counts)).miller_madow
+    (corrected,) = entropies(np.zeros(total), np.repeat(np.arange(len(counts)), counts)).miller_madow
     assert corrected == pytest.approx(scipy_entropy(counts) + (len(counts) - 1) / 2 / total, abs=1e-12)
     assert rarefied_entropy(counts, total) == pytest.approx(scipy_entropy(counts), abs=1e-9)
     if size < total:
@@ -41,9 +42,9 @@ def test_rarefied_lies_between_nothing_and_plug_in(counts, share):
 def test_names_and_order_do_not_matter(counts, seed):
     labels = np.repeat(np.arange(len(counts)), counts)
     mixed = np.random.default_rng(seed).permutation(labels)
-    ours = semantic_entropy(np.zeros(len(labels)), labels, common=2 if len(labels) > 1 else None)
+    ours = entropies(np.zeros(len(labels)), labels, common=2 if len(labels) > 1 else None)
     names = 7 * (len(counts) - mixed)
-    theirs = semantic_entropy(np.zeros(len(labels)), names, common=2 if len(labels) > 1 else None)
+    theirs = entropies(np.zeros(len(labels)), names, common=2 if len(labels) > 1 else None)
     assert theirs.plug_in == pytest.approx(ours.plug_in, abs=1e-12)
     assert theirs.rarefied == pytest.approx(ours.rarefied, abs=1e-12)
     assert ours.plug_in[0] == pytest.approx(scipy_entropy(counts), abs=1e-12)

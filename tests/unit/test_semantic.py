@@ -10,7 +10,8 @@ from scipy.stats import entropy as scipy_entropy
 from entropylaw.errors import InputError
 from entropylaw.tokens.grams import PLANNING, GramScan, parse_grams
 from entropylaw.tokens.query import TokenColumns
-from entropylaw.tokens.semantic import common_size, rarefied_entropy, semantic_entropy
+from entropylaw.tokens.semantic import common_size, rarefied_entropy
+from tests.token_tables import entropies
 
 # 249 types with Zipf's frequencies, as many as the published list of grams has.
 ZIPF = 1 / np.arange(1, 250)
@@ -51,7 +52,7 @@ def test_standard_errors_against_simulation(n, common, low):
     """First order: right for many occurrences per type, up to a fifth too small for few."""
     random = np.random.default_rng(n)
     step = np.repeat(np.arange(200), n)
-    found = semantic_entropy(step, random.choice(249, len(step), p=ZIPF), common=common)
+    found = entropies(step, random.choice(249, len(step), p=ZIPF), common=common)
     check_errors(found, low)
 
 
@@ -61,7 +62,7 @@ def check_errors(found, low):
 
 
 def test_standard_error_of_two_types_is_the_binomials():
-    found = semantic_entropy(np.zeros(100), np.repeat([0, 1], [30, 70]))
+    found = entropies(np.zeros(100), np.repeat([0, 1], [30, 70]))
     # H' = log((1 − p)/p), the variance of p is p(1 − p)/n.
     assert found.plug_in_se[0] == pytest.approx(np.log(0.7 / 0.3) * np.sqrt(0.3 * 0.7 / 100), rel=1e-12)
 
@@ -77,15 +78,15 @@ def test_rarefied_slope_is_a_derivative():
         return binom.pmf(j, n, q) @ [scipy_entropy([k, n - k]) for k in j]
 
     slope = (expected(p + h) - expected(p - h)) / (2 * h)
-    found = semantic_entropy(np.zeros(100), np.repeat([0, 1], [30, 70]), common=n)
+    found = entropies(np.zeros(100), np.repeat([0, 1], [30, 70]), common=n)
     assert found.rarefied_se[0] == pytest.approx(abs(slope) * np.sqrt(p * (1 - p) / 100), rel=1e-6)
 
 
 def test_occurrences_of_one_cluster_are_one_observation():
     labels = np.random.default_rng(0).choice(5, 60, p=[0.4, 0.3, 0.1, 0.1, 0.1])
-    once = semantic_entropy(np.zeros(60), labels, common=20)
+    once = entropies(np.zeros(60), labels, common=20)
     cluster = np.repeat(np.arange(60), 4)
-    many = semantic_entropy(np.zeros(240), np.repeat(labels, 4), cluster=cluster, common=20)
+    many = entropies(np.zeros(240), np.repeat(labels, 4), cluster=cluster, common=20)
     assert many.plug_in == pytest.approx(once.plug_in, rel=1e-12)
     assert many.plug_in_se[0] == pytest.approx(once.plug_in_se[0] * np.sqrt(60 / 59), rel=1e-9)
 
@@ -94,7 +95,7 @@ def test_occurrences_of_one_cluster_are_one_observation():
     ("labels", "cluster"), [([0] * 9, None), ([0, 1, 2] * 3, None), ([0, 0, 0, 1], np.zeros(4, dtype=int))]
 )
 def test_an_error_without_a_first_order_term_is_unknown(labels, cluster):
-    found = semantic_entropy(np.zeros(len(labels)), np.array(labels), cluster=cluster)
+    found = entropies(np.zeros(len(labels)), np.array(labels), cluster=cluster)
     assert found.plug_in[0] == pytest.approx(scipy_entropy(np.unique(labels, return_counts=True)[1]))
     assert found.plug_in_se == (None,)
     assert "standard error is unknown" in found.note[0]
@@ -105,9 +106,9 @@ def test_an_error_without_a_first_order_term_is_unknown(labels, cluster):
 
 def test_steps_with_fewer_than_the_common_number_are_none_with_a_reason():
     step = np.repeat([0, 10, 20], [30, 4, 50])
-    found = semantic_entropy(step, np.arange(84) % 3, steps=[0, 5, 10, 20], common=30)
-    assert found.step.tolist() == [0, 5, 10, 20]
-    assert found.count.tolist() == [30, 0, 4, 50]
+    found = entropies(step, np.arange(84) % 3, steps=[0, 5, 10, 20], common=30)
+    assert found.step == (0, 5, 10, 20)
+    assert found.count == (30, 0, 4, 50)
     assert found.rarefied[1:3] == (None, None)
     assert found.rarefied[0] is not None
     assert found.rarefied[3] is not None
