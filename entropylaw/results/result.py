@@ -109,3 +109,24 @@ def has(findings: Iterable[Finding], code: str) -> bool:
 def sentences(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:
     """The sentences of the findings of one severity, in their order."""
     return tuple(finding.sentence for finding in findings if finding.severity == severity)
+
+
+class Qualified:
+    """A result with ``findings``."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why numbers are not valid, in sentences: of a fit, why the law fails or is undecided."""
+        return sentences(self.findings, "reason")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Limitations of the numbers, in sentences."""
+        return sentences(self.findings, "caution")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Decisions and missing values, in sentences."""
+        return sentences(self.findings, "note")

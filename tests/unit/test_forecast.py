@@ -11,9 +11,10 @@ import pytest
 
 import entropylaw
 from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
-from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
+from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forecast import forecast, learned, rests_on
 from entropylaw.documents.codec import encode
+from entropylaw.engine.levels import blocked
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
 from tests.conftest import LAB
