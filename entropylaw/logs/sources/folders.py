@@ -140,22 +140,20 @@ def remote_logs(folder: str) -> Iterator[Log]:
 
 
 def single_log(path: str, copy_of: str) -> Iterator[Log]:
-    """Yield a file of a folder if its name lets it be a log, or if it can be opened."""
-    named, problem = may_be_log(PurePath(path).name), _problem(path) or format_not_read(path)
+    """Yield a file of a folder if its name lets it be a log, or if it can be opened.
+
+    What is no file gets a problem: reading a pipe would never end.
+    """
+    named, problem = may_be_log(PurePath(path).name), format_not_read(path)
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+            hint = "name it on the command line to read from it, or take it out of the folder"
+            problem = InputError("file-unreadable", message, hint)
+    except OSError as error:
+        problem = missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
     if named or not problem or problem.slug == "format-not-read":
         yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
-
-
-def _problem(path: str) -> InputError | None:
-    """Return why a file of a folder cannot be opened: reading a pipe would never end."""
-    try:
-        if stat.S_ISREG(Path(path).stat().st_mode):
-            return None
-    except OSError as error:
-        return missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
-    message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
-    hint = "name it on the command line to read from it, or take it out of the folder"
-    return InputError("file-unreadable", message, hint)
 
 
 def may_be_log(path: str) -> bool:

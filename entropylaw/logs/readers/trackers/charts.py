@@ -77,19 +77,6 @@ class _Layout:
     repeated: list[str] = field(default_factory=list)
     quoted: bool = False
 
-    def put(self, run: int, metric: str, places: dict[str, int]) -> None:
-        """Add a metric of a run, by the places of its values (``""``) and of their bounds."""
-        if metric != _COUNTER:
-            self.series.append(_Series(run, metric, places.pop(""), places))
-        elif self.axis != _STEP_AXIS:  # there, both are the same
-            self.counters[run] = places[""]
-
-    @property
-    def has_step_axis(self) -> bool:
-        """Whether the axis is a step or a clock by its name."""
-        clock = _CLOCK_AXIS.match(self.axis) is not None
-        return clock or self.axis == _STEP_AXIS or folded(self.axis) in _STEP_AXES
-
 
 class _Points:
     """Reads the points, run by run in each row: a record for each run that has a point there."""
@@ -121,26 +108,26 @@ class _Points:
             self.dropped[CUT_OFF] += 1
 
     def _take(self, cells: Sequence[str]) -> None:
-        layout, put = self.layout, self.records.put
+        layout = self.layout
         for run, series in self._by_run.items():
             if not any(cells[column.at] for column in series):
                 continue
             self.axis.append(parse_step(cells[layout.first]))
             self.runs.append(run)
+            record: dict[str, object] = {}
             if run in layout.counters:
-                put(_COUNTER, cells[layout.counters[run]])
+                record[_COUNTER] = cells[layout.counters[run]]
             for column in series:
                 name = column.metric
                 if name in (_RUN, _COUNTER, layout.axis):
                     name = f"{name}#2"
                 value, is_text = classify(cells[column.at])
-                put(name, cells[column.at] if is_text else value)
+                record[name] = cells[column.at] if is_text else value
                 self.numbers[column.metric] += value == value
                 bounds = {mark: parse_number(cells[at]) for mark, at in column.bounds.items()}
-                for mark, bound in bounds.items():
-                    put(name + mark, bound)
+                record |= {name + mark: bound for mark, bound in bounds.items()}
                 self.summarised[column.metric] += bounds.get(LEAST, math.nan) < bounds.get(GREATEST, math.nan)
-            self.records.close()
+            self.records.add(record)
 
     def table(self, content: Content, notes: Sequence[str]) -> Table:
         """Return the long table."""
@@ -229,8 +216,8 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
 
     Of two runs of one name, the second has the second occurrence of a column.
     """
-    names = without_empty_end(names)
-    width = len(names)
+    width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
+    names = names[:width]
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
@@ -239,18 +226,14 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
     for (number, metric), places in columns.items():
         if "" not in places:
             layout.ignored += map(names.__getitem__, places.values())
-        else:
-            layout.put(number, metric, places)
+        elif metric != _COUNTER:
+            layout.series.append(_Series(number, metric, places.pop(""), places))
+        elif layout.axis != _STEP_AXIS:  # there, both are the same
+            layout.counters[number] = places[""]
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout if is_chart(layout, quoted=quoted) else None
-
-
-def without_empty_end(names: list[str]) -> list[str]:
-    """The names up to the last one that is not empty."""
-    width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
-    return names[:width]
 
 
 def columns_of_runs(
@@ -283,7 +266,8 @@ def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     ignored, count = len(layout.ignored), len(layout.series)
     if not count or ignored > count:
         return False
-    step_like = layout.has_step_axis
+    axis = layout.axis  # a step or a clock by its name
+    step_like = _CLOCK_AXIS.match(axis) is not None or axis == _STEP_AXIS or folded(axis) in _STEP_AXES
     bounded = sum(len(series.bounds) == 2 for series in layout.series)
     if bounded:
         return bounded * 2 >= count and (layout.runs != [_NAMELESS] or (step_like and not ignored))
