@@ -251,7 +251,12 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         may_be = may_be_text(path, content, error.slug)
     else:
         named = names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
-        may_be = named and not is_another_file(path, content, error.slug)
+        # An empty stream of errors, or a database, is no log.
+        if error.slug == "file-empty":
+            other = _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
+        else:
+            other = content is not None and content.head.startswith(b"SQLite format 3\0")
+        may_be = named and not other
     return "" if may_be else _UNUSABLE[error.slug]
 
 
@@ -260,13 +265,6 @@ def is_doubtful(error: EntropyLawError, content: Content | None) -> bool:
     if error.slug == "not-a-log":
         return content is not None and not content.is_text
     return error.slug in ("file-empty", "no-records")
-
-
-def is_another_file(path: str, content: Content | None, slug: str) -> bool:
-    """Whether a file is an empty stream of errors, or a database."""
-    if slug == "file-empty":
-        return _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
-    return content is not None and content.head.startswith(b"SQLite format 3\0")
 
 
 def may_be_table(path: str, table: Table, slug: str) -> bool:

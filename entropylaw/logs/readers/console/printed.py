@@ -268,7 +268,10 @@ class Prints:
 
     def _below_header(self, words: list[str]) -> Printed | None:
         """The numbers of a row below a header, none of the header itself; None for what is neither."""
-        if is_header(words):
+        # A header has names alone, one of a step and one of an entropy among them.
+        named = len(words) > 2 and all(map(_HEADING.fullmatch, words))
+        counted = named and any(counts(word, 1.0) for word in words)
+        if counted and any(is_like("entropy", word) for word in words):
             self._header = words
             return Printed([])
         numbers = list(map(parse_number, words))
@@ -327,10 +330,3 @@ def row_words(line: str) -> list[str]:
     """The cells of a line that may be a row: split at two blanks or more, or else at every blank."""
     words = re.split(" {2,}", line.strip())
     return words if len(words) > 2 or "\t" in line else line.split()
-
-
-def is_header(words: Sequence[str]) -> bool:
-    """Whether words are the header of a table: names, one of a step and one of an entropy among them."""
-    if len(words) <= 2 or not all(map(_HEADING.fullmatch, words)):
-        return False
-    return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)
