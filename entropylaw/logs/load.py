@@ -308,7 +308,9 @@ class _Collector:
         if not reason:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        if table is None and folders.is_doubtful(error, content):
+        binary = error.slug == "not-a-log" and content is not None and not content.is_text
+        # What an empty or a binary file is, its neighbours decide.
+        if table is None and (binary or error.slug in ("file-empty", "no-records")):
             self._doubtful.append((log.path, reason, error))
         else:
             if error.slug == "not-a-log":
@@ -331,8 +333,7 @@ class _Collector:
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; runs of it that cannot be used are failures."""
         note_input(read.source.path, found=True)
-        words, about = self._columns, (read.table, read.source, read.name)
-        runs, lost = assemble(*about, step=self._step, run=self._run, words=words)
+        runs, lost = assemble(*read[:3], step=self._step, run=self._run, words=self._columns)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
         if read.lost:

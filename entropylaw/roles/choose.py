@@ -241,7 +241,9 @@ def _best(
     elif not any(len(candidate.pairs) for candidate in usable) and (
         evident := suggest.evident(run, "reward", [entropy_column, *(match.column for match in matches)])
     ):
-        best, reason = _paired(run, entropy, _by_name(evident), pair), BY_NAME
+        kind = "validation" if catalog.is_evaluation(evident) else "training"
+        key = Key(evident, Meaning(role="reward", trainer="generic", kind=kind))
+        best, reason = _paired(run, entropy, catalog.Match(evident, key, 0), pair), BY_NAME
     elif usable:
         best, reason = best_reward(usable)
     else:
@@ -285,12 +287,6 @@ def named_reward(
     _require_values(run, column)
     unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
     return next((match for match in matches if match.column == column), unknown)
-
-
-def _by_name(column: str) -> catalog.Match:
-    """A column that is not in the catalog, and a reward by its name."""
-    kind = "validation" if catalog.is_evaluation(column) else "training"
-    return catalog.Match(column, Key(column, Meaning(role="reward", trainer="generic", kind=kind)), 0)
 
 
 def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:

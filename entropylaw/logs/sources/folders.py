@@ -260,13 +260,6 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     return "" if may_be else _UNUSABLE[error.slug]
 
 
-def is_doubtful(error: EntropyLawError, content: Content | None) -> bool:
-    """Whether an error says that a file is empty or binary, so that its neighbours decide what it is."""
-    if error.slug == "not-a-log":
-        return content is not None and not content.is_text
-    return error.slug in ("file-empty", "no-records")
-
-
 def may_be_table(path: str, table: Table, slug: str) -> bool:
     """Whether a table that gave an error may be a log."""
     named = names_a_log(path)
