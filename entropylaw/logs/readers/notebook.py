@@ -106,7 +106,8 @@ def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
         hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
         raise content.error("file-corrupt", message, f"{hint}pasted into a text file") from None
     cells = _listed(notebook.get("cells")) if isinstance(notebook, dict) else []
-    return [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+    listed = [_listed(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+    return [[output for output in outputs if isinstance(output, dict)] for outputs in listed]
 
 
 def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
@@ -190,10 +191,6 @@ def _in_memory(text: str) -> Content:
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in _listed(value) if isinstance(item, dict)]
 
 
 def _text(value: object) -> str:

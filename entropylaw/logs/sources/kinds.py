@@ -272,8 +272,14 @@ def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolAr
         updating = losing
     # A column that labels runs explains other values at the same steps.
     labelled = any(folded(name) in RUN_NAMES for name in table.columns)
-    if not labelled and any(contradict(values, step.values, updating) for values in shared):
-        return ~updating
+    for values in () if labelled else shared:
+        there = np.isfinite(values) & np.isfinite(step.values)
+        trained, others = there & updating, there & ~updating
+        common, first, second = np.intersect1d(step.values[trained], step.values[others], return_indices=True)
+        differ = values[trained][first] != values[others][second]
+        # The fewer records that are not updates mostly have other values than updates at their steps.
+        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < trained.sum():
+            return ~updating
     return np.zeros_like(marked)
 
 
@@ -290,15 +296,6 @@ def filled_by_use(table: Table, rows: int) -> tuple[BoolArray, BoolArray, list[F
         elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
             shared.append(parse_column(cells).values)
     return marked, losing, shared
-
-
-def contradict(values: FloatArray, steps: FloatArray, updating: BoolArray) -> bool:
-    """Whether the fewer records that are not updates mostly have other values than updates at their steps."""
-    there = np.isfinite(values) & np.isfinite(steps)
-    trained, others = there & updating, there & ~updating
-    common, first, second = np.intersect1d(steps[trained], steps[others], return_indices=True)
-    differ = values[trained][first] != values[others][second]
-    return len(common) > 1 and bool(differ.sum() * 2 >= len(common) and others.sum() < trained.sum())
 
 
 # --- Log calls ---------------------------------------------------------------------------------------------

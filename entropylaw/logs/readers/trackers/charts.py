@@ -52,7 +52,6 @@ OTHER_LENGTH = "row with more or fewer cells than the header"
 class _Series:
     """Where a metric of a run is in a row, and by ``__MIN`` and ``__MAX`` its bounds, if they are there."""
 
-    run: int
     metric: str
     at: int
     bounds: dict[str, int] = field(default_factory=dict)
@@ -62,8 +61,8 @@ class _Series:
 class _Layout:
     """The header: ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run.
 
-    ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same name. ``quoted`` says
-    that all cells of a row are quoted if its first one is.
+    ``series`` are by run. ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same
+    name. ``quoted`` says that all cells of a row are quoted if its first one is.
     """
 
     delimiter: str
@@ -71,7 +70,7 @@ class _Layout:
     first: int
     axis: str
     runs: list[str] = field(default_factory=list)
-    series: list[_Series] = field(default_factory=list)
+    series: dict[int, list[_Series]] = field(default_factory=dict)
     counters: dict[int, int] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
@@ -88,9 +87,6 @@ class _Points:
         #: By metric: how many points there are, and how many of them summarise several values.
         self.numbers, self.summarised = Counter[str](), Counter[str]()
         self.dropped = Counter[str]()
-        self._by_run: dict[int, list[_Series]] = {}
-        for series in layout.series:
-            self._by_run.setdefault(series.run, []).append(series)
         cut = False
         for line in islice(filter(str.strip, content.lines()), 1, None):
             fits = line.count(layout.delimiter) <= 2 * layout.width + 16
@@ -109,7 +105,7 @@ class _Points:
 
     def _take(self, cells: Sequence[str]) -> None:
         layout = self.layout
-        for run, series in self._by_run.items():
+        for run, series in layout.series.items():
             if not any(cells[column.at] for column in series):
                 continue
             self.axis.append(parse_step(cells[layout.first]))
@@ -227,7 +223,7 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
         if "" not in places:
             layout.ignored += map(names.__getitem__, places.values())
         elif metric != _COUNTER:
-            layout.series.append(_Series(number, metric, places.pop(""), places))
+            layout.series.setdefault(number, []).append(_Series(metric, places.pop(""), places))
         elif layout.axis != _STEP_AXIS:  # there, both are the same
             layout.counters[number] = places[""]
     # No reader of columns takes such a label for a number or for nothing.
@@ -263,15 +259,16 @@ def columns_of_runs(
 
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
-    ignored, count = len(layout.ignored), len(layout.series)
+    every = list(chain.from_iterable(layout.series.values()))
+    ignored, count = len(layout.ignored), len(every)
     if not count or ignored > count:
         return False
     axis = layout.axis  # a step or a clock by its name
     step_like = _CLOCK_AXIS.match(axis) is not None or axis == _STEP_AXIS or folded(axis) in _STEP_AXES
-    bounded = sum(len(series.bounds) == 2 for series in layout.series)
+    bounded = sum(len(series.bounds) == 2 for series in every)
     if bounded:
         return bounded * 2 >= count and (layout.runs != [_NAMELESS] or (step_like and not ignored))
-    metrics = {series.metric for series in layout.series}
+    metrics = {series.metric for series in every}
     few = len(layout.runs) == 1 or len(metrics) <= 3
     return not ignored and few and (quoted or step_like or bool(layout.counters))
 
@@ -330,7 +327,8 @@ def read_swanlab_chart(content: Content) -> Table:
         raise content.error("file-corrupt", message, "download the file again")
     runs = {run: number for number, run in enumerate(dict.fromkeys(run for run, _ in series))}
     layout = _Layout(",", 1 + 2 * len(series), 0, "step", list(runs))
-    layout.series = [_Series(runs[run], metric, 1 + 2 * at) for at, (run, metric) in enumerate(series)]
+    for at, (run, metric) in enumerate(series):
+        layout.series.setdefault(runs[run], []).append(_Series(metric, 1 + 2 * at))
     points = _Points(layout, content)
     if not points.records.rows:
         hint = "check that the run has logged something, and download the file again"
