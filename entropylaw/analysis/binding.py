@@ -1,4 +1,4 @@
-"""The methods of fits that compute, as :class:`entropylaw.binding.Predicting`."""
+"""The methods of fits that compute, bound by :mod:`entropylaw.binding`."""
 
 from entropylaw.analysis.numbers import curve, entropy_for, law_entropy_for, law_predict, predict, reads_of
 

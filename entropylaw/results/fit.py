@@ -223,7 +223,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
 
     def to_latex(self) -> str:
         """Its numbers as a LaTeX table."""
-        return methods.rendering().rendered(self, "latex")
+        return str(methods.rendering().rendered(self, "latex"))
 
 
 class RunFit(Fit, frozen=True, kw_only=True, eq=False, dict=True):

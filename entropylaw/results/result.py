@@ -52,7 +52,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """What the command line prints."""
-        return methods.rendering().rendered(self, "text")
+        return str(methods.rendering().rendered(self, "text"))
 
     def __repr__(self) -> str:
         """The same, at most twelve lines of it."""
@@ -60,7 +60,7 @@ class Result(Struct, frozen=True, kw_only=True):
         return "\n".join([*lines[:11], "…"] if len(lines) > 12 else lines)
 
     def _repr_html_(self) -> str:
-        return methods.rendering().html(self)
+        return str(methods.rendering().html(self))
 
 
 LOST, NO_SHIFT, ENDS = "reward-lost", "no-level-shift", "reward-ends"
@@ -83,7 +83,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The sentence of the finding."""
-        return methods.rendering().sentence(self)
+        return str(methods.rendering().sentence(self))
 
 
 def reason(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:

@@ -227,11 +227,6 @@ def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_en
     assert "a forecast needs at least 8" in short.no_forecast
 
 
-def test_what_was_removed_says_what_to_use():
-    with pytest.raises(AttributeError, match=r"forecast\(\.\.\.\)\.spent"):
-        _ = entropylaw.saturation_forecast
-
-
 @pytest.fixture(scope="module")
 def tested():
     return backtest_run(*a_run(60))
