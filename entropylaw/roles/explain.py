@@ -42,8 +42,8 @@ def explain(
         notes += chosen[0].notes
         findings = [*run_settings.findings(settings, run, chosen[0].values)]
         # A reward may be named by its label, too.
-        known = by_folded_name(run.columns)
-        columns = [name for name in named_columns(run, reward) if folded(name) in known]
+        by_name = by_folded_name(run.columns)
+        columns = [name for name in named_columns(run, reward) if folded(name) in by_name]
         for column in columns or (None,):
             rewarded += choose_rewards(run, chosen[0], column, pair)
         select_all(run, entropy=entropy, reward=reward, pair=pair)

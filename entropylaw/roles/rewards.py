@@ -162,11 +162,11 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
     rows = np.isin(first.step, step)
     rewards = [paired.reward[np.isin(paired.step, step)] for paired in averaged]
     names = listing([paired.label for paired in averaged], 8)
-    why = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
+    reason = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
     choice = replace(
         first.reward_choice,
         column=f"mean of {len(averaged)} rewards",
-        why=why,
+        why=reason,
         usable=int(rows.sum()),
         label=MEAN,
     )

@@ -353,10 +353,10 @@ def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:
     joined, number, seen = calls.copy(), 0, np.zeros(len(filled), dtype=bool)
     first = np.nan
     for row in range(len(calls)):
-        own = filled[:, row]
-        if np.isnan(first) or (seen & own).any():
-            first, seen = calls[row], own.copy()
+        filled_here = filled[:, row]
+        if np.isnan(first) or (seen & filled_here).any():
+            first, seen = calls[row], filled_here.copy()
         else:
-            joined[row], seen = first, seen | own
+            joined[row], seen = first, seen | filled_here
             number += 1
     return joined, number
