@@ -163,11 +163,6 @@ def p_words(probability: float) -> str:
     return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
 
 
-def p_left(fit: Fit) -> str:
-    """``P(≥ 0.01) = 0.98``: the probability of the gain that counts; empty where it is unknown."""
-    return "" if fit.p_headroom is None else p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:.3g})", 1)
-
-
 def shapes_words(form: FormEstimate) -> str:
     """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
     return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import MISSING, format_number
+from entropylaw.report.numbers import MISSING
 from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
@@ -31,11 +31,6 @@ def decided(row: Difference) -> str:
     if row.decision is Decision.same:
         return f"same {within(row.margin)}"
     return row.decision.value
-
-
-def over(low: float, high: float) -> str:
-    """``0.09–0.50``, or ``0.09`` where both ends are the same."""
-    return "–".join(dict.fromkeys(format_number(end, 2) for end in (low, high)))
 
 
 def within(margin: float | None) -> str:
@@ -116,16 +111,10 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
         return row.headline or failed
 
     table = by_quantity(results, heads, is_decided, lambda row: (bare(row.estimate), decided(row)))
-    return with_sd(table, results[0])
-
-
-def with_sd(table: b.Table, result: ArmComparison) -> b.Table:
-    """A table whose every row repeats the spread between seeds, where that was given."""
-    if result.between_sd is None:
+    if (between_sd := results[0].between_sd) is None:
         return table
-    heads = [*table.columns, b.Column("between_sd", "sd between seeds")]
-    rows = [(*row, f"{result.between_sd:g} as given") for row in table.rows]
-    return replace(table, columns=heads, rows=rows)
+    rows = [(*row, f"{between_sd:g} as given") for row in table.rows]
+    return replace(table, columns=[*table.columns, b.Column("between_sd", "sd between seeds")], rows=rows)
 
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:
@@ -141,19 +130,20 @@ def exploratory(results: Sequence[ArmComparison]) -> b.Table:
 
 def spreads(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity of the family: what its interval and its decision rest on."""
-    heads = [
-        b.Column("between", "sd between seeds"),
-        b.Column("within", "standard error within runs"),
-        b.Column("p_adjusted", "adjusted p"),
-        b.Column("p_welch", "by Welch's test"),
-        b.Column("smallest", "these seeds show"),
-        b.Column("seeds_needed", "seeds for the margin"),
-    ]
+    labels = {
+        "between": "sd between seeds",
+        "within": "standard error within runs",
+        "p_adjusted": "adjusted p",
+        "p_welch": "by Welch's test",
+        "smallest": "these seeds show",
+        "seeds_needed": "seeds for the margin",
+    }
 
     def cells(row: Difference) -> tuple[b.Cell, ...]:
         p_values = (p_text(row.p_adjusted), p_text(row.p_welch))
         return row.between, row.within, *p_values, row.smallest, row.seeds_needed
 
+    heads = [b.Column(key, label) for key, label in labels.items()]
     return replace(by_quantity(results, heads, lambda _, row: row.headline, cells), detail=True)
 
 
@@ -178,24 +168,18 @@ def runs(results: Sequence[ArmComparison]) -> b.Table:
 
 
 def rows(result: ArmComparison) -> Iterator[b.Row]:
-    """The rows of all comparisons for CSV."""
+    """The rows of all comparisons for CSV; only what was tested in a family has a decision."""
     for pair in result.pairs:
         low, high = pair.common or (None, None)
         base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
         base |= {"equal": result.along.column, "common_low": low, "common_high": high}
-        base |= {"reward": result.reward}
         for row in pair.differences:
-            yield base | _cells(pair, row) | {"between_sd": result.between_sd}
-
-
-def _cells(pair: Pair, row: Difference) -> b.Row:
-    """The cells of a difference; only what was tested in a family has a decision."""
-    cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
-    cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
-    cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
-    if row.inner is not None:
-        cells |= {"inner_low": row.inner.low, "inner_high": row.inner.high}
-    decision = NOT_COMPARABLE if row.headline else None
-    if row.p_adjusted is not None:
-        decision = row.decision.value
-    return cells | {"difference": row.estimate, "decision": decision}
+            cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
+            cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
+            cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
+            cells |= {f"inner_{end}": getattr(row.inner, end, None) for end in ("low", "high")}
+            decision = NOT_COMPARABLE if row.headline else None
+            if row.p_adjusted is not None:
+                decision = row.decision.value
+            given: b.Row = {"reward": result.reward, "between_sd": result.between_sd}
+            yield base | cells | given | {"difference": row.estimate, "decision": decision}

@@ -71,12 +71,9 @@ def title(result: ArmComparison) -> str:
     """``clip_cov against grpo (4 and 8 seeds)``, ``5 arms against grpo``, ``6 arms, all pairs``."""
     units = f"pairs of one {result.paired}" if result.paired else "seeds"
     if len(result.pairs) == 1:
-        pair = result.pairs[0]
-        counts = [
-            len(arm.runs) for name in (pair.arm, pair.baseline) for arm in result.arms if arm.arm == name
-        ]
-        seeds = f" ({' and '.join(map(str, counts))} {units})" if not result.paired else f", {units}"
-        return f"{pair.arm} against {pair.baseline}{seeds}"
+        pair, numbers = result.pairs[0], {arm.arm: len(arm.runs) for arm in result.arms}
+        seeds = f" ({numbers[pair.arm]} and {numbers[pair.baseline]} {units})"
+        return f"{pair.arm} against {pair.baseline}{f', {units}' if result.paired else seeds}"
     of_pairs = f", {units}" if result.paired else ""
     if result.baseline is None:
         return f"{len(result.arms)} arms, {counted(len(result.pairs), 'comparison')}{of_pairs}"
@@ -95,10 +92,8 @@ def answers(result: ArmComparison) -> list[str]:
     """A sentence per comparison with its reward and name; of one, whose title has it, a line per clause."""
     if len(result.pairs) == 1 and not result.reward:
         return clauses(result, result.pairs[0])
-    named = [", ".join(filter(None, (result.reward, result.name_of(pair)))) for pair in result.pairs]
-    return [
-        f"{name}: {'; '.join(clauses(result, pair))}" for name, pair in zip(named, result.pairs, strict=True)
-    ]
+    reward = f"{result.reward}, " if result.reward else ""
+    return [f"{reward}{result.name_of(pair)}: {'; '.join(clauses(result, pair))}" for pair in result.pairs]
 
 
 def clauses(result: ArmComparison, pair: Pair) -> list[str]:
@@ -119,7 +114,8 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     if equal is not None:
         at = f"at equal {result.along.column}"
         if pair.common is not None:
-            at += f" over {tables.over(*pair.common)} {result.along.unit}".rstrip()
+            ends = dict.fromkeys(format_number(end, 2) for end in pair.common)
+            at += f" over {'–'.join(ends)} {result.along.unit}".rstrip()
         parts.append(f"{at} {_decided(equal)}")
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)

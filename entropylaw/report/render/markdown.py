@@ -72,7 +72,7 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
         case b.Verdict():
             yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
         case b.Figure() if block.name in figures:
-            yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
+            yield [f"![{NAMED[block.name].label or block.name}]({figures[block.name]})"]
         case b.Notes():
             yield from _notes(block)
         case b.Facts():
