@@ -107,10 +107,9 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         Where its file could not be read a path takes the place of a run, and ``name`` is the run's, if known.
         Without a series it has no columns.
         """
-        path = log if isinstance(log, str) else log.source.path
-        dropped, notes = Counter[str](), tuple[str, ...]()
+        path, dropped, notes = log, Counter[str](), tuple[str, ...]()
         if not isinstance(log, str):
-            name, dropped, notes = log.name, Counter(log.dropped), log.notes
+            path, name, dropped, notes = log.source.path, log.name, Counter(log.dropped), log.notes
         for source in (series, result):
             dropped.update(getattr(source, "dropped", {}))
         return cls(
