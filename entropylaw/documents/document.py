@@ -107,9 +107,10 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         Where its file could not be read a path takes the place of a run, and ``name`` is the run's, if known.
         Without a series it has no columns.
         """
-        path, dropped, notes = log, Counter[str](), tuple[str, ...]()
+        path = log if isinstance(log, str) else log.source.path
+        dropped, notes = Counter[str](), tuple[str, ...]()
         if not isinstance(log, str):
-            path, name, dropped, notes = log.source.path, log.name, Counter(log.dropped), log.notes
+            name, dropped, notes = log.name, Counter(log.dropped), log.notes
         for source in (series, result):
             dropped.update(getattr(source, "dropped", {}))
         return cls(
@@ -280,14 +281,11 @@ class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):
 
 def columns_document(reports: Sequence[ColumnReport]) -> ColumnsDocument:
     """The document of some runs, which names no absolute path."""
-    runs = (
-        replace(
-            report,
-            source=replace(report.source, path=shown_path(report.source.path)),
-            problem=report.problem and refusal_of(report.problem, report.source.path),
-        )
-        for report in reports
-    )
+    runs = []
+    for report in reports:
+        path = report.source.path
+        problem = report.problem and refusal_of(report.problem, path)
+        runs.append(replace(report, source=replace(report.source, path=shown_path(path)), problem=problem))
     return ColumnsDocument(runs=tuple(runs))
 
 

@@ -101,9 +101,17 @@ def decide(
         name = subject.run if unmatched else subject.name
         if counts[subject.name] > 1:
             name += f" ({', '.join(subject.sources)})"
-        numbers = {"sentence": sentence, "limit": gate.limit, **numbers_of(value)}
-        ended = {"outcome": outcome.value, "failed": outcome in failing}
-        cases.append(GateCase(run=name, sources=subject.sources, gate=gate.shown, **ended, **numbers))
+        case = GateCase(
+            run=name,
+            sources=subject.sources,
+            gate=gate.shown,
+            outcome=outcome.value,
+            failed=outcome in failing,
+            sentence=sentence,
+            limit=gate.limit,
+            **numbers_of(value),
+        )
+        cases.append(case)
     return tuple(cases)
 
 
@@ -355,7 +363,8 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         index = find_document(named)
         try:
             pages = whole_pages(index) if index is not None and index.data else []
-            loaded[path] = list(chain.from_iterable(map(baseline_runs, map(str, pages or [named]))))
+            runs = map(baseline_runs, map(str, pages) if pages else [named])
+            loaded[path] = list(chain.from_iterable(runs))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
     return loaded

@@ -132,14 +132,14 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     kind = document.schema.split("/")[1]
     if kind == "comparison":
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        run, holders = f"comparison of {arms}", {Part.arms: document}
-        return [Subject(run=run, path=source, sources=(source,), holders=holders)]
+        run, of_arms = f"comparison of {arms}", {Part.arms: document}
+        return [Subject(run=run, path=source, sources=(source,), holders=of_arms)]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []
     for entry in document.runs:  # type: ignore[attr-defined]
         # The result with the verdict and the findings; phases have none.
         judged: Any = None if kind == "phases" else entry.result
-        holders = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
+        holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
         if kind == "report":
             holders[Part.phases] = phases.get(entry.run)
         findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
@@ -230,6 +230,6 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))
     named = next((subject for subject in group if subject.reward), with_law[0])
-    verdict = {name: getattr(judged, name) for name in ("verdict", "why", "reasons", "lost")}
-    refusal = {"refusal": refused.refusal, "read": refused.read}
-    return replace(named, sources=sources, holders=holders, **verdict, **refusal)
+    verdict: dict[str, Any] = {name: getattr(judged, name) for name in ("verdict", "why", "reasons", "lost")}
+    merged = replace(named, sources=sources, holders=holders, **verdict)
+    return replace(merged, refusal=refused.refusal, read=refused.read)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import MISSING
-from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
+from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
 
 NOT_COMPARABLE = "not comparable"
@@ -48,16 +47,12 @@ def excludes_0(estimate: Estimate) -> bool:
     return estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high
 
 
-def bare(estimate: Estimate) -> Estimate:
-    """An estimate without its note, which is below the table."""
-    return replace(estimate, note=None)
-
-
 def words_of(result: ArmComparison, row: Difference) -> str:
     """``entropy at equal reward, nats``; a column at equal values of which rewards are compared is named."""
     if row.quantity == "reward_at_equal":
         return f"reward at equal {result.along.column}"
-    return quantity_label(row.quantity, row.unit)
+    words = QUANTITIES.get(row.quantity, (row.quantity,))[0]
+    return words if row.unit in ("reward", "", row.quantity) else f"{words}, {row.unit}"
 
 
 def arms(results: Sequence[ArmComparison]) -> b.Table:
@@ -88,7 +83,7 @@ def of_rewards(
 def by_quantity(
     results: Sequence[ArmComparison],
     heads: Sequence[b.Column],
-    shown: Callable[[Pair, Difference], bool],
+    shown: Callable[[Pair, Difference], object],
     cells: Callable[[Difference], tuple[b.Cell, ...]],
 ) -> b.Table:
     """A row per reward, comparison and quantity that is shown."""
@@ -104,13 +99,13 @@ def by_quantity(
 
 def family(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity that is decided, with failures where there are any."""
-    heads = b.columns("difference", "decision")
-
-    def is_decided(pair: Pair, row: Difference) -> bool:
-        failed = row.quantity == "failure_rate" and pair.find("living_reward") is not None
-        return row.headline or failed
-
-    table = by_quantity(results, heads, is_decided, lambda row: (bare(row.estimate), decided(row)))
+    table = by_quantity(
+        results,
+        b.columns("difference", "decision"),
+        lambda pair, row: row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")),
+        # A note is below the table.
+        lambda row: (replace(row.estimate, note=None), decided(row)),
+    )
     if (between_sd := results[0].between_sd) is None:
         return table
     rows = [(*row, f"{between_sd:g} as given") for row in table.rows]
@@ -123,7 +118,7 @@ def exploratory(results: Sequence[ArmComparison]) -> b.Table:
         results,
         b.columns("difference", "seeds"),
         lambda _, row: not row.headline and row.quantity != "failure_rate",
-        lambda row: (bare(row.estimate), "{} and {}".format(*row.seeds)),
+        lambda row: (replace(row.estimate, note=None), "{} and {}".format(*row.seeds)),
     )
     return replace(table, detail=True)
 

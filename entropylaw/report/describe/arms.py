@@ -1,9 +1,10 @@
-"""Arms compared: a sentence per arm, the arms, the differences of the family, and all that is exploratory."""
+"""Arms compared: how runs were grouped, a sentence per arm, the differences, and all that is exploratory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import arm_tables as tables
@@ -20,6 +21,9 @@ from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import sentences
 
+MOST_NAMED = 8
+"""Runs of no arm that a terminal names."""
+
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
@@ -27,12 +31,42 @@ MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards be
 NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
 
-def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> list[b.Block]:
+def describe(result: ComparisonDocument | ArmComparison) -> list[b.Block]:
+    """The comparison; of a document with the grouping and the runs of no arm below its title."""
+    if isinstance(result, ArmComparison):
+        return _compared([result])
+    heading, *rest = _compared([result.comparison, *result.others])
+    by = ", ".join(dict.fromkeys(arm.by for arm in result.grouped))
+    members = "; ".join(arm.sentence for arm in result.grouped)
+    notes = b.labelled("missing", missing(result))
+    notes.append(b.Note("grouped", members if by == "as given" else f"by {by}: {members}"))
+    reasons: dict[str, list[str]] = {}
+    for run in result.left_out:
+        if not run.arm:
+            reasons.setdefault(run.why, []).append(run.run)
+    for reason, runs in reasons.items():
+        brief = ", ".join(runs[:MOST_NAMED])
+        if len(runs) > MOST_NAMED:
+            brief += f" and {len(runs) - MOST_NAMED} more"
+        notes.append(b.Note("in no arm", f"{', '.join(runs)} ({reason})", f"{brief} ({reason})"))
+    return [heading, b.Notes(notes), *rest, b.warned(result.warnings)]
+
+
+def missing(result: ComparisonDocument) -> Iterator[str]:
+    """The runs of each arm that could not be read or fitted: the differences are over the others."""
+    for arm in dict.fromkeys(run.arm for run in result.missing):
+        names = [run.run for run in result.missing if run.arm == arm]
+        whose = f"{arm}: " if arm else "in no arm, and may be of any: "
+        text = f"{whose}{counted(len(names), 'run')} ({', '.join(names)})"
+        yield f"{text}; the differences are those of the others, and gates on them are unknown"
+
+
+def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
     """A sentence per comparison, the arms, the differences of the family; the rest on request.
 
-    ``others`` are the comparisons of other rewards, which are rows of the same tables.
+    The comparisons of all rewards are rows of the same tables.
     """
-    results = [result, *others]
+    result = results[0]
     alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
     advice = [MORE_SEEDS] if alone else []
     if any(pair.common is None for pair in result.pairs):
@@ -61,10 +95,10 @@ def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> lis
     ]
 
 
-def table(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> b.Table:
+def table(result: ComparisonDocument | ArmComparison) -> b.Table:
     """A row per comparison and quantity."""
-    rows = (row for of_reward in (result, *others) for row in tables.rows(of_reward))
-    return b.table_of(tables.TABLE, rows, words=3)
+    results = (result,) if isinstance(result, ArmComparison) else (result.comparison, *result.others)
+    return b.table_of(tables.TABLE, (row for of_reward in results for row in tables.rows(of_reward)), words=3)
 
 
 def title(result: ArmComparison) -> str:

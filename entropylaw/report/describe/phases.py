@@ -98,21 +98,16 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
         return [b.Heading(run.name, 2, about), *_sections(run)]
-    return [
-        b.Heading(run.name, 2, f"{about} · {run.path}"),
-        *_sections(run),
-        b.Heading("Read and dropped", name="read"),
-        b.Notes(_read(run)),
-    ]
+    read = [b.Heading("Read and dropped", name="read"), b.Notes(_read(run))]
+    return [b.Heading(run.name, 2, f"{about} · {run.path}"), *_sections(run), *read]
 
 
 def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped; a terminal shows three."""
     contents = CURVES | {"planning_share": "planning's share of tokens", "length": "response length"}
     # A stored document has its columns in another order.
-    used = [
-        f"{content} '{run.columns[name].column}'" for name, content in contents.items() if name in run.columns
-    ]
+    columns = ((contents[name], run.columns[name].column) for name in contents if name in run.columns)
+    used = [f"{content} '{column}'" for content, column in columns]
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
     brief = reasons[:3]
@@ -205,12 +200,9 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
     verdict, _, text = headline(run).partition(": ")
     notes = b.labelled("note", [*phases.notes, *run.notes])
-    return [
-        b.Verdict(verdict, f"{text}{cautions_counted(run)}", True),
-        b.Notes([*b.labelled("caution", phases.cautions), *notes]),
-        *figures_of("phases", run),
-        *_numbers(phases),
-    ]
+    badge = b.Verdict(verdict, f"{text}{cautions_counted(run)}", True)
+    findings = b.Notes([*b.labelled("caution", phases.cautions), *notes])
+    return [badge, findings, *figures_of("phases", run), *_numbers(phases)]
 
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:

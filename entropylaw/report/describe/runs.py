@@ -49,9 +49,8 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
 
 def phases_verdict(report: RunReport) -> str | None:
     """The verdict on the phases; without an order, that on the curve that stands for the run."""
-    if report.phases is None or report.phases.result is None:
-        return None
-    return report.phases.result.verdict or report.phases.result.levels.verdict
+    result = None if report.phases is None else report.phases.result
+    return None if result is None else result.verdict or result.levels.verdict
 
 
 def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
@@ -115,11 +114,8 @@ COLUMNS = (
 
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
-    row: b.Row = {}
-    for column in COLUMNS:
-        cell = column.accessor(report) if column.accessor is not None else None
-        if cell is not None:
-            row[column.key] = cell
+    of_run = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
+    row: b.Row = {key: cell for key, cell in of_run.items() if cell is not None}
     fit = report.fit.result
     if fit is None:
         return row
@@ -260,7 +256,7 @@ def document_head(
         (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
     ):
         if group and title:
-            blocks.append(b.Notes([b.Note("", f"{counted_rows(group)} {title}")], detail=few))
+            blocks.append(b.paragraphs(f"{counted_rows(group)} {title}", detail=few))
         if group:
             every = "index.html and the CSV have all rows"
             blocks.append(replace(table, detail=few, overview=not few, where=every))
@@ -296,7 +292,7 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     """What the fit of a run says, ``further`` blocks, and its columns."""
     run, fit = report.fit, report.fit.result
     if fit is None:
-        slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
+        slug, hint = (getattr(run.refusal, name, "") for name in ("slug", "hint"))
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
@@ -325,13 +321,13 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
 def _phases(report: RunReport) -> list[b.Block]:
     """The phases without their headings; or why there are none."""
     run = report.phases
-    blocks: list[b.Block] = [b.Heading("Phases", name="phases")]
-    if run is None:
-        return [*blocks, b.paragraphs(words.sentence(words.capital(NO_CURVES)))]
-    if run.result is not None:
-        return blocks + [block for block in phases.describe(run) if not isinstance(block, b.Heading)]
-    reason = words.sentence(words.why(run.refusal))
-    return [*blocks, b.paragraphs(f"The phases could not be fitted: {reason}")]
+    heading = b.Heading("Phases", name="phases")
+    if run is not None and run.result is not None:
+        return [heading, *(block for block in phases.describe(run) if not isinstance(block, b.Heading))]
+    reason = words.capital(NO_CURVES)
+    if run is not None:
+        reason = f"The phases could not be fitted: {words.why(run.refusal)}"
+    return [heading, b.paragraphs(words.sentence(reason))]
 
 
 class Series(Struct, frozen=True, kw_only=True):

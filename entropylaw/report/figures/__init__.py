@@ -101,12 +101,6 @@ def law_caption(part: Entry[Fit] | Fit) -> str:
     )
 
 
-def series_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn over the steps."""
-    law = "" if answer_of(part).verdict is Verdict.fails else ", with the law's reward"
-    return f"Entropy and reward over the steps{law}."
-
-
 def arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
     of = f"Reward against {part.along.column}"
@@ -126,7 +120,10 @@ def arms_caption(part: ArmComparison) -> str:
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "law": law_caption,
-    "series": series_caption,
+    "series": lambda part: (
+        "Entropy and reward over the steps"
+        + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
+    ),
     "residuals": "Residuals of the law, with ±1 standard deviation.",
     "forecast": "The reward and the entropy so far, the best step (diamond), and both ahead with their "
     "intervals.",
@@ -152,10 +149,7 @@ FIGURES = (
     FigureEntry("residuals", "law", "residuals of the law", "Residuals of", section="trust"),
     FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(
-        "phases",
-        "phases",
-        "entropies of planning and execution, and when they rise and settle",
-        "Phases of",
+        "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
     FigureEntry(
         "tokens",

@@ -29,13 +29,11 @@ def differences_figure(result: ArmComparison) -> Figure:
     if not any(_marks(result, quantities) for _, quantities in panels_of):
         raise ValueError("nothing is comparable")
     names = [p.shown(short(one_line(result.name_of(pair)), 22)) for pair in result.pairs]
-    edge, width, height = 0.24, p.width(), 0.48 + 0.3 * len(names)
-    left = 0.12 + 0.058 * max(map(len, names))
+    edge, left = 0.24, 0.12 + 0.058 * max(map(len, names))
     with p.style():
-        figure = Figure(figsize=(width, height))
+        figure = Figure(figsize=(p.width(), edge + 0.3 * len(names) + edge))
         panels: Any = figure.subplots(1, len(panels_of), sharey=True)
-        sides = {"left": left / width, "right": 1 - 0.1 / width}
-        figure.subplots_adjust(top=1 - edge / height, bottom=edge / height, wspace=0.2, **sides)
+        p.margins(figure, left, 0.1, edge, edge, wspace=0.2)
         for axes, (heading, quantities) in zip(panels, panels_of, strict=True):
             forest_panel(axes, result, quantities)
             axes.set_title(p.shown(heading), fontsize=7, pad=3, color=p.colour("ink"))

@@ -57,10 +57,9 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
         _fan(lower, ahead, level, ahead.entropies, p.colour("purple"))
         highest = float(fit.law.entropy.max())
         lower.set_ylim(*p.padded(min(0.0, float(fit.law.entropy.min())), 1.2 * highest, 0.0, 0.08))
-        upper.set_xlim(*p.padded(float(fit.law.step[0]), max(ahead.step), 0.025, 0.025))
-        upper.set_ylim(*p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08))
-        upper.set_xlabel("")
-        upper.set_ylabel(reward_label(part))
+        across = p.padded(float(fit.law.step[0]), max(ahead.step), 0.025, 0.025)
+        upper.set(xlim=across, ylim=p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08))
+        upper.set(xlabel="", ylabel=reward_label(part))
         lower.set_ylabel("entropy (nats)")
     return figure
 
@@ -71,8 +70,7 @@ def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
         made = answer_of(ahead).forecast
         assert made is not None
         ahead = made
-    axes.set_xlabel("step")
-    axes.set_ylabel("reward")
+    axes.set(xlabel="step", ylabel="reward")
     _fan(axes, ahead, ahead.now, ahead.rewards, p.colour("blue"))
     best = ahead.best_so_far
     axes.plot([best.step], [best.level], "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
