@@ -98,7 +98,7 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
         return [b.Heading(run.name, 2, about), *_sections(run)]
-    read = [b.Heading("Read and dropped", name="read"), b.Notes(_read(run))]
+    read: list[b.Block] = [b.Heading("Read and dropped", name="read"), b.Notes(_read(run))]
     return [b.Heading(run.name, 2, f"{about} · {run.path}"), *_sections(run), *read]
 
 
