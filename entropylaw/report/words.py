@@ -18,7 +18,7 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Estimate, FormEstimate, Verdict, Why
+from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -158,7 +158,7 @@ def p_words(probability: float) -> str:
     return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
 
 
-def shapes_words(form: FormEstimate) -> str:
+def shapes_words(form: FormAnswer) -> str:
     """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
     return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
 
