@@ -114,8 +114,8 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")
+    session.run("python", "-m", "benchmarks.evidence", "--write")
     session.run("python", "-m", "benchmarks.outliers", "--write", *([] if full else ["--runs", "40"]))
-    session.run("python", "-m", "benchmarks.answers", "--write")
     # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))
