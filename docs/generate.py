@@ -43,6 +43,7 @@ COMMANDS = (
     "plot",
     "report",
     "check",
+    "demo",
     "config",
     "schema",
 )
