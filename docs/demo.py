@@ -1,4 +1,4 @@
-"""Make the files of ``entropylaw demo`` from ``data/lab2``: ``python docs/demo.py``.
+"""Make the files of ``entropylaw demo`` from ``data/lab2``: ``python docs/demo.py`` (with nbclient and ipykernel).
 
 A run is a CSV file with the columns that a trainer would log, a table a Parquet file of some of its rows.
 To add one, add it here; whatever is in the folder is shipped and written.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,6 +39,7 @@ def main() -> None:
         (DEMO / f"{name}.csv").write_text(log(name), encoding="utf-8")
     options = {"compression": "zstd", "compression_level": 19, "use_dictionary": DICTIONARIES}
     pq.write_table(tokens(), DEMO / "tokens.parquet", column_encoding=ENCODINGS, **options)
+    execute(DEMO / "notebook.ipynb")
     for path in sorted(DEMO.iterdir()):
         print(f"{path.relative_to(ROOT)}, {path.stat().st_size / 1e3:.0f} kB")
 
@@ -51,6 +53,23 @@ def log(name: str) -> str:
     for row in table.to_pylist():
         writer.writerow("" if value is None or value != value else f"{value:.6g}" for value in row.values())
     return text.getvalue()
+
+
+def execute(path: Path) -> None:
+    """Run a notebook in its folder, and store what its cells show."""
+    import nbclient
+    import nbformat
+
+    os.environ["PYTHONPATH"] = str(ROOT)
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, record_timing=False, resources={"metadata": {"path": path.parent}}
+    )
+    client.execute()
+    for cell in notebook.cells:
+        cell.metadata.clear()  # times
+    notebook.metadata["language_info"] = {"name": "python"}
+    nbformat.write(notebook, path)
 
 
 ENCODINGS = dict.fromkeys(("entropy", "logprob"), "BYTE_STREAM_SPLIT")

@@ -25,7 +25,7 @@ MOST = {
     "all statements": 24_505,
     "other lines": 1_645,
     "other bytes": 50_917,
-    "demo bytes": 160_000,
+    "demo bytes": 300_000,
 }
 """Package → its lines of Python at most; the sum, the statements, the text that is not Python, and the demo's files."""
 
