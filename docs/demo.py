@@ -1,4 +1,4 @@
-"""Make the files of ``entropylaw demo`` from ``data/lab2``: ``python docs/demo.py`` (with nbclient and ipykernel).
+"""Make the files of ``entropylaw demo`` from ``data/lab2``, with nbclient: ``python docs/demo.py``.
 
 A run is a CSV file with the columns that a trainer would log, a table a Parquet file of some of its rows.
 To add one, add it here; whatever is in the folder is shipped and written.
