@@ -1,4 +1,4 @@
-"""Regenerate everything in docs/ and the README that is made from the code: ``nox -s docs``.
+"""Regenerate everything in docs/ and the README that is made from the code: ``nox -s docs -- --write``.
 
 python docs/generate.py            write the pages
 python docs/generate.py --check    fail where a page differs from what would be written
