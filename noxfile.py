@@ -130,12 +130,11 @@ def docs(session: nox.Session) -> None:
     session.install("-e", ".[docs,tokens]")
     if "--write" in session.posargs:
         session.run("python", "docs/generate.py")
-        session.run("python", "docs/demo.py")
     session.run("python", "docs/website.py")
 
 
 @nox.session
 def release(session: nox.Session) -> None:
     """Build wheel and sdist, check them, and try each in a clean environment; prints their sizes."""
-    session.install("build>=1.2", "twine>=6")
+    session.install(*PROJECT["optional-dependencies"]["release"])
     session.run("python", "docs/release.py")

@@ -61,8 +61,10 @@ def main() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pages[path], encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
-    # Without --check: tests/unit/test_sample_report.py compares the sample, which takes as long as six fits.
-    subprocess.run([sys.executable, str(ROOT / "docs" / "sample.py")], cwd=ROOT, check=True)
+    # Without --check: tests/unit/test_sample_report.py compares the sample, which takes as long as six fits,
+    # and tests/unit/test_demo.py the files of the demo.
+    for script in ("sample.py", "demo.py"):
+        subprocess.run([sys.executable, str(ROOT / "docs" / script)], cwd=ROOT, check=True)
 
 
 def generated() -> dict[Path, str]:

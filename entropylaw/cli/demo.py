@@ -11,7 +11,7 @@ from entropylaw.cli.commands.demo import DemoCommand
 from entropylaw.cli.streams import print_result
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
-from entropylaw.files import write_together
+from entropylaw.files import write_atomically
 
 COMMANDS = ("columns", "fit", "predict", "report", "check")
 """Commands whose examples are printed."""
@@ -31,7 +31,8 @@ def demo(options: DemoCommand) -> None:
         if target.exists() and (target.is_dir() or target.read_bytes() != content):
             message = f"{path} exists and is not the example of this version"
             raise UsageError("demo-exists", message, "name another folder: entropylaw demo FOLDER")
-    write_together(examples)
+    for path, content in examples.items():
+        write_atomically(path, content)
     names = sorted(one_line(Path(path).name) for path in examples)
     lines = [f"wrote {', '.join(names)} in {one_line(str(folder))}. Try:", ""]
     for command in COMMANDS:
