@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import Entry, InputFile, RunReport, report_of
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
@@ -99,10 +97,8 @@ class Done:
         return len(self.refused) < len(self.rows)
 
 
-class Files(Struct, frozen=True, kw_only=True):
-    """The files of a run by their names in the folder of the report, each compressed."""
-
-    contents: dict[str, bytes]
+Files = dict[str, bytes]
+"""The files of a run by their names in the folder of the report, each compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +138,7 @@ class Page(steps.Step[Files]):
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
-        return Files(contents={name: zlib.compress(data, 1) for name, data in contents.items()})
+        return {name: zlib.compress(data, 1) for name, data in contents.items()}
 
 
 def work(task: Task) -> Done:
@@ -198,7 +194,7 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entries = task.making, [report.fit for report in reports]
     phases = reports[0].phases.result if reports[0].phases is not None else None
-    contents = steps.answer(Page(page_options(task)), reports, making.cache).contents
+    contents = steps.answer(Page(page_options(task)), reports, making.cache)
     return Done(
         rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),
