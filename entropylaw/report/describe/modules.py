@@ -15,18 +15,7 @@ from entropylaw.documents.document import (
     RunPrediction,
     RunReport,
 )
-from entropylaw.report.describe import (
-    arms,
-    backtest,
-    comparison,
-    forecast,
-    law,
-    logs,
-    phases,
-    prediction,
-    runs,
-    tokens,
-)
+from entropylaw.report.describe import arms, backtest, forecast, law, logs, phases, prediction, runs, tokens
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit, RunFit
@@ -51,6 +40,5 @@ MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
-    ArmComparison: arms,
-    ComparisonDocument: comparison,
+    **dict.fromkeys((ArmComparison, ComparisonDocument), arms),
 }
