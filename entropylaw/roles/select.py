@@ -34,6 +34,9 @@ def select(
 ) -> Series:
     """Choose entropy and reward by the catalog, and pair them; of several rewards the first.
 
+    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
+    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
+
     Parameters
     ----------
     run
@@ -44,9 +47,6 @@ def select(
         ``"same"`` or ``"next"``; None leaves it to the catalog.
     entropy_sd
         The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
-
-    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
-    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
 
     Raises
     ------

@@ -18,4 +18,4 @@ class BacktestCommand(Parallel, ColumnOptions, Coverage, Logs, Written):
     followed, and the ScaleRL sigmoid. Exit code 4 means that no run could be tested.
     """
 
-    example: ClassVar[str] = "entropylaw backtest data/lab/grpo_s0/metrics.parquet"
+    example: ClassVar[str] = "entropylaw backtest demo/grpo_s0.csv"
