@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from entropylaw.kinds import (
     COLUMN,
+    COST,
     COUNT,
     GAIN,
     LEVEL,
@@ -226,6 +227,12 @@ class Gained:
         "The step at which the training is planned to end, for the forecast.",
         *(NUMBER, INTERVALS),
         unset="half as many again",
+    )
+    cost_per_step: float | None = setting(
+        "--cost-per-step C",
+        "What a step costs, in any unit: what the rest of the run costs is printed.",
+        *(COST, INTERVALS),
+        unset="not known",
     )
 
 

@@ -18,6 +18,7 @@ from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, lev
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
+from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
@@ -187,6 +188,15 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
         findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
+        stop_line=stop_line(
+            *(fitted.law.step, fitted.law.entropy, fitted.law.reward),
+            steps=options.steps,
+            gain=options.gain,
+            cost_per_step=options.cost_per_step,
+            max_reward=fitted.max_reward,
+            left=fitted.headroom.value,
+            label=series.label or series.reward_choice.column,
+        ),
     )
     return as_stored(fitted)
 

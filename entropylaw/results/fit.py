@@ -13,6 +13,7 @@ from entropylaw.results.forecast import Forecast
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import LOST, Finding, Result, has, sentences
+from entropylaw.results.stop import StopLine
 
 
 class FormAnswer(FormEstimate, frozen=True, kw_only=True):
@@ -83,6 +84,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`). Both are of a fit to a log, otherwise empty.
     forecast, no_forecast
         The reward at a later step, and why there is none.
+    stop_line
+        What the rest of the run costs, and whether it is over; of a fit to a log.
     law
         The law's own numbers, and the evaluations.
     """
@@ -111,6 +114,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     drop_per_100_steps: Estimate | None = None
     forecast: Forecast | None = None
     no_forecast: str | None = None
+    stop_line: StopLine | None = None
     law: LawFit
 
     @property

@@ -1,0 +1,172 @@
+"""When a run is over: no gain is expected, the reward is lost, or the entropy has exploded."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+import numpy as np
+
+from entropylaw.analysis.entropy_ahead import MOST
+from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
+from entropylaw.analysis.law.evaluations import complete
+from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.errors import FitError
+from entropylaw.results.forecast import Forecast
+from entropylaw.results.result import replace
+from entropylaw.results.stop import State, StopLine
+
+LOW = 0.1
+"""Probability of a gain below which a look counts towards a stop."""
+
+LOOKS = 3
+"""Looks in a row that make a stop, and evaluations in a row that make a loss or an explosion."""
+
+LOST = 0.2
+"""Share of its best below which a reward is lost."""
+
+EXPLODED = 2.0
+"""Times its lowest level above which an entropy has exploded."""
+
+
+def stop_line(
+    step: Any,
+    entropy: Any,
+    reward: Any,
+    *,
+    steps: float | None = None,
+    gain: float | None = None,
+    cost_per_step: float | None = None,
+    max_reward: float | None = None,
+    left: float | None = None,
+    label: str = "reward",
+    looked: MutableMapping[int, float] | None = None,
+) -> StopLine:
+    """The stop line of a run, so far.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None.
+    steps
+        The planned end; by default half as many steps again at each look.
+    gain, max_reward
+        As for :func:`entropylaw.forecast`.
+    cost_per_step, left, label
+        What a step costs, what is left on a fitted curve, and the name of the reward.
+    looked
+        Number of evaluations → the probability at that look, where it is known; looks are added.
+
+    Notes
+    -----
+    A look is at every evaluation, and of a run of more than 64 at each of 64 equal parts. A look is that of
+    the log up to it, so that the line is the same however often it is computed.
+    """
+    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    s, r, n = used.step, used.reward, used.step.size
+    looked = {} if looked is None else looked
+    ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    if ahead is not None:
+        looked[n] = ahead.p_gains[0]
+    low, every = 0, -(-n // MOST)
+    for until in range(n, max(n - LOOKS * every, FEWEST - 1), -every):
+        if until not in looked:
+            earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
+            looked[until] = 1.0 if earlier is None else earlier.p_gains[0]
+        if looked[until] >= LOW:
+            break
+        low += 1
+    lost = lost_since(s, r)
+    exploded = None if entropy is None else exploded_since(s, used.entropy)
+    says: State = "go on"
+    if lost is not None:
+        says = "lost"
+    elif low == LOOKS:
+        says = "stop"
+    elif exploded is not None:
+        says = "exploded"
+    now = float(s[-1]) if n else 0.0
+    end = steps
+    if end is None:
+        end = now if ahead is None else ahead.step[0]
+    steps_left = max(end - now, 0.0)
+    line = StopLine(
+        says=says,
+        reward=label,
+        step=now,
+        evaluations=n,
+        left=left,
+        low_looks=low,
+        steps_left=steps_left,
+        cost=None if cost_per_step is None else steps_left * cost_per_step,
+        lost_since=lost,
+        exploded_since=exploded,
+        why_none=why,
+    )
+    return line if ahead is None else _with(line, ahead)
+
+
+def _look(
+    step: FloatArray, reward: FloatArray, steps: float | None, **how: Any
+) -> tuple[Forecast | None, str]:
+    """The forecast at the end of some evaluations, or why there is none."""
+    if step.size < 2:
+        return None, f"{step.size} evaluations, a forecast needs at least {FEWEST}"
+    last, span = float(step[-1]), float(step[-1] - step[0])
+    if steps is not None and steps <= last:
+        return None, f"the planned end, step {steps:g}, is reached"
+    at = usual_step(step) if steps is None else min(steps, last + FARTHEST * span)
+    try:
+        return forecast(step, None, reward, at_step=at, **how), ""
+    except FitError as error:
+        return None, error.message
+
+
+def _with(line: StopLine, ahead: Forecast) -> StopLine:
+    """A stop line with what was forecast."""
+    best = ahead.best_so_far
+    return replace(
+        line,
+        now=ahead.now,
+        at_step=ahead.step[0],
+        expected=ahead.rewards[0],
+        gain=ahead.gain,
+        p_gain=ahead.p_gains[0],
+        best_step=best.step,
+        best=best.level,
+        p_better=best.p_better,
+    )
+
+
+def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
+    """The step from which a reward is below a fifth of its best; None where it is not.
+
+    At three evaluations or more, and by more than four standard deviations of the noise before them.
+    """
+    best = _level(reward, np.max)
+    first = _first_of_last(reward < LOST * best)
+    if first is None or first < LOOKS or best <= 0:
+        return None
+    noise = float(np.std(np.diff(reward[:first]))) / np.sqrt(2.0)
+    return float(step[first]) if best - float(reward[first:].mean()) > 4.0 * noise else None
+
+
+def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
+    """The step from which an entropy is above twice its lowest level, at three evaluations or more."""
+    low = _level(entropy, np.min)
+    first = _first_of_last(entropy > EXPLODED * low)
+    return None if first is None or low <= 0 else float(step[first])
+
+
+def _level(values: FloatArray, extreme: Any) -> float:
+    """The highest or lowest median of three values in a row; 0 of fewer than six."""
+    if values.size < 2 * LOOKS:
+        return 0.0
+    return float(extreme(np.median(np.lib.stride_tricks.sliding_window_view(values, LOOKS), axis=1)))
+
+
+def _first_of_last(marked: BoolArray) -> int | None:
+    """The first of the last values that are all marked; None of fewer than three."""
+    unmarked = np.flatnonzero(~marked)
+    first = int(unmarked[-1]) + 1 if unmarked.size else 0
+    return first if marked.size - first >= LOOKS else None
