@@ -175,7 +175,12 @@ class GrowingLog:
         """
         if is_folder(self.path):
             return read_runs(self.path)[-1]
-        self._follow()
+        try:
+            self._follow()
+        except InputError:
+            # Of a file in the place of another one there may be too little yet.
+            if not self._earlier.count:
+                raise
         rows = self._earlier.with_rows(self._rows)
         if not rows.count:
             hint = "wait for its first record"
