@@ -100,6 +100,14 @@ def spark(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="trl")
+def trl_callback(session: nox.Session) -> None:
+    """The callback in TRL's trainer: 30 steps of a tiny model with random weights, on the CPU."""
+    session.install("-e", ".[test,trl]")
+    # They warn of their own future.
+    session.run("python", "-m", "pytest", "-o", "filterwarnings=default", "tests/trl", *session.posargs)
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Coverage and speed; writes the pages of docs/benchmarks. ``-- --full`` for many runs."""

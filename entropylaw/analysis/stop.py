@@ -110,8 +110,8 @@ def _look(
     step: FloatArray, reward: FloatArray, steps: float | None, **how: Any
 ) -> tuple[Forecast | None, str]:
     """The forecast at the end of some evaluations, or why there is none."""
-    if step.size < 2:
-        return None, f"{step.size} evaluations, a forecast needs at least {FEWEST}"
+    if step.size < FEWEST:
+        return None, f"it needs {FEWEST} evaluations"
     last, span = float(step[-1]), float(step[-1] - step[0])
     if steps is not None and steps <= last:
         return None, f"the planned end, step {steps:g}, is reached"

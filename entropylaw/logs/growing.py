@@ -147,6 +147,21 @@ class Rows:
         rows.add(other.columns, other.settings)
         return rows
 
+    def run(self, path: str, format: str) -> Run:
+        """The run in these rows, the last one of several.
+
+        Raises InputError where there is none.
+        """
+        if not self.count:
+            message = f"{quoted_path(path)} holds no whole record"
+            raise InputError("no-records", message, "wait for its first record")
+        table = Table(columns=self.columns, rows=self.count, settings=self.settings)
+        source = Source(path=path, format=format, sha256="", rows=self.count)
+        runs, lost = assemble(table, source, display_name(path))
+        if not runs:
+            raise lost[0][1]
+        return runs[-1]
+
 
 class GrowingLog:
     """A log at a path, which may end in ``:FORMAT``, as for :func:`entropylaw.read_runs`.
@@ -181,16 +196,7 @@ class GrowingLog:
             # Of a file in the place of another one there may be too little yet.
             if not self._earlier.count:
                 raise
-        rows = self._earlier.with_rows(self._rows)
-        if not rows.count:
-            hint = "wait for its first record"
-            raise InputError("no-records", f"{quoted_path(self.path)} holds no whole record", hint)
-        table = Table(columns=rows.columns, rows=rows.count, settings=rows.settings)
-        source = Source(path=self.path, format=self._format, sha256="", rows=rows.count)
-        runs, lost = assemble(table, source, display_name(self.path))
-        if not runs:
-            raise lost[0][1]
-        return runs[-1]
+        return self._earlier.with_rows(self._rows).run(self.path, self._format)
 
     def _follow(self) -> None:
         """Read what is new in the file, and in the one that was moved away from its path."""
@@ -203,8 +209,8 @@ class GrowingLog:
         if known is None or not self._head:
             self._replace(stream)
         elif not os.path.sameopenfile(known.fileno(), stream.fileno()) or not self._is_same(stream):
-            # Either begins as the other does where a file was cut, or written again with more in it.
-            if head[: len(self._head)] == self._head[: len(head)] and head:
+            # Records of a file that are read again have the steps of earlier ones, which they replace.
+            if head[: len(self._head)] == self._head:
                 self.said.append(f"{quoted_path(self.path)} was written anew; it is read from its start")
             elif head and not self._format_appends():
                 pass
