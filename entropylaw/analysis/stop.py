@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import replace
-from entropylaw.results.stop import State, StopLine
+from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
 
 LOW = 0.1
 """Probability of a gain below which a look counts towards a stop."""
@@ -41,6 +41,7 @@ def stop_line(
     left: float | None = None,
     label: str = "reward",
     looked: MutableMapping[int, float] | None = None,
+    every: int = 1,
 ) -> StopLine:
     """The stop line of a run, so far.
 
@@ -56,6 +57,8 @@ def stop_line(
         What a step costs, what is left on a fitted curve, and the name of the reward.
     looked
         Number of evaluations → the probability at that look, where it is known; looks are added.
+    every
+        Evaluations from one look to the next.
 
     Notes
     -----
@@ -68,7 +71,7 @@ def stop_line(
     ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
     if ahead is not None:
         looked[n] = ahead.p_gains[0]
-    low, every = 0, -(-n // MOST)
+    low, every = 0, max(every, -(-n // MOST))
     for until in range(n, max(n - LOOKS * every, FEWEST - 1), -every):
         if until not in looked:
             earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
@@ -170,3 +173,109 @@ def _first_of_last(marked: BoolArray) -> int | None:
     unmarked = np.flatnonzero(~marked)
     first = int(unmarked[-1]) + 1 if unmarked.size else 0
     return first if marked.size - first >= LOOKS else None
+
+
+def replay(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    every: int = 1,
+    max_reward: float | None = None,
+) -> Replay:
+    """Play a finished run through the stop line: a look after every few evaluations, up to its end.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,); the last step is the planned end.
+    every
+        Evaluations from one look to the next; of a run of more than 64 at least a 64th of those so far.
+    max_reward
+        As for :func:`entropylaw.forecast`.
+
+    Raises
+    ------
+    FitError
+        ``too-few-evaluations`` below 11: eight for a forecast, and three that follow.
+    """
+    used = complete(entropy, reward, step)
+    s, r, n = used.step, used.reward, used.step.size
+    if n < FEWEST + LOOKS:
+        message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
+        raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
+    looks, looked, until = list[Look](), dict[int, float](), FEWEST
+    said: dict[str, StopLine] = {}
+    while until < n:
+        line = stop_line(
+            *(s[:until], used.entropy[:until], r[:until]),
+            steps=float(s[-1]),
+            max_reward=max_reward,
+            looked=looked,
+            every=every,
+        )
+        looks.append(_judged(line, s[until:], r[until:]))
+        for state, holds in (
+            ("stop", line.low_looks == LOOKS),
+            ("lost", line.lost_since is not None),
+            ("exploded", line.exploded_since is not None),
+        ):
+            if holds:
+                said.setdefault(state, line)
+        until += max(every, -(-until // MOST))
+    stop = next((look for look in looks if look.low_looks == LOOKS), None)
+    eighth = max(LOOKS, n // 8)
+    gain = next((look.gain for look in looks if look.gain is not None), 0.0)
+    first_said = {state: line.step for state, line in said.items()}
+    return Replay(
+        looks=tuple(looks),
+        improving=bool(r[-eighth:].mean() >= r[:eighth].mean() + gain),
+        stopped=first_said.get("stop"),
+        false_stop=None if stop is None else stop.gained,
+        lost=lost_since(s, r),
+        lost_said=first_said.get("lost"),
+        exploded=exploded_since(s, used.entropy),
+        exploded_said=first_said.get("exploded"),
+    )
+
+
+def _judged(line: StopLine, step: FloatArray, reward: FloatArray) -> Look:
+    """A look with what came, from the evaluations after it."""
+    reached = None
+    if line.at_step is not None and step.size >= LOOKS:
+        means = np.convolve(reward, np.full(LOOKS, 1.0 / LOOKS), "valid")
+        # Of the nearest three evaluations after a look there is a mean, whatever the later step.
+        means = means[: max(1, int(np.searchsorted(step[1:-1], line.at_step, side="right")))]
+        reached = float(means.max())
+    known = reached is not None and line.now is not None and line.gain is not None
+    return Look(
+        **{name: getattr(line, name) for name in Look.__struct_fields__ if hasattr(line, name)},
+        reached=reached,
+        gained=reached >= line.now + line.gain if known else None,  # type: ignore[operator]
+    )
+
+
+def score(replays: Sequence[Replay]) -> ReplayScore | None:
+    """All replays together; None without any."""
+    if not replays:
+        return None
+    stops = [run for run in replays if run.stopped is not None]
+    saved = [
+        1.0 - run.stopped / run.looks[-1].step  # type: ignore[operator]
+        for run in stops
+        if run.looks[-1].step > 0
+    ]
+    failures = [run for run in replays if run.lost is not None or run.exploded is not None]
+    return ReplayScore(
+        runs=len(replays),
+        improving=sum(run.improving for run in replays),
+        stops=len(stops),
+        false_stops=sum(run.improving and bool(run.false_stop) for run in stops),
+        saved=sum(saved) / len(replays),
+        failures=len(failures),
+        failures_said=sum(
+            (run.lost is not None and run.lost_said is not None)
+            or (run.exploded is not None and run.exploded_said is not None)
+            for run in failures
+        ),
+    )

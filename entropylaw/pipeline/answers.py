@@ -18,7 +18,7 @@ from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, lev
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
-from entropylaw.analysis.stop import stop_line
+from entropylaw.analysis.stop import replay, stop_line
 from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
@@ -26,7 +26,7 @@ from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
+from entropylaw.options import BacktestOptions, ColumnOptions, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast, RunBacktest
@@ -248,8 +248,12 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     return as_stored(fitted)
 
 
-def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
-    """The scores of forecasts from the early part of a run, with every digit."""
+def backtest(_: Run, series: Series, options: BacktestOptions) -> RunBacktest:
+    """The scores of forecasts from the early part of a run, with every digit, or its replay."""
+    if options.every is not None:
+        values = series.step, series.entropy, series.reward
+        played = replay(*values, every=options.every, max_reward=series.max_reward)
+        return RunBacktest(run=series.run, n=series.step.size, cuts=(), replay=played)
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
     return backtest_run(series.step, series.entropy, series.reward, **how)
 
