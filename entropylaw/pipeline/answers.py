@@ -14,6 +14,7 @@ from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast, usual_step
+from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
@@ -34,6 +35,7 @@ from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
+from entropylaw.roles.settings import divergence
 
 
 def fit_series(series: Series, **options: Any) -> Fit:
@@ -175,7 +177,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(_: Run, series: Series, options: FitOptions) -> Fit:
+def fit(run: Run, series: Series, options: FitOptions) -> Fit:
     """The law of a run with one of its rewards and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
@@ -183,9 +185,11 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     shift_steps = options.seams or level_shift_steps(shifts, series.step)
     fitted = fit_series(series, seams=shift_steps, **how(options), steps=options.steps)
     unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
+    kl = divergence(run, fitted.law.step)
+    rivals = (divergence_note(*kl, fitted.law.reward, fitted.law.r_squared),) if kl is not None else ()
     fitted = replace(
         fitted,
-        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
+        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted, *rivals),
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
         stop_line=stop_line(

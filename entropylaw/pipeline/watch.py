@@ -257,7 +257,7 @@ class EntropyLawCallback:
         return lambda *_, **__: None
 
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Judge the run by all that was logged, and stop it where that was asked for."""
+        """Judge the run by all that was logged, and stop it where that is among the options."""
         del args
         watcher = self.watcher
         with watcher._guarded():

@@ -91,7 +91,7 @@ class Replay(Struct, frozen=True, kw_only=True):
     improving
         Whether the mean of the last eighth, at least three evaluations, is a gain above that of the first.
     stopped, false_stop
-        The step of the first look with three in a row, and whether the reward reached the gain after it;
+        The step of the first look that makes a stop, and whether the reward reached the gain after it;
         None where there is none, or it cannot be known.
     lost, lost_said, exploded, exploded_said
         The step from which, in the end, the reward is lost or the entropy above twice its lowest level, and
