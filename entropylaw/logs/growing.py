@@ -170,12 +170,22 @@ class GrowingLog:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._stream: IO[bytes] | None = None
         self.path, self._forced = split_format(os.fspath(path))
         self.said: list[str] = []
         self._parts: Parts | None = None
         self._earlier, self._rows = Rows(), Rows()
-        self._stream: IO[bytes] | None = None
         self._start()
+
+    def close(self) -> None:
+        """Close the file, which is kept open so that its end can be read after it was moved away."""
+        if self._stream is not None:
+            self._stream.close()
+        self._stream = None
+
+    def __del__(self) -> None:
+        """Close the file."""
+        self.close()
 
     def _start(self) -> None:
         """Begin to read a file from its start."""
@@ -207,7 +217,8 @@ class GrowingLog:
             return
         known, head = self._stream, stream.read(HEAD)
         if known is None or not self._head:
-            self._replace(stream)
+            self.close()
+            self._stream = stream
         elif not os.path.sameopenfile(known.fileno(), stream.fileno()) or not self._is_same(stream):
             # Records of a file that are read again have the steps of earlier ones, which they replace.
             if head[: len(self._head)] == self._head:
@@ -222,17 +233,13 @@ class GrowingLog:
             else:
                 stream.close()
                 return
-            self._replace(stream)
+            self.close()
+            self._stream = stream
             self._start()
         else:
             stream.close()
         assert self._stream is not None
         self._take(self._stream)
-
-    def _replace(self, stream: IO[bytes]) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        self._stream = stream
 
     def _is_same(self, stream: IO[bytes]) -> bool:
         """Whether a file still has what was read of it, by its beginning and its end."""

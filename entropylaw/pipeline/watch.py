@@ -269,8 +269,11 @@ class EntropyLawCallback:
             if len(entries) < self._taken:
                 self._rows, self._taken = Rows(), 0
             for entry in entries[self._taken :]:
-                row = {"step": state.global_step, **entry}
-                self._rows.add({name: [value] for name, value in row.items()})
+                row = {"step": _number(state.global_step)}
+                for name, value in entry.items() if isinstance(entry, Mapping) else ():
+                    if (number := _number(value)) is not None:
+                        row[str(name)] = number
+                self._rows.add({name: [number] for name, number in row.items()})
             self._taken = len(entries)
             if self._rows.count:
                 watcher.judge(self._rows.run("trainer", "trainer-state"))

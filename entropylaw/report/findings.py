@@ -226,6 +226,10 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Arms.
     "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
     "curves; final reward and reward at equal entropy do not rest on the law",
+    "entropies-not-the-same": lambda values: (
+        f"the entropies are not the same quantity: that of {shown(values['run'])} is {values['how']}, "
+        f"that of {shown(values['other'])} {values['other_how']}"
+    ),
     "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
     "says which arm is faster",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
