@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -74,23 +75,31 @@ def low_at_start(run: Finished) -> Alarm | None:
     return Alarm(3, gain_of(run))
 
 
+@cache
+def severities(run: Finished) -> list[tuple[int, int]]:
+    """The evaluations of each part of a run, and the worst that rldoctor says of it."""
+    from rl_doctor import diagnose, run_from_records
+
+    entropy = np.full(run.step.size, np.nan) if run.entropy is None else run.entropy
+    rows = [
+        {"step": s, "entropy": h, "reward": r, "eval_score": r}
+        for s, h, r in zip(run.step.tolist(), entropy.tolist(), run.reward.tolist(), strict=True)
+    ]
+    parts = (run.step.size * part // PREFIXES for part in range(1, PREFIXES))
+    return [
+        (until, int(diagnose(run_from_records(rows[:until])).worst)) for until in parts if until >= FEWEST
+    ]
+
+
 def rldoctor(severity: str) -> Callable[[Finished], Alarm | None]:
     """The first part of a run of which rldoctor says something at least as severe."""
 
     def rule(run: Finished) -> Alarm | None:
-        from rl_doctor import Severity, diagnose, run_from_records
+        from rl_doctor import Severity
 
-        entropy = np.full(run.step.size, np.nan) if run.entropy is None else run.entropy
-        rows = [
-            {"step": s, "entropy": h, "reward": r, "eval_score": r}
-            for s, h, r in zip(run.step.tolist(), entropy.tolist(), run.reward.tolist(), strict=True)
-        ]
-        least = Severity[severity]
-        for part in range(1, PREFIXES):
-            until = run.step.size * part // PREFIXES
-            if until >= FEWEST and diagnose(run_from_records(rows[:until])).worst >= least:
-                return Alarm(until, gain_of(run))
-        return None
+        severe = (until for until, worst in severities(run) if worst >= Severity[severity])
+        until = next(severe, None)
+        return None if until is None else Alarm(until, gain_of(run))
 
     return rule
 
@@ -133,9 +142,18 @@ def row(name: str, runs: Sequence[Finished], plays: Sequence[Replay], alarms: Se
     return f"| {name} | {count} of {len(runs)} | {false} of {improving} | {share} |"
 
 
-def table(runs: Sequence[Finished], rules: dict[str, Callable[[Finished], Alarm | None]]) -> list[str]:
+@cache
+def played_with(run: Finished, constants: str) -> Replay:
+    """The replay of a run with the constants that are in force, which have a name."""
+    del constants
+    return replay(run.step, zeros_or(run), run.reward, max_reward=run.most)
+
+
+def table(
+    runs: Sequence[Finished], constants: str, rules: dict[str, Callable[[Finished], Alarm | None]]
+) -> list[str]:
     """The stop line and the rules on some runs."""
-    plays = [replay(run.step, zeros_or(run), run.reward, max_reward=run.most) for run in runs]
+    plays = [played_with(run, constants) for run in runs]
     improving = sum(played.improving for played in plays)
     false = sum(played.improving and bool(played.false_stop) for played in plays)
     stops = [played for played in plays if played.stopped is not None]
@@ -188,9 +206,10 @@ def report(*, left_out: bool) -> str:
     by_name = {run.run.partition(",")[0]: run for run in accuracies}
     twins = failing()
     pairs = [by_name[name] for name in [*twins, *dict.fromkeys(twins.values())]]
+    without_lab = learn([*tuning, *made])
     sets: list[tuple[str, Sequence[Finished], Constants]] = [
-        ("The lab, all runs", accuracies, learn([*tuning, *made])),
-        (f"{len(twins)} failing runs of the lab with their twins", pairs, learn([*tuning, *made])),
+        ("The lab, all runs", accuracies, without_lab),
+        (f"{len(twins)} failing runs of the lab with their twins", pairs, without_lab),
         ("Public logs, tuning half", halves[True], learn([*lab_cases, *made])),
     ]
     if left_out:
@@ -203,7 +222,14 @@ def report(*, left_out: bool) -> str:
         long = [run for run in runs if run.step.size >= FEWEST + LOOKS]
         groups = len({run.arm if run.group == "lab" else run.group for run in long})
         where = "arms" if long[0].group == "lab" else "repositories"
-        lines += [f"### {title}", "", f"{len(long)} rewards, {groups} {where}.", "", *table(long, rules), ""]
+        lines += [
+            f"### {title}",
+            "",
+            f"{len(long)} rewards, {groups} {where}.",
+            "",
+            *table(long, str(learned.path), rules),
+            "",
+        ]
     return "\n".join(lines).rstrip()
 
 

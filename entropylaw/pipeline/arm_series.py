@@ -137,11 +137,11 @@ def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
             kinds.setdefault((temperature or "", meaning.timing or ""), run.name)
     if len(kinds) < 2:
         return []
-    (first, run), (second, other) = list(kinds.items())[:2]
-    words = ("sampled at temperature {}", "logged {}")
-    differ = next(place for place in range(2) if first[place] != second[place])
-    how = [words[differ].format(kind[differ] or "unknown") for kind in (first, second)]
-    return [caution("entropies-not-the-same", run=run, how=how[0], other=other, other_how=how[1])]
+    (first, name), (second, other) = islice(kinds.items(), 2)
+    differ = 0 if first[0] != second[0] else 1
+    words = ("sampled at temperature {}", "logged {}")[differ]
+    how, other_how = (words.format(kind[differ] or "unknown") for kind in (first, second))
+    return [caution("entropies-not-the-same", run=name, how=how, other=other, other_how=other_how)]
 
 
 def taken(

@@ -109,18 +109,22 @@ class Watcher:
     ) -> tuple[StopLine, ...]:
         """Take an evaluation, and return the stop line of every reward.
 
-        A step that is not after the last one is that of a run which was resumed: later evaluations are
+        A step before the last one is that of a run which was resumed: later evaluations are
         forgotten. Values that are not finite numbers are left out.
         """
         with self._guarded():
             at = _number(step)
             if at is None:
                 raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
-            named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
+            named: dict[str | None, Any] = {None: entropy}
+            if isinstance(rewards, Mapping):
+                named |= {str(name): value for name, value in rewards.items()}
+            else:
+                named["reward"] = rewards
             for values in self._values.values():
                 for later in [known for known in values if known > at]:
                     del values[later]
-            for name, value in {**named, None: entropy}.items():
+            for name, value in named.items():
                 values = self._values.setdefault(name, {})
                 if (number := _number(value)) is not None:
                     values[at] = number
@@ -135,7 +139,7 @@ class Watcher:
                 step, reward = np.array([*values]), np.array([*values.values()])
                 at = np.searchsorted([*known], step, side="right") - 1
                 entropy = np.array([*known.values()])[at] if known and (at >= 0).all() else None
-                yield Evaluations(str(name), step, entropy, reward, largest_reward(str(name), reward))
+                yield Evaluations(name, step, entropy, reward, largest_reward(name, reward))
 
     def read(self) -> tuple[StopLine, ...]:
         """Read what is new in the log, and return the stop line of every reward."""
@@ -218,9 +222,9 @@ def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) 
     except InputError as error:
         if error.slug != "no-entropy-column" or entropy is not None:
             raise
-        named = texts(reward, "reward")
-        kinds = (catalog.found(run, kind) for kind in ("validation", "training"))
-        columns = named or next(([match.column for match in matches] for matches in kinds if matches), ())
+        columns = texts(reward, "reward")
+        for kind in ("validation", "training"):
+            columns = columns or tuple(match.column for match in catalog.found(run, kind))
         if not columns:
             raise
     for column in columns:
