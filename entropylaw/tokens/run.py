@@ -172,6 +172,9 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     summary.check(sums, columns, unknown)
     if summary.count_high(sums):
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
+    if columns.logprob is not None and columns.advantage is not None:
+        result = engine.run(query.covariances(table, columns))
+        sums = replace(sums, covariances=token_sums.covariances_by_step(result))
     if not columns.response:
         return sums
     # All responses to one prompt form one cluster.

@@ -85,12 +85,15 @@ class Sums:
         Sorted columns (m,): :data:`KEYS` and :data:`SUMS`.
     responses, prompts
         Sums over the responses, and over the prompts; None where no column identifies them.
+    covariances
+        Step → covariance of log-probability and advantage over its tokens; None where either is unknown.
     """
 
     cells: dict[str, IntArray]
     has_logprob: bool
     responses: ByStep | None = None
     prompts: ByStep | None = None
+    covariances: dict[int, float] | None = None
 
     @property
     def steps(self) -> list[int]:
@@ -274,6 +277,19 @@ def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
     # numpy.unique would sort again, and import numpy.ma.
     starts = np.flatnonzero(_changes(cells["step"]))
     return cells["step"][starts], starts
+
+
+def covariances_by_step(result: pa.Table) -> dict[int, float]:
+    """Covariances by step from the sums of :func:`entropylaw.tokens.query.covariances`."""
+    rows = result.to_pylist()
+    # Python's integers are exact, and their quotient is rounded once.
+    return {
+        int(row["step"]): (
+            row["n"] * query.LOGPROB_POINT * row["products"] - row["logprobs"] * row["advantages"]
+        )
+        / (row["n"] * query.LOGPROB_POINT) ** 2
+        for row in rows
+    }
 
 
 def sums_by_step(table: pa.Table) -> ByStep:
