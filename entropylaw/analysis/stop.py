@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.entropy_ahead import MOST
 from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
 from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.levels import MOST
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import replace

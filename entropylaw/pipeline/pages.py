@@ -13,12 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import (
-    Entry,
-    InputFile,
-    RunReport,
-    report_of,
-)
+from entropylaw.documents.document import Entry, InputFile, RunReport, report_of
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
@@ -257,9 +252,10 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     """
     slug, tokens = options.slug, None
     if options.histogram is not None:
-        from entropylaw.pipeline.tokens import token_histogram
+        from entropylaw.results.tokens import TokenHistogram
+        from entropylaw.tokens.summary import bands
 
-        tokens = token_histogram(options.histogram[0])
+        tokens = TokenHistogram(**bands(Path(options.histogram[0])))
     first, *others = stems(slug, document.reports)
     below: list[str] = []
     # The page of the first reward is last: it has the others below it.

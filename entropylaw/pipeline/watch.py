@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from entropylaw.analysis.entropy_ahead import MOST
 from entropylaw.analysis.forecast import FEWEST
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, texts
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import MOST
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import one_line
 from entropylaw.logs import catalog
