@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -32,7 +32,7 @@ from entropylaw.results.stop import Replay
 WITHIN = 3
 """Evaluations after the label within which a failure is to be said."""
 
-PREFIXES = 16
+PREFIXES = 8
 """Parts of a run after each of which rldoctor is run."""
 
 
@@ -189,7 +189,7 @@ def failing() -> dict[str, str]:
     return twins
 
 
-def report(*, left_out: bool) -> str:
+def sections(*, left_out: bool) -> Iterator[str]:
     """The tables, each with constants that were learned without its own runs."""
     rules: dict[str, Callable[[Finished], Alarm | None]] = {
         "entropy halved within 150 steps": halved,
@@ -215,22 +215,15 @@ def report(*, left_out: bool) -> str:
     if left_out:
         constants = learn([*tuning, *lab_cases, *made])
         sets.append(("Public logs, the half that was left out", halves[False], constants))
-    shipped, lines = module.learned(), list[str]()
+    shipped = module.learned()
     for title, runs, learned in sets:
         constants = learned._replace(reliability=shipped.reliability)
         module.learned = lambda constants=constants: constants  # type: ignore[assignment]
         long = [run for run in runs if run.step.size >= FEWEST + LOOKS]
         groups = len({run.arm if run.group == "lab" else run.group for run in long})
         where = "arms" if long[0].group == "lab" else "repositories"
-        lines += [
-            f"### {title}",
-            "",
-            f"{len(long)} rewards, {groups} {where}.",
-            "",
-            *table(long, str(learned.path), rules),
-            "",
-        ]
-    return "\n".join(lines).rstrip()
+        made_of = f"{len(long)} rewards, {groups} {where}."
+        yield "\n".join([f"### {title}", "", made_of, "", *table(long, str(learned.path), rules)])
 
 
 def main() -> None:
@@ -238,10 +231,12 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/replay.md")
     parser.add_argument("--left-out", action="store_true", help="replay the half that was left out, too")
     arguments = parser.parse_args()
-    text = report(left_out=arguments.left_out)
-    print(text)
+    texts = []
+    for text in sections(left_out=arguments.left_out):
+        print(text, end="\n\n", flush=True)
+        texts.append(text)
     if arguments.write:
-        write_block("replay", text)
+        write_block("replay", "\n\n".join(texts))
 
 
 if __name__ == "__main__":

@@ -133,8 +133,8 @@ class TokenColumns:
         response = ["(each row)" if name == ROW else name for name in self.response]
         first = {"step": self.step, "entropy": self.entropy, "class": self.planning, "mask": self.mask}
         rest = {"logprob": self.logprob, "advantage": self.advantage, "correct": self.correct}
-        rest |= {"response": response, "prompt": self.prompt}
-        return {role: name for role, name in (first | rest).items() if name}
+        roles = first | rest | {"response": response, "prompt": self.prompt}
+        return {role: name for role, name in roles.items() if name}
 
 
 def cells(table: Table, columns: TokenColumns) -> str:
