@@ -125,9 +125,10 @@ def said_in_time(run: Finished, played: Replay) -> tuple[bool, bool]:
     first = min((label for label in labels if label is not None), default=None)
     if first is None:
         return False, False
-    said = [step for step in (played.lost_said, played.exploded_said) if step is not None]
+    failed = (look for look in played.looks if (look.lost_since, look.exploded_since) != (None, None))
+    said = next(failed, None)
     latest = run.step[min(first + WITHIN, run.step.size - 1)]
-    return True, bool(said) and min(said) <= latest
+    return True, said is not None and said.step <= latest
 
 
 def row(name: str, runs: Sequence[Finished], plays: Sequence[Replay], alarms: Sequence[Alarm | None]) -> str:
@@ -155,8 +156,8 @@ def table(
     """The stop line and the rules on some runs."""
     plays = [played_with(run, constants) for run in runs]
     improving = sum(played.improving for played in plays)
-    false = sum(played.improving and bool(played.false_stop) for played in plays)
-    stops = [played for played in plays if played.stopped is not None]
+    stops = [(played, look) for played in plays if (look := played.first("stop")) is not None]
+    false = sum(played.improving and bool(look.gained) for played, look in stops)
     lines = ["| rule | alarms | false, of runs that improve | share |", "| --- | ---: | ---: | ---: |"]
     share = f"{100 * false / max(improving, 1):.0f} %"
     lines.append(f"| the stop line | {len(stops)} of {len(runs)} | {false} of {improving} | {share} |")
@@ -165,7 +166,7 @@ def table(
     labelled = [said_in_time(run, played) for run, played in zip(runs, plays, strict=True)]
     failures = sum(failed for failed, _ in labelled)
     said = sum(in_time for _, in_time in labelled)
-    saved = [1.0 - played.stopped / played.looks[-1].step for played in stops if played.stopped is not None]
+    saved = [1.0 - look.step / played.looks[-1].step for played, look in stops]
     lines += [
         "",
         f"Lost or exploded by the label: {failures}; said before it or within {WITHIN} evaluations: {said}. "

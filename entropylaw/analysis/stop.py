@@ -6,6 +6,7 @@ from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
 from entropylaw.analysis.law.evaluations import complete
@@ -13,7 +14,6 @@ from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.levels import MOST
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import replace
 from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
 
 LOW = 0.1
@@ -93,7 +93,18 @@ def stop_line(
     if end is None:
         end = now if ahead is None else ahead.step[0]
     steps_left = max(end - now, 0.0)
-    line = StopLine(
+    forecast_fields: dict[str, Any] = {"why_none": why}
+    if ahead is not None:
+        best = ahead.best_so_far
+        forecast_fields = {
+            "now": ahead.now,
+            "at_step": ahead.step[0],
+            "expected": ahead.rewards[0],
+            "gain": ahead.gain,
+        }
+        forecast_fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
+        forecast_fields["p_better"] = best.p_better
+    return StopLine(
         says=says,
         reward=label,
         step=now,
@@ -104,9 +115,8 @@ def stop_line(
         cost=None if cost_per_step is None else steps_left * cost_per_step,
         lost_since=lost,
         exploded_since=exploded,
-        why_none=why,
+        **forecast_fields,
     )
-    return line if ahead is None else _with(line, ahead)
 
 
 def _look(
@@ -123,22 +133,6 @@ def _look(
         return forecast(step, None, reward, at_step=at, **how), ""
     except FitError as error:
         return None, error.message
-
-
-def _with(line: StopLine, ahead: Forecast) -> StopLine:
-    """A stop line with what was forecast."""
-    best = ahead.best_so_far
-    return replace(
-        line,
-        now=ahead.now,
-        at_step=ahead.step[0],
-        expected=ahead.rewards[0],
-        gain=ahead.gain,
-        p_gain=ahead.p_gains[0],
-        best_step=best.step,
-        best=best.level,
-        p_better=best.p_better,
-    )
 
 
 def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
@@ -205,77 +199,33 @@ def replay(
         message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
         raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
     looks, looked, until = list[Look](), dict[int, float](), FEWEST
-    said: dict[str, StopLine] = {}
+    how: dict[str, Any] = {"steps": float(s[-1]), "max_reward": max_reward, "every": every, "looked": looked}
     while until < n:
-        line = stop_line(
-            *(s[:until], used.entropy[:until], r[:until]),
-            steps=float(s[-1]),
-            max_reward=max_reward,
-            looked=looked,
-            every=every,
-        )
-        looks.append(_judged(line, s[until:], r[until:]))
-        for state, holds in (
-            ("stop", line.low_looks == LOOKS),
-            ("lost", line.lost_since is not None),
-            ("exploded", line.exploded_since is not None),
-        ):
-            if holds:
-                said.setdefault(state, line)
+        line = stop_line(s[:until], used.entropy[:until], r[:until], **how)
+        reached, gained, later = None, None, r[until:]
+        if line.at_step is not None and later.size >= LOOKS:
+            means = np.convolve(later, np.full(LOOKS, 1.0 / LOOKS), "valid")
+            inside = int(np.searchsorted(s[until + 1 : -1], line.at_step, side="right"))
+            reached = float(means[: max(1, inside)].max())
+            gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
+        looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
         until += max(every, -(-until // MOST))
-    stop = next((look for look in looks if look.low_looks == LOOKS), None)
     eighth = max(LOOKS, n // 8)
     gain = next((look.gain for look in looks if look.gain is not None), 0.0)
-    first_said = {state: line.step for state, line in said.items()}
-    return Replay(
-        looks=tuple(looks),
-        improving=bool(r[-eighth:].mean() >= r[:eighth].mean() + gain),
-        stopped=first_said.get("stop"),
-        false_stop=None if stop is None else stop.gained,
-        lost=lost_since(s, r),
-        lost_said=first_said.get("lost"),
-        exploded=exploded_since(s, used.entropy),
-        exploded_said=first_said.get("exploded"),
-    )
-
-
-def _judged(line: StopLine, step: FloatArray, reward: FloatArray) -> Look:
-    """A look with what came, from the evaluations after it."""
-    reached = None
-    if line.at_step is not None and step.size >= LOOKS:
-        means = np.convolve(reward, np.full(LOOKS, 1.0 / LOOKS), "valid")
-        # Of the nearest three evaluations after a look there is a mean, whatever the later step.
-        means = means[: max(1, int(np.searchsorted(step[1:-1], line.at_step, side="right")))]
-        reached = float(means.max())
-    known = reached is not None and line.now is not None and line.gain is not None
-    return Look(
-        **{name: getattr(line, name) for name in Look.__struct_fields__ if hasattr(line, name)},
-        reached=reached,
-        gained=reached >= line.now + line.gain if known else None,  # type: ignore[operator]
-    )
+    improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)
+    return Replay(looks=tuple(looks), improving=improving)
 
 
 def score(replays: Sequence[Replay]) -> ReplayScore | None:
     """All replays together; None without any."""
     if not replays:
         return None
-    stops = [run for run in replays if run.stopped is not None]
-    saved = [
-        1.0 - run.stopped / run.looks[-1].step  # type: ignore[operator]
-        for run in stops
-        if run.looks[-1].step > 0
-    ]
-    failures = [run for run in replays if run.lost is not None or run.exploded is not None]
+    stops = [(run, look) for run in replays if (look := run.first("stop")) is not None]
     return ReplayScore(
         runs=len(replays),
         improving=sum(run.improving for run in replays),
-        stops=len(stops),
-        false_stops=sum(run.improving and bool(run.false_stop) for run in stops),
-        saved=sum(saved) / len(replays),
-        failures=len(failures),
-        failures_said=sum(
-            (run.lost is not None and run.lost_said is not None)
-            or (run.exploded is not None and run.exploded_said is not None)
-            for run in failures
-        ),
+        stopped=len(stops),
+        false_stops=sum(run.improving and bool(look.gained) for run, look in stops),
+        lost=sum(run.first("lost") is not None for run in replays),
+        exploded=sum(run.first("exploded") is not None for run in replays),
     )

@@ -25,12 +25,9 @@ from entropylaw.logs import catalog
 from entropylaw.logs.growing import GrowingLog, Rows
 from entropylaw.logs.runs import Run
 from entropylaw.report.words import stop_words
-from entropylaw.results.stop import StopLine
+from entropylaw.results.stop import STATES, StopLine
 from entropylaw.roles.rewards import select_all
 from entropylaw.units import largest_reward
-
-STATES = ("stop", "lost", "exploded")
-"""What a stop line can say that may stop a run."""
 
 
 class Evaluations(NamedTuple):

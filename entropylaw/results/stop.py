@@ -9,6 +9,9 @@ from entropylaw.results import Estimate
 State = Literal["go on", "stop", "lost", "exploded"]
 """What a stop line says: of several that hold ``lost`` comes first, then ``stop``."""
 
+STATES: tuple[State, ...] = ("stop", "lost", "exploded")
+"""What may stop a run."""
+
 
 class StopLine(Struct, frozen=True, kw_only=True):
     """The stop line of one reward at an evaluation.
@@ -62,64 +65,40 @@ class StopLine(Struct, frozen=True, kw_only=True):
     why_none: str = ""
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class Look(StopLine, frozen=True, kw_only=True):
     """What the stop line said at an evaluation of a finished run, and what came.
 
     ``reached`` is the highest mean of three evaluations from there to ``at_step``, and ``gained`` whether
     that is at least ``now + gain``; None where there were fewer, or no forecast.
     """
 
-    step: float
-    evaluations: int
-    now: float | None
-    at_step: float | None
-    gain: float | None
-    p_gain: float | None
-    low_looks: int
-    says: State
     reached: float | None
     gained: bool | None
 
 
 class Replay(Struct, frozen=True, kw_only=True):
-    """A finished run, played through the stop line.
+    """A finished run, played through the stop line: its looks, and whether it is ``improving``.
 
-    Attributes
-    ----------
-    looks
-        What was said at each look.
-    improving
-        Whether the mean of the last eighth, at least three evaluations, is a gain above that of the first.
-    stopped, false_stop
-        The step of the first look that makes a stop, and whether the reward reached the gain after it;
-        None where there is none, or it cannot be known.
-    lost, lost_said, exploded, exploded_said
-        The step from which, in the end, the reward is lost or the entropy above twice its lowest level, and
-        the step of the first look that said so.
+    It is where the mean of its last eighth, at least three evaluations, is a gain above that of the first.
     """
 
     looks: tuple[Look, ...]
     improving: bool
-    stopped: float | None
-    false_stop: bool | None
-    lost: float | None
-    lost_said: float | None
-    exploded: float | None
-    exploded_said: float | None
+
+    def first(self, says: State) -> Look | None:
+        """The first look that says so."""
+        return next((look for look in self.looks if look.says == says), None)
 
 
 class ReplayScore(Struct, frozen=True, kw_only=True):
-    """All runs that were replayed: their number, those that improve, stops, and failures.
+    """Numbers of runs: all, those that improve, and those of which it was said that they stop or fail.
 
-    ``false_stops`` are the stops of improving runs after which the reward reached the gain, and ``saved`` the
-    share of all steps that come after a stop. ``failures`` are runs that end lost or exploded, and
-    ``failures_said`` those of them of which it was said.
+    ``false_stops`` are improving runs whose reward reached the gain after a stop.
     """
 
     runs: int
     improving: int
-    stops: int
+    stopped: int
     false_stops: int
-    saved: float
-    failures: int
-    failures_said: int
+    lost: int
+    exploded: int

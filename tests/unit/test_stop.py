@@ -119,7 +119,7 @@ def test_a_replay_says_what_was_said_and_what_came(every):
             assert look.reached == pytest.approx(means.max())
             assert look.gained is (look.reached >= look.now + look.gain)
     assert played.improving
-    assert (played.lost, played.lost_said, played.exploded_said) == (None, None, None)
+    assert [played.first(says) for says in ("lost", "exploded")] == [None, None]
 
 
 def test_replays_of_a_failure_and_of_a_flat_run_and_their_score():
@@ -127,10 +127,10 @@ def test_replays_of_a_failure_and_of_a_flat_run_and_their_score():
     lost = replay(*run(np.concatenate([climbing(30), np.zeros(20)])))
     climb = replay(*run(climbing()))
     assert not flat.improving
-    assert (lost.lost, lost.lost_said) == (STEP[30], STEP[32])
+    assert (lost.first("lost").lost_since, lost.first("lost").step) == (STEP[30], STEP[32])
     total = score([flat, lost, climb])
-    assert (total.runs, total.improving, total.failures, total.failures_said) == (3, 1, 1, 1)
-    assert total.stops == sum(played.stopped is not None for played in (flat, lost, climb))
+    assert (total.runs, total.improving, total.lost, total.exploded) == (3, 1, 1, 0)
+    assert total.stopped == sum(played.first("stop") is not None for played in (flat, lost, climb))
     assert score([]) is None
     with pytest.raises(FitError, match="a replay needs at least 11"):
         replay(*run(climbing(10)))
@@ -168,10 +168,10 @@ def test_the_row_the_document_and_the_gate(log):
 
 def test_backtest_every_prints_looks(log):
     text = typed("backtest", "run.jsonl", "--every", "6", cwd=log).stdout
-    assert "lost in the end, from step 240" in " ".join(text.split())
+    assert "lost at step 296; it does not improve" in " ".join(text.split())
     table = typed("backtest", "run.jsonl", "--every", "6", "--format", "csv", cwd=log).stdout.splitlines()
     assert table[0].startswith("run,step,evaluations,now,p_gain,at_step")
     assert len(table) == 1 + len(range(8, 50, 6))
     document = json.loads(typed("backtest", "run.jsonl", "--every", "6", "--format", "json", cwd=log).stdout)
-    assert document["replayed"]["failures_said"] == 1
+    assert document["replayed"]["lost"] == 1
     assert document["runs"][0]["result"]["cuts"] == []

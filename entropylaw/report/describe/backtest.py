@@ -9,7 +9,7 @@ from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_percent, format_step
 from entropylaw.results.forecast import PEERS, Backtest, RunBacktest, Skill
-from entropylaw.results.stop import Replay, ReplayScore
+from entropylaw.results.stop import STATES, Replay, ReplayScore
 
 NAMES = {
     "forecast": "the forecast",
@@ -81,7 +81,7 @@ def describe(result: Tested) -> list[b.Block]:
         text = f"Not tested: {refused} of {len(runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
     if isinstance(result, BacktestDocument) and result.replayed is not None:
-        blocks.append(b.Notes(list(over_all_replays(result.replayed))))
+        blocks.append(b.Notes([over_all_replays(result.replayed)]))
     if result.overall is not None:
         blocks.append(b.Notes(list(over_all_cuts(result.overall, result.level))))
     return blocks + [block for run in runs for block in _of_run(*run)]
@@ -105,32 +105,22 @@ def over_all_cuts(skill: Skill, level: float) -> Iterator[b.Note]:
     )
 
 
-def over_all_replays(score: ReplayScore) -> Iterator[b.Note]:
+def over_all_replays(score: ReplayScore) -> b.Note:
     """What the stop line said of all runs."""
-    false = f"{score.false_stops} of {counted(score.improving, 'improving run')}"
-    yield b.Note(
-        "stops",
-        f"{score.stops} in {counted(score.runs, 'run')}, false in {false}; "
-        f"{format_percent(score.saved)} of the steps come after a stop",
-    )
-    ended = counted(score.failures, "run that ends", "runs that end")
-    yield b.Note("failures", f"said of {score.failures_said} of {ended} lost or exploded")
+    false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
+    said = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
+    return b.Note("stop line", f"{counted(score.runs, 'run')}: {said}")
 
 
 def replay_words(played: Replay) -> str:
-    """What the stop line said of a run, and what came."""
+    """What the stop line said of a run first, and what came."""
     parts = []
-    if played.stopped is not None:
-        outcome = "which cannot be judged"
-        if played.false_stop is not None:
-            outcome = "and the gain was reached after it" if played.false_stop else "and no gain followed"
-        parts.append(f"stop at step {format_step(played.stopped)}, {outcome}")
-    for name in ("lost", "exploded"):
-        since, said = getattr(played, name), getattr(played, f"{name}_said")
-        if said is not None:
-            parts.append(f"{name} said at step {format_step(said)}")
-        if since is not None:
-            parts.append(f"{name} in the end, from step {format_step(since)}")
+    for says in STATES:
+        look = played.first(says)
+        if look is not None:
+            parts.append(f"{says} at step {format_step(look.step)}")
+        if look is not None and says == "stop" and look.gained is not None:
+            parts[-1] += ", and the gain was reached after it" if look.gained else ", and no gain followed"
     parts.append("it improves" if played.improving else "it does not improve")
     return "; ".join(parts)
 
