@@ -7,7 +7,6 @@ read in parts; other formats, and folders, as a whole whenever they have changed
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 from collections.abc import Callable, Mapping
@@ -16,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
+
+import msgspec
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
@@ -220,19 +221,17 @@ class GrowingLog:
             self.close()
             self._stream = stream
         elif not os.path.sameopenfile(known.fileno(), stream.fileno()) or not self._is_same(stream):
+            if not head:
+                stream.close()
+                return
             # Records of a file that are read again have the steps of earlier ones, which they replace.
             if head[: len(self._head)] == self._head:
                 self.said.append(f"{quoted_path(self.path)} was written anew; it is read from its start")
-            elif head and not self._format_appends():
-                pass
-            elif head:
+            elif self._format_appends():
                 with suppress(EntropyLawError):
                     self._take(known)
                 self.said.append(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
                 self._earlier = self._earlier.with_rows(self._rows)
-            else:
-                stream.close()
-                return
             self.close()
             self._stream = stream
             self._start()
@@ -287,9 +286,11 @@ class GrowingLog:
         format, _ = find_reader(Content(self.path, data), self._forced)
         if format.name != self._format:
             self._start()
-            self._format, self._parts = format.name, PARTS.get(format.name)
-            if format.name == "jsonl" and not _is_record(data.split(b"\n", 1)[0]):
-                self._parts = None
+            self._format = format.name
+            # A line of objects over several lines is no object.
+            with suppress(ValueError, msgspec.DecodeError):
+                first = msgspec.json.decode(data.split(b"\n", 1)[0]) if format.name == "jsonl" else {}
+                self._parts = PARTS.get(format.name) if isinstance(first, dict) else None
         self._recognised = size
 
     def _add(self, rows: Rows, data: bytes) -> bool:
@@ -300,11 +301,3 @@ class GrowingLog:
             return True
         rows.add({name: cells for name, cells in table.columns.items() if name != "run"}, table.settings)
         return self._format != "csv" or not any("header" in note for note in table.notes)
-
-
-def _is_record(line: bytes) -> bool:
-    """Whether a line is an object of its own."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False

@@ -93,7 +93,7 @@ class Watcher:
         self.lines: tuple[StopLine, ...] = ()
         self.say, self._said = say, set[tuple[str, str]]()
         self._log = None if log is None else GrowingLog(log)
-        self._values: dict[str | None, dict[float, float]] = {}
+        self._values: dict[str, dict[float, float]] = {}
         self._looked: dict[tuple[str, bytes], dict[int, float]] = {}
 
     @property
@@ -113,16 +113,12 @@ class Watcher:
             at = _number(step)
             if at is None:
                 raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
-            named: dict[str | None, Any] = {None: entropy}
-            if isinstance(rewards, Mapping):
-                named |= {str(name): value for name, value in rewards.items()}
-            else:
-                named["reward"] = rewards
+            named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
             for values in self._values.values():
                 for later in [known for known in values if known > at]:
                     del values[later]
-            for name, value in named.items():
-                values = self._values.setdefault(name, {})
+            for name, value in (("", entropy), *named.items()):
+                values = self._values.setdefault(str(name), {})
                 if (number := _number(value)) is not None:
                     values[at] = number
             self._judge(self._updated())
@@ -130,9 +126,9 @@ class Watcher:
 
     def _updated(self) -> Iterator[Evaluations]:
         """The rewards of all updates, each with the last entropy up to its step, if there is any."""
-        known = self._values.get(None, {})
+        known = self._values[""]
         for name, values in self._values.items():
-            if name is not None and values:
+            if name and values:
                 step, reward = np.array([*values]), np.array([*values.values()])
                 at = np.searchsorted([*known], step, side="right") - 1
                 entropy = np.array([*known.values()])[at] if known and (at >= 0).all() else None
@@ -263,24 +259,18 @@ class EntropyLawCallback:
         watcher = self.watcher
         with watcher._guarded():
             if not getattr(state, "is_world_process_zero", True):
-                watcher.say = _nothing
+                watcher.say = str
             if watcher.steps is None and (planned := _number(state.max_steps)):
                 watcher.steps = planned
             entries = state.log_history
-            if len(entries) < self._taken:
+            if len(entries) < self._taken:  # another training
                 self._rows, self._taken = Rows(), 0
             for entry in entries[self._taken :]:
-                row = {"step": _number(state.global_step)}
-                for name, value in entry.items() if isinstance(entry, Mapping) else ():
-                    if (number := _number(value)) is not None:
-                        row[str(name)] = number
-                self._rows.add({name: [number] for name, number in row.items()})
+                values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
+                row = {str(name): _number(value) for name, value in values.items()}
+                self._rows.add({name: [number] for name, number in row.items() if number is not None})
             self._taken = len(entries)
             if self._rows.count:
                 watcher.judge(self._rows.run("trainer", "trainer-state"))
             if watcher.should_stop:
                 control.should_training_stop = True
-
-
-def _nothing(_: str) -> None:
-    """What processes other than the first one say."""
