@@ -134,6 +134,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
+    (FITS, r"runs\.result\.stop_line\..*", "for programs: the forecast and the row of the stop line have them"),
     (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
     (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
     (("backtest",), r"runs\.result\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
