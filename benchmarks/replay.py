@@ -106,9 +106,10 @@ def rldoctor(severity: str) -> Callable[[Finished], Alarm | None]:
 
 def lost_label(reward: FloatArray) -> int | None:
     """The first evaluation from which a reward is below a fifth of its best for good."""
-    above = np.flatnonzero(reward >= LOST * reward.max())
-    first = int(above[-1]) + 1
-    return first if reward.max() > 0 and reward.size - first >= LOOKS else None
+    if reward.max() <= 0:
+        return None
+    first = int(np.flatnonzero(reward >= LOST * reward.max())[-1]) + 1
+    return first if reward.size - first >= LOOKS else None
 
 
 def exploded_label(entropy: FloatArray) -> int | None:
@@ -217,7 +218,7 @@ def sections(*, left_out: bool) -> Iterator[str]:
         constants = learn([*tuning, *lab_cases, *made])
         sets.append(("Public logs, the half that was left out", halves[False], constants))
     shipped = module.learned()
-    for title, runs, learned in sets:
+    for title, runs, learned in sets[::-1]:
         constants = learned._replace(reliability=shipped.reliability)
         module.learned = lambda constants=constants: constants  # type: ignore[assignment]
         long = [run for run in runs if run.step.size >= FEWEST + LOOKS]

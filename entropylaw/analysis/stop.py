@@ -11,7 +11,6 @@ from msgspec import structs
 from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
 from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.engine.levels import MOST
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
@@ -21,6 +20,9 @@ LOW = 0.1
 
 LOOKS = 3
 """Looks in a row that make a stop, and evaluations in a row that make a loss or an explosion."""
+
+PARTS = 16
+"""A look comes a sixteenth of the evaluations so far after the last one: nearer ones say much the same."""
 
 LOST = 0.2
 """Share of its best below which a reward is lost."""
@@ -58,24 +60,32 @@ def stop_line(
     looked
         Number of evaluations → the probability at that look, where it is known; looks are added.
     every
-        Evaluations from one look to the next.
+        Evaluations from one look to the next, at least.
 
     Notes
     -----
-    A look is at every evaluation, and of a run of more than 64 at each of 64 equal parts. A look is that of
-    the log up to it, so that the line is the same however often it is computed.
+    A look comes a sixteenth of the evaluations so far after the last one in ``looked``; without any, the line
+    has looked that much earlier, and twice that.
     """
     used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
     s, r, n = used.step, used.reward, used.step.size
     looked = {} if looked is None else looked
     ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
-    if ahead is not None:
-        looked[n] = ahead.p_gains[0]
-    low, every = 0, max(every, -(-n // MOST))
-    for until in range(n, max(n - LOOKS * every, FEWEST - 1), -every):
+    looks = sorted(looked)
+    if looks and n < looks[-1] + max(every, -(-looks[-1] // PARTS)):
+        judged = looks[-LOOKS:][::-1]
+    else:
+        spacing = max(every, -(-n // PARTS))
+        judged = [n, *(looks[:-LOOKS:-1] or (n - spacing, n - 2 * spacing))]
+        if ahead is not None:
+            looked[n] = ahead.p_gains[0]
+    low = 0
+    for until in judged:
         if until not in looked:
             earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
-            looked[until] = 1.0 if earlier is None else earlier.p_gains[0]
+            if earlier is None:
+                break
+            looked[until] = earlier.p_gains[0]
         if looked[until] >= LOW:
             break
         low += 1
@@ -184,7 +194,7 @@ def replay(
     step, entropy, reward
         Shape (n,); the last step is the planned end.
     every
-        Evaluations from one look to the next; of a run of more than 64 at least a 64th of those so far.
+        Evaluations from one look to the next, at least a sixteenth of those so far.
     max_reward
         As for :func:`entropylaw.forecast`.
 
@@ -209,7 +219,7 @@ def replay(
             reached = float(means[: max(1, inside)].max())
             gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
         looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
-        until += max(every, -(-until // MOST))
+        until += max(every, -(-until // PARTS))
     eighth = max(LOOKS, n // 8)
     gain = next((look.gain for look in looks if look.gain is not None), 0.0)
     improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -36,22 +37,20 @@ def test_a_run_that_climbs_goes_on_and_the_rest_has_its_cost():
     assert (line.low_looks, line.lost_since, line.exploded_since, line.why_none) == (0, None, None, "")
 
 
-def test_a_stop_takes_three_looks_in_a_row_and_is_the_same_without_a_memory():
+def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
     values = run(np.concatenate([climbing(10), np.full(40, climbing(10)[-1])]))
     looked: dict[int, float] = {}
-    lines = []
     for n in range(8, 51):
-        lines.append(stop_line(*(v[:n] for v in values), steps=float(STEP[-1]) + 1, looked=looked))
-    low = [line.p_gain < 0.1 for line in lines]
-    assert any(low)
-    for index, line in enumerate(lines):
-        expected = 0
-        while expected < LOOKS and expected <= index and low[index - expected]:
-            expected += 1
-        assert line.low_looks == expected
-        assert (line.says == "stop") is (expected == LOOKS)
-    assert lines[-1] == stop_line(*values, steps=float(STEP[-1]) + 1)
-    assert looked.keys() == set(range(8, 51))
+        before = sorted(looked)
+        line = stop_line(*(v[:n] for v in values), steps=float(STEP[-1]) + 1, looked=looked)
+        is_look = not before or n >= before[-1] + math.ceil(before[-1] / 16)
+        assert sorted(looked) == (sorted({*before, n}) if is_look else before)
+        low = [looked[until] < 0.1 for until in sorted(looked)[::-1][:LOOKS]]
+        assert line.low_looks == (low.index(False) if False in low else len(low))
+        assert (line.says == "stop") is (line.low_looks == LOOKS)
+    assert any(chance < 0.1 for chance in looked.values())
+    alone = stop_line(*values, steps=float(STEP[-1]) + 1)
+    assert alone.p_gain == line.p_gain
 
 
 def test_a_run_too_short_a_reward_that_never_moves_and_a_reached_end_have_no_forecast():
@@ -94,24 +93,26 @@ def test_exploded_above_twice_the_lowest_level():
     assert lost.says == "lost"
 
 
-def test_a_long_run_is_looked_at_in_64_parts():
+def test_a_line_without_a_memory_looks_a_sixteenth_and_an_eighth_of_the_run_back():
     n = 500
     step = np.arange(1.0, n + 1)
     rng = np.random.default_rng(0)
     reward = 0.7 + 0.02 * rng.standard_normal(n)
     looked: dict[int, float] = {}
     stop_line(step, None, reward, steps=510, looked=looked)
-    assert set(looked) <= {n, n - 8, n - 16}
+    assert set(looked) <= {n, n - 32, n - 64}
 
 
 @pytest.mark.parametrize("every", [1, 5])
 def test_a_replay_says_what_was_said_and_what_came(every):
     values = run(climbing())
     played = replay(*values, every=every)
-    assert [look.evaluations for look in played.looks] == list(range(8, 50, every))
-    for look in played.looks:
-        line = stop_line(*(v[: look.evaluations] for v in values), steps=float(STEP[-1]), every=every)
-        assert (look.p_gain, look.says, look.low_looks) == (line.p_gain, line.says, line.low_looks)
+    places = [look.evaluations for look in played.looks]
+    assert places[0] == 8
+    assert [max(every, math.ceil(place / 16)) for place in places[:-1]] == np.diff(places).tolist()
+    for number, look in enumerate(played.looks):
+        low = [earlier.p_gain < 0.1 for earlier in played.looks[: number + 1]][::-1][:LOOKS]
+        assert look.low_looks == (low.index(False) if False in low else len(low))
         later = values[2][look.evaluations :]
         if look.gained is not None:
             inside = STEP[look.evaluations + 1 : -1] <= look.at_step
