@@ -100,6 +100,14 @@ def spark(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="trl")
+def trl_callback(session: nox.Session) -> None:
+    """The callback in TRL's trainer: 30 steps of a tiny model with random weights, on the CPU."""
+    session.install("-e", ".[test,trl]")
+    # They warn of their own future.
+    session.run("python", "-m", "pytest", "-o", "filterwarnings=default", "tests/trl", *session.posargs)
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Coverage and speed; writes the pages of docs/benchmarks. ``-- --full`` for many runs."""
@@ -108,6 +116,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.table", "--seeds", "aside", "--runs", "400" if full else "40")
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--left-out", "--write")
+    session.run("python", "-m", "benchmarks.replay", "--left-out", "--write")
     session.run("python", "-m", "benchmarks.arms", "--write")
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
     session.run("python", "-m", "benchmarks.phases_aside", "--write")
