@@ -81,18 +81,18 @@ class DuckDB:
             source = f"read_parquet({paths}, hive_partitioning = {bool(files[0].hive)})"
         # The numbers only have to differ: no result depends on their values.
         row = f", uuid() AS {ROW}" if ROW in columns.response else ""
-        return self._view("tokens", f"SELECT *{row} FROM {source}")
+        return self.view("tokens", f"SELECT *{row} FROM {source}")
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
         # DuckDB goes through all lists of a row together.
         parts = (f"UNNEST({quoted(name)}) AS {quoted(name)}" for name in columns.lists)
         single = map(quoted, columns.single)
-        return self._view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
+        return self.view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
 
     def parquet(self, path: Path) -> Table:
         """One Parquet file."""
-        return self._view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
+        return self.view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
 
     def write(self, query: str, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
@@ -104,11 +104,15 @@ class DuckDB:
         self._watched(lambda: execute(f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"))
         execute(";".join(_SETTINGS[:2]))
 
+    def keep_order(self) -> None:
+        """Number rows in the order of the files, which one thread reads."""
+        self._connection.execute("SET preserve_insertion_order = true; SET threads = 1")
+
     def run(self, query: str) -> pa.Table:
         """The rows of a small result."""
         return self._watched(lambda: self._connection.sql(query).to_arrow_table())
 
-    def _view(self, name: str, query: str) -> Table:
+    def view(self, name: str, query: str) -> Table:
         """A query as a table."""
         with _explained():
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")

@@ -15,6 +15,7 @@ from entropylaw.documents.document import (
     RunPrediction,
     RunReport,
 )
+from entropylaw.documents.samples import SamplesDocument
 from entropylaw.report.describe import (
     arms,
     backtest,
@@ -25,6 +26,7 @@ from entropylaw.report.describe import (
     phases,
     prediction,
     runs,
+    samples,
     tokens,
 )
 from entropylaw.results.arms import ArmComparison
@@ -51,6 +53,7 @@ MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
+    SamplesDocument: samples,
     ArmComparison: arms,
     ComparisonDocument: comparison,
 }

@@ -1,0 +1,115 @@
+"""The document of samples per problem: a row per step, and two tables paired by problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from entropylaw.documents.document import AnyDocument
+from entropylaw.documents.kinds import KINDS
+from entropylaw.results import Estimate
+
+Cell = float | int | str | None
+
+
+class SampleTable(Struct, frozen=True, kw_only=True):
+    """A file that was read: its name as given, and its bytes."""
+
+    name: str
+    bytes: int
+
+
+class AtK(Struct, frozen=True, kw_only=True):
+    """pass@k of two tables.
+
+    ``difference`` has the interval of this k alone; the band from ``band_low`` to ``band_high`` holds the
+    differences of all k together. ``word`` is ``gain`` or ``loss`` where the band excludes 0, else ``unclear``.
+    """
+
+    k: int
+    now: float
+    base: float
+    difference: Estimate
+    band_low: float
+    band_high: float
+    word: str
+
+
+class Fate(Struct, frozen=True, kw_only=True):
+    """The problems of one fate: ``kept``, ``gained``, ``lost`` or ``neither``.
+
+    ``problems`` are those of which it is the most probable fate, ``mistakes`` how many of them are expected to
+    have another one, ``expected`` the expected number of problems of this fate.
+    """
+
+    fate: str
+    problems: tuple[str, ...]
+    mistakes: float
+    expected: float
+
+
+class Unsolved(Struct, frozen=True, kw_only=True):
+    """Distinct answers to problems that neither table solves in one half of the samples, in the other half.
+
+    ``problems`` is the expected number of such problems; ``difference`` is None where it is below 1.
+    """
+
+    problems: float
+    now: float | None = None
+    base: float | None = None
+    difference: Estimate | None = None
+
+
+class PairedSamples(Struct, frozen=True, kw_only=True):
+    """Two tables of samples, paired by problem.
+
+    ``now`` and ``base`` are their names, ``problems`` how many both have, ``left_out`` how many one alone has.
+    ``solved`` is the chance of a right sample above which a problem is solved. ``first_loss`` is the smallest k
+    whose loss is certain.
+    """
+
+    now: str
+    base: str
+    problems: int
+    left_out: int
+    solved: float
+    level: float
+    at_k: tuple[AtK, ...]
+    fates: tuple[Fate, ...]
+    unsolved: Unsolved
+    first_loss: int | None = None
+
+    def certain(self, word: str) -> tuple[int, ...]:
+        """The numbers of samples with a certain ``gain`` or ``loss``, or that are ``unclear``."""
+        return tuple(row.k for row in self.at_k if row.word == word)
+
+    def fate(self, name: str) -> Fate:
+        """The problems of a fate."""
+        return next(fate for fate in self.fates if fate.fate == name)
+
+
+class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
+    """Samples per problem.
+
+    ``rows`` have the columns of each step, the names of ``groups`` among them; ``columns`` are those of the
+    tables by role, ``format`` is what wrote them. ``rarefied`` is the number of samples among which distinct
+    answers are counted, ``missing`` what a sample without a verdict is.
+    """
+
+    tables: tuple[SampleTable, ...]
+    format: str
+    columns: Mapping[str, str]
+    groups: tuple[str, ...]
+    missing: str
+    rarefied: int
+    level: float
+    rows: tuple[Mapping[str, Cell], ...]
+    notes: tuple[str, ...] = ()
+    against: PairedSamples | None = None
+    schema: str = KINDS["samples"].schema
+
+    @property
+    def last(self) -> Mapping[str, Cell]:
+        """The columns of the last step."""
+        return self.rows[-1]

@@ -1,0 +1,353 @@
+"""The columns of a table of samples by role: by the options, by what wrote the file, or by their names.
+
+A role's column becomes an expression of SQL, in which every value is text or a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import listing, nearest, shown
+from entropylaw.samples.files import FLAG, LIST, NUMBER, OBJECT, UNKNOWN, WORDS, SampleFile
+from entropylaw.samples.options import SampleOptions
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "problem": (
+        *("problem_id", "prompt_id", "task_id", "question_id", "example_id", "doc_id", "unique_id"),
+        *("prompt_idx", "problem_idx", "idx", "problem", "prompt", "question", "query", "input"),
+    ),
+    "right": (
+        *("right", "correct", "is_correct", "passed", "acc", "plus", "exact_match", "score", "scores"),
+        "reward",
+    ),
+    "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
+    "step": ("step", "global_step", "training_step", "train_step", "trainer_step", "checkpoint_step", "_step"),
+    "sample": ("sample", "sample_id", "sample_idx", "sample_index", "rollout_idx", "completion_id"),
+    "tokens": ("tokens", "response_length", "completion_tokens", "output_tokens", "num_tokens"),
+    "count": ("n", "count"),
+    "error": ("error",),
+    "truncated": ("truncated", "is_truncated"),
+}
+"""Names of columns by role, best first, in any case."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "run": ("run", "run_id", "run_name"),
+    "arm": ("arm",),
+    "model": ("model", "model_name"),
+    "domain": ("domain", "data_source", "dataset", "env_name", "task"),
+    "stage": ("stage",),
+    "budget": ("budget", "max_tokens", "token_budget", "effort"),
+}
+"""Columns that divide the rows of a step, by the name that they get."""
+
+VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", "occurrence")
+"""Columns whose values do not make samples of rows: two filters of one sample are not two samples."""
+
+OCCURRENCE = "occurrence"
+"""How often a document has come up in a file of lm-evaluation-harness, which has a row per filter."""
+
+USER_TURNS = (
+    r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
+    r"(?s)^.*<\|start_header_id\|>user<\|end_header_id\|>\n\n(.*?)<\|eot_id\|>",
+    r"(?s)^.*\[INST\](.*?)\[/INST\]",
+    r"(?s)^.*<｜User｜>(.*?)<｜Assistant｜>",
+    r"(?s)^(?:system\n.*?\n)?user\n(.*)\nassistant\n",
+)
+"""The last turn of the user in a prompt, within the marks of chat templates."""
+
+_LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
+    (
+        "lm-evaluation-harness",
+        frozenset({"doc_id", "filtered_resps"}),
+        {"problem": "doc_id", "answer": "filtered_resps.0", "sample": ""},
+    ),
+    ("verl", frozenset({"input", "output", "score"}), {"problem": "input"}),
+    ("TRL", frozenset({"prompt", "completion", "advantage"}), {"problem": "prompt", "answer": "", "sample": ""}),
+    (
+        "prime-rl/verifiers",
+        frozenset({"example_id", "completion", "reward"}),
+        {"problem": "example_id", "right": "reward", "answer": "", "tokens": "token_usage.output_tokens"},
+    ),
+    ("human-eval", frozenset({"task_id", "completion", "passed"}), {"problem": "task_id", "right": "passed"}),
+    ("Qwen2.5-Math", frozenset({"idx", "pred", "score", "gt"}), {"problem": "idx", "right": "score"}),
+)
+"""What writes a file, the columns that only it has together, and the columns by role that names do not give."""
+
+LONGEST_KEY = 48
+"""Characters of a prompt that identifies its problem as it is; of a longer one the hash does."""
+
+_OTHERS = frozenset(("advantage", "step", "tokens", "length", "token_count"))
+_CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleColumns:
+    """The expressions of one file: by role, by group, by variant; texts, or numbers for some roles.
+
+    ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
+    value per sample in a row. ``stored`` are the columns that are read; ``layout`` is what wrote the file.
+    """
+
+    roles: Mapping[str, str]
+    groups: Mapping[str, str]
+    variants: Mapping[str, str]
+    named: Mapping[str, str]
+    stored: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    layout: str = ""
+    hashed: bool = False
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@dataclass(slots=True)
+class Reader:
+    """Makes the expressions of one file."""
+
+    file: SampleFile
+    stored: dict[str, None] = field(default_factory=dict)
+
+    def place(self, name: str) -> tuple[str, list[str]] | None:
+        """The column of a name, and the fields below it; None where there is none."""
+        if name in self.file.columns:
+            return name, []
+        parts = name.split(".")
+        for end in range(len(parts) - 1, 0, -1):
+            base = ".".join(parts[:end])
+            if self.file.columns.get(base) in (OBJECT, LIST, WORDS, UNKNOWN):
+                return base, parts[end:]
+        return None
+
+    def expression(self, name: str, *, lists: bool = False) -> str:
+        """A column, or a field of one, as text; of ``lists`` the list of texts."""
+        place = self.place(name)
+        if place is None:
+            similar = nearest([name], [*self.file.columns])
+            listed = f"similar: {listing(similar)}" if similar else f"its columns are {listing([*self.file.columns])}"
+            message = f"{shown(self.file.name)} has no column {shown(name)}; {listed}"
+            raise InputError("column-not-found", message, "name one of the table's columns")
+        base, fields = place
+        self.stored[base] = None
+        if self.file.kind == "jsonl" and (fields or self.file.columns[base] in (OBJECT, LIST)):
+            path = "$" + "".join(f"[{part}]" if part.isdigit() else f'."{part}"' for part in fields)
+            return f"json_extract_string({quoted(base)}, {text(path + '[*]' if lists else path)})"
+        parts = "".join(f"[{int(part) + 1}]" if part.isdigit() else f".{quoted(part)}" for part in fields)
+        if self.file.kind == "jsonl":
+            return f"({quoted(base)} ->> '$')"
+        if self.file.kind == "csv":
+            return f"NULLIF({quoted(base)}, '')"
+        return f"CAST({quoted(base)}{parts} AS VARCHAR{'[]' if lists else ''})"
+
+    def kind(self, name: str) -> str:
+        """The kind of values of a column; unknown for a field of one."""
+        place = self.place(name)
+        return UNKNOWN if place is None or place[1] else self.file.columns[place[0]]
+
+    def condition(self, condition: str, option: str) -> str:
+        """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
+        match = _CONDITION.fullmatch(condition)
+        if match is None:
+            message = f"{option} {condition!r} is not a comparison of a column"
+            raise UsageError("bad-condition", message, f"such as {option} 'score>=0.5'")
+        name, operator, value = match.groups()
+        column = f"CAST({OCCURRENCE} AS VARCHAR)" if name == OCCURRENCE else self.expression(name)
+        operator = {"==": "=", "!=": "<>"}.get(operator, operator)
+        try:
+            number = float(value)
+        except ValueError:
+            if operator not in ("=", "<>"):
+                message = f"{option} {condition!r} compares with {value!r}, which is not a number"
+                raise UsageError("bad-condition", message, f"such as {option} 'score>=0.5'") from None
+            return f"{column} {operator} {text(value)}"
+        # 'true' is 1 where a verdict is compared with a number.
+        return f"TRY_CAST(CASE {column} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {column} END AS DOUBLE) {operator} {number!r}"
+
+
+def layout_of(file: SampleFile) -> tuple[str, Mapping[str, str]]:
+    """What wrote a file, by its content, and its columns by role."""
+    for layout, needs, roles in _LAYOUTS:
+        if needs <= file.columns.keys():
+            return layout, roles
+    return file.layout, {}
+
+
+def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
+    """The columns of a file.
+
+    InputErrors are ``column-not-found`` for one that an option names, ``no-problem-column`` and
+    ``no-verdict-column``; UsageError ``bad-condition``.
+    """
+    reader, (layout, roles) = Reader(file), layout_of(file)
+    folded = {name.casefold(): name for name in reversed([*file.columns])}
+    named: dict[str, str] = {}
+    for role, names in NAMES.items():
+        given = getattr(options, role, None)
+        if role in roles and not given and given != "":
+            found: Any = roles[role] if reader.place(roles[role]) else ""
+        elif role == "problem":
+            found = "" if given else next(filter(None, map(folded.get, names)), "")
+        elif given is not None:
+            found = given
+        else:
+            found = next(filter(None, map(folded.get, names)), "")
+        if found:
+            named[role] = found
+    # Beside predictions `answer` is the reference, and a flag is not a count.
+    if named.get("count") and options.count is None and file.columns[named["count"]] not in (NUMBER, WORDS):
+        del named["count"]
+    if options.right is None and not options.right_when and "right" not in roles:
+        named["right"] = named.get("right") or _only_number(file, layout, named)
+    keys = [*options.problem] or [named.get("problem", "")]
+    hashed = not options.problem and bool(keys[0]) and is_prompt(file, keys[0])
+    named["problem"] = " + ".join(keys)
+    expressions: dict[str, str] = {}
+    lists: list[str] = []
+    for role in ("step", "right", "answer", "sample", "tokens", "count", "error", "truncated", "label"):
+        name = options.label if role == "label" else named.get(role)
+        if not name or (role == "right" and options.right_when):
+            continue
+        if role in ("right", "answer", "tokens", "label") and reader.kind(name) == LIST:
+            lists.append(role)
+        expressions[role] = reader.expression(name, lists=role in lists)
+        named[role] = name
+    if options.right_when:
+        condition = reader.condition(options.right_when, "--right-when")
+        expressions["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
+        named["right"] = options.right_when
+    if "right" not in expressions:
+        message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
+        message += listing([*file.columns])
+        raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
+    if "right" in lists and any(role not in lists for role in ("answer",) if role in expressions):
+        named.pop("answer")
+        expressions.pop("answer")
+    if "right" not in lists and lists:
+        for role in lists:
+            expressions.pop(role)
+            named.pop(role)
+        lists = []
+    if not keys[0]:
+        expressions["problem"], named["problem"] = "", "position of the row"
+    else:
+        parts = [reader.expression(key) for key in keys]
+        expressions["problem"] = " || '|' || ".join(f"COALESCE({part}, '')" for part in parts) if parts[1:] else parts[0]
+    groups = _groups(file, options, reader, folded, [*named.values()])
+    variants = {name: reader.expression(folded[name]) for name in VARIANTS if name in folded}
+    variants = {name: made for name, made in variants.items() if folded[name] not in named.values()}
+    if layout == "lm-evaluation-harness" and "filter" not in variants:
+        variants[OCCURRENCE] = OCCURRENCE
+    return SampleColumns(
+        roles=expressions,
+        groups=groups,
+        variants=variants,
+        named={role: name for role, name in named.items() if name},
+        stored=tuple(reader.stored),
+        conditions=tuple(reader.condition(only, "--only") for only in options.only),
+        lists=tuple(lists),
+        layout=layout,
+        hashed=hashed,
+    )
+
+
+def is_prompt(file: SampleFile, name: str) -> bool:
+    """Whether a column holds prompts, which are hashed, and not ids."""
+    prompts = ("prompt", "question", "query", "input", "problem")
+    return not file.layout and name.casefold() in prompts and file.columns[name] != NUMBER
+
+
+def _only_number(file: SampleFile, layout: str, named: Mapping[str, str]) -> str:
+    """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
+    if layout != "TRL":
+        return ""
+    used = {name.casefold() for name in named.values()} | _OTHERS
+    numbers = [
+        name for name, kind in file.columns.items() if kind in (NUMBER, FLAG) and name.casefold() not in used
+    ]
+    if len(numbers) > 1:
+        message = f"{shown(file.name)} has several rewards: {listing(numbers)}"
+        raise InputError("several-verdicts", message, "name one with --right, or --right-when 'reward>=1'")
+    return numbers[0] if numbers else ""
+
+
+def _groups(
+    file: SampleFile, options: SampleOptions, reader: Reader, folded: Mapping[str, str], used: Sequence[str]
+) -> dict[str, str]:
+    """The columns that divide the rows: given ones, or by their names."""
+    if options.by:
+        return {name: reader.expression(name) for name in options.by if name}
+    found = {}
+    for group, names in GROUPS.items():
+        column = next((folded[name] for name in names if name in folded and folded[name] not in used), None)
+        if column is not None and file.columns[column] in (WORDS, NUMBER):
+            found[group] = reader.expression(column)
+    return found
+
+
+def canonical(file: SampleFile, columns: SampleColumns, source: str, step: str) -> str:
+    """The query of a file's samples, a row each: every role as text or number, null where there is none.
+
+    ``source`` is what the file is in SQL, ``step`` the expression for a file without a column of steps.
+    """
+    roles = dict(columns.roles)
+    problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
+    if columns.hashed:
+        turns = ", ".join(f"NULLIF(regexp_extract({problem}, {text(turn)}, 1), '')" for turn in USER_TURNS)
+        problem = f"TRIM(COALESCE({turns}, {problem}))"
+        problem = f"CASE WHEN LENGTH({problem}) > {LONGEST_KEY} THEN md5({problem}) ELSE {problem} END"
+    fields = {
+        "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else step,
+        "problem": problem,
+        "sample": roles.get("sample", "CAST(NULL AS VARCHAR)"),
+        "error": _flag(roles.get("error")),
+        "truncated": _flag(roles.get("truncated")),
+        "times": f"CAST({roles['count']} AS BIGINT)" if "count" in roles else "CAST(1 AS BIGINT)",
+        **{f"by_{name}": made for name, made in columns.groups.items()},
+        **{f"only_{name}": made for name, made in columns.variants.items()},
+    }
+    for role, kind in {"right": "VARCHAR", "answer": "VARCHAR", "label": "VARCHAR", "tokens": "DOUBLE"}.items():
+        value = roles.get(role, "NULL")
+        if role in columns.lists:
+            value = f"UNNEST({value})"
+        fields[role] = f"CAST({value} AS {kind})"
+    if OCCURRENCE in columns.variants:
+        rows = f"(SELECT *, row_number() OVER () AS place FROM {source})"
+        number = f"row_number() OVER (PARTITION BY {roles['problem']} ORDER BY place)"
+        source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
+        fields[f"only_{OCCURRENCE}"] = f"CAST({OCCURRENCE} AS VARCHAR)"
+    where = f" WHERE {' AND '.join(columns.conditions)}" if columns.conditions else ""
+    return f"SELECT {', '.join(f'{made} AS {quoted(name)}' for name, made in fields.items())} FROM {source}{where}"
+
+
+def _flag(expression: str | None) -> str:
+    """Whether a text says that something is the case: any text does but for words such as false."""
+    if expression is None:
+        return "FALSE"
+    return f"COALESCE(LOWER({expression}) NOT IN ('false', '0', '0.0', '', 'none', 'null', 'nan'), FALSE)"
+
+
+def aligned(columns: Sequence[SampleColumns]) -> list[SampleColumns]:
+    """The columns of several files with the same groups and variants, null where a file has none."""
+    groups = list(dict.fromkeys(name for each in columns for name in each.groups))
+    variants = list(dict.fromkeys(name for each in columns for name in each.variants))
+    none = "CAST(NULL AS VARCHAR)"
+    return [
+        replace(
+            each,
+            groups={name: each.groups.get(name, none) for name in groups},
+            variants={name: each.variants.get(name, none) for name in variants},
+        )
+        for each in columns
+    ]
