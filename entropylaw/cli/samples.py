@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -19,6 +20,9 @@ from entropylaw.paths import check_targets
 from entropylaw.pipeline.samples import document_of
 from entropylaw.samples.run import column_lines
 from entropylaw.tokens.run import as_parquet
+
+if TYPE_CHECKING:
+    from entropylaw.report.figures import Need
 
 
 def samples(options: SamplesCommand) -> None:
@@ -42,7 +46,8 @@ def samples(options: SamplesCommand) -> None:
         from entropylaw.report.figures.drawings import write
 
         try:
-            for path in write({"samples": document}, options.figure, picture):
+            parts: dict[Need, Any] = {"samples_pair": document.against} if document.against else {}
+            for path in write(parts | {"samples": document}, options.figure, picture):
                 say(f"wrote {path}", quiet=options.quiet)
         except ValueError as error:
             raise FitError("nothing-to-draw", f"the samples have no figure: {error}", "leave out --figure") from error

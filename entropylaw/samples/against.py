@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from entropylaw.arrays import FloatArray
 from entropylaw.samples.numbers import Counts, IntArray, log_without, pass_at
@@ -66,7 +66,7 @@ def paired(now: Counts, base: Counts, ks: Sequence[int], level: float, solved: f
     """Compare two tables with the same problems in the same order."""
     rows = np.column_stack([pass_at(now.n, now.right, k) - pass_at(base.n, base.right, k) for k in ks])
     difference, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-    alone = float(t.ppf((1 + level) / 2, len(rows) - 1))
+    alone = float(stdtrit(len(rows) - 1, (1 + level) / 2))
     together = critical(rows, level)
     return Paired(
         problems=tuple(now.problem),
@@ -93,9 +93,9 @@ def critical(rows: FloatArray, level: float) -> float:
     centred = rows - rows.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
     centred = centred[:, scale > 1e-12] / scale[scale > 1e-12]
-    small = float(t.ppf((1 + level) / 2, size - 1) / norm.ppf((1 + level) / 2))
+    small = float(stdtrit(size - 1, (1 + level) / 2) / ndtri((1 + level) / 2))
     if not centred.shape[1]:
-        return float(t.ppf((1 + level) / 2, size - 1))
+        return float(stdtrit(size - 1, (1 + level) / 2))
     random = np.random.default_rng(SEED)
     largest = [
         np.abs(random.standard_normal((DRAWS // 8, size)) @ centred).max(axis=1) for _ in range(8)

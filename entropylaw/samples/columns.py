@@ -287,7 +287,12 @@ def _groups(
 ) -> dict[str, str]:
     """The columns that divide the rows: given ones, or by their names."""
     if options.by:
-        return {name: reader.expression(name) for name in options.by if name}
+        # Without a column `run`, the folder or the file is one.
+        return {
+            name: text(file.run) if name == "run" and reader.place(name) is None else reader.expression(name)
+            for name in options.by
+            if name
+        }
     found = {}
     for group, names in GROUPS.items():
         column = next((folded[name] for name in names if name in folded and folded[name] not in used), None)

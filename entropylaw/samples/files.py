@@ -53,6 +53,8 @@ class SampleFile:
         The step in its name, None where there is none.
     layout
         What wrote it, where that is known by its content.
+    run
+        The folder that distinguishes it from files of its name, otherwise its own name.
     """
 
     path: Path
@@ -62,6 +64,7 @@ class SampleFile:
     columns: Mapping[str, str]
     step: int | None = None
     layout: str = ""
+    run: str = ""
 
 
 def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[str]]:
@@ -74,9 +77,11 @@ def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[st
     for name, path in chain.from_iterable(map(_files, tables)):
         paths.setdefault(path.resolve(), (name, path))
     files, notes = list[SampleFile](), list[str]()
+    alike = len({path.name for _, path in paths.values()}) == 1
     for number, (name, path) in enumerate(sorted(paths.values(), key=natural)):
         file, said = _opened(path, name, folder / f"{number}.jsonl")
-        files.append(file)
+        run = path.resolve().parent.name if alike else path.name.split(".")[0]
+        files.append(replace(file, run=run))
         notes += said
     return files, notes
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
-from scipy.stats import hypergeom
 
 from entropylaw.arrays import FloatArray
 
@@ -69,7 +68,17 @@ def all_right(n: IntArray, right: IntArray, k: int) -> FloatArray:
 
 def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
     """The chance that more than half of k samples are right."""
-    return np.asarray(hypergeom.sf(k // 2, n, right, k))
+    total = np.zeros(len(n))
+    for good in range(k // 2 + 1, k + 1):
+        possible = (right >= good) & (n - right >= k - good)
+        c, wrong = np.where(possible, right, k), np.where(possible, n - right, k)
+        ways = _log_choose(c, good) + _log_choose(wrong, k - good) - _log_choose(n, k)
+        total += np.where(possible, np.exp(ways), 0.0)
+    return np.minimum(total, 1.0)
+
+
+def _log_choose(n: IntArray, k: int) -> FloatArray:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def plurality(counts: Counts) -> FloatArray:

@@ -27,7 +27,10 @@ class SampleOptions:
     tokens: str | None = _column("--tokens", "Number of tokens of a sample.")
     count: str | None = _column("--count", "Number of equal samples that a row stands for.")
     by: tuple[str, ...] = _column(
-        "--by", "Column that divides the rows: run, arm, domain, stage, budget. Repeatable.", many=True
+        "--by",
+        "Column that divides the rows: run, arm, model, domain, stage, budget; run is the folder's name where no "
+        "column is called so. Repeatable.",
+        many=True,
     )
     right_when: str | None = option(
         "--right-when", "What is right where the verdict is a score: 'score>=0.5'.", TEXT, COLUMNS

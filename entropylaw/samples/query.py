@@ -24,7 +24,7 @@ def verdicts(table: str) -> str:
     """The commonest verdicts, and how many samples have each."""
     verdict = 'LOWER(TRIM("right"))'
     return (
-        f"SELECT {verdict} AS verdict, SUM(times) AS samples FROM {table} WHERE NOT error "
+        f"SELECT {verdict} AS verdict, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE NOT error "
         f"GROUP BY {verdict} ORDER BY samples DESC, verdict LIMIT {MOST_VERDICTS}"
     )
 
@@ -105,11 +105,11 @@ def problems(table: str, groups: Sequence[str], *, sampled: bool, counted: bool)
     elif counted:
         again = "COUNT(*) - COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
     return (
-        f"SELECT {keys}, problem, SUM(CASE WHEN verdict IS NULL THEN 0 ELSE times END) AS n, "
-        "SUM(CASE WHEN verdict = 1 THEN times ELSE 0 END) AS c, SUM(absent) AS missing, "
-        "SUM(CASE WHEN error THEN times ELSE 0 END) AS errors, "
-        "SUM(CASE WHEN truncated THEN times ELSE 0 END) AS truncated, "
-        "SUM(tokens * times) AS tokens, SUM(CASE WHEN tokens IS NULL THEN 0 ELSE times END) AS lengths, "
+        f"SELECT {keys}, problem, CAST(SUM(CASE WHEN verdict IS NULL THEN 0 ELSE times END) AS BIGINT) AS n, "
+        "CAST(SUM(CASE WHEN verdict = 1 THEN times ELSE 0 END) AS BIGINT) AS c, CAST(SUM(absent) AS BIGINT) AS missing, "
+        "CAST(SUM(CASE WHEN error THEN times ELSE 0 END) AS BIGINT) AS errors, "
+        "CAST(SUM(CASE WHEN truncated THEN times ELSE 0 END) AS BIGINT) AS truncated, "
+        "SUM(tokens * times) AS tokens, CAST(SUM(CASE WHEN tokens IS NULL THEN 0 ELSE times END) AS BIGINT) AS lengths, "
         f"{again} AS repeated FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )
 
@@ -119,7 +119,7 @@ def answers(table: str, groups: Sequence[str]) -> str:
     keys = keys_of(groups)
     return (
         f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM (SELECT {keys}, problem, verdict, "
-        f"TRIM(answer) AS one, SUM(times) AS given FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
+        f"TRIM(answer) AS one, CAST(SUM(times) AS BIGINT) AS given FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
         f"GROUP BY {keys}, problem, verdict, TRIM(answer)) AS each GROUP BY {keys}, problem, verdict, given "
         f"ORDER BY {keys}, problem, verdict, given"
     )
@@ -129,7 +129,7 @@ def labels(table: str, groups: Sequence[str]) -> str:
     """Per step, group and label: samples."""
     keys = keys_of(groups)
     return (
-        f"SELECT {keys}, label, SUM(times) AS samples FROM {table} WHERE label IS NOT NULL "
+        f"SELECT {keys}, label, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE label IS NOT NULL "
         f"GROUP BY {keys}, label ORDER BY {keys}, samples DESC, label"
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from entropylaw.arrow import to_numpy
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
@@ -206,7 +207,7 @@ def by_key(table: pa.Table | None, groups: Sequence[str]) -> dict[Key, dict[str,
     keys = list(zip(*columns.values(), strict=True))
     starts = [row for row in range(len(keys)) if not row or keys[row] != keys[row - 1]]
     others = {
-        name: table[name].to_pylist() if name in ("problem", "label") else table[name].to_numpy().astype(float)
+        name: table[name].to_pylist() if name in ("problem", "label") else to_numpy(table[name]).astype(float)
         for name in table.column_names
         if name not in columns
     }
@@ -245,7 +246,7 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
         if len(again):
             first = table["problem"][int(again[0])]
             message = f"{counted(len(again), 'problem')} of step {key[0]} name a sample again, the first {shown(first)}"
-            hint = "a file was given twice, or runs are mixed: --by COLUMN divides them, --sample '' takes all rows"
+            hint = "runs or groups are mixed: --by run divides them by folder, --by COLUMN otherwise"
             raise InputError("repeated-samples", message, hint)
 
 

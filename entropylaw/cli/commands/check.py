@@ -11,6 +11,7 @@ from entropylaw.options import (
     WRITE,
     Coverage,
     Gained,
+    Joined,
     LawOptions,
     Parallel,
     Quiet,
@@ -26,7 +27,7 @@ FORMATS = (*SUFFIXES, *JUNIT)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(Parallel, LawOptions, Gained, Coverage, Quiet):
+class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     """Exit with code 5 if a gate trips or is unknown.
 
     Every run is compared with every condition. The interval decides, not the point: a condition holds

@@ -10,6 +10,7 @@ from entropylaw.option import option, switch
 from entropylaw.options import (
     ClassColumns,
     Coverage,
+    Joined,
     LawOptions,
     Styled,
 )
@@ -30,7 +31,7 @@ def width_text(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
+class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Styled):
     """Draw one figure of a run or of arms for a paper."""
 
     example: ClassVar[str] = "entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
 """The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
 entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
-``ArmComparison``, or the rows of an index by arm."""
+``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
 MOST_TOGETHER = len(ARM_COLOURS)
@@ -215,6 +215,49 @@ FIGURES = (
             f"Differences of the arms with their {format_percent(part.level)} intervals: final reward, and "
             f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
             "squares are decided, and arrows are beyond the axes."
+        ),
+    ),
+    FigureEntry(
+        name="pass_pair",
+        needs="samples_pair",
+        about="pass@k of two tables of samples, and their difference",
+        label="pass@k",
+        title="pass@k:",
+        caption=lambda pair: (
+            f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
+            f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
+        ),
+    ),
+    FigureEntry(
+        name="flow",
+        needs="samples_pair",
+        about="problems that were kept, gained and lost",
+        label="problems",
+        title="Problems:",
+        caption=lambda pair: (
+            f"Problems from {pair.base} to {pair.now}: below the bars are those that are solved (a sample is "
+            f"right with a probability above {pair.solved:g}), each by its most probable fate."
+        ),
+    ),
+    FigureEntry(
+        name="pass_at_k",
+        needs="samples",
+        about="pass@k of the first step and the last",
+        label="pass@k by step",
+        title="pass@k:",
+        caption=lambda part: (
+            f"pass@k over the number of samples, with {format_percent(part.level)} intervals over problems."
+        ),
+    ),
+    FigureEntry(
+        name="distinct_right",
+        needs="samples",
+        about="distinct right answers at equal pass@1",
+        label="right answers",
+        title="Right answers:",
+        caption=lambda part: (
+            f"Distinct right answers among {part.rarefied} samples of a problem against pass@1, a point per "
+            "step; the square is the last."
         ),
     ),
 )
