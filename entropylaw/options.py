@@ -140,7 +140,9 @@ class Joined:
         *(PATH, COLUMNS),
     )
     join_nearest: bool = switch(
-        "--join-nearest", "Join each step of the log with the nearest earlier row, not only at equal steps.", COLUMNS
+        "--join-nearest",
+        "Join each step of the log with the nearest earlier row, not only at equal steps.",
+        COLUMNS,
     )
 
 

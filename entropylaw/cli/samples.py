@@ -50,7 +50,9 @@ def samples(options: SamplesCommand) -> None:
             for path in write(parts | {"samples": document}, options.figure, picture):
                 say(f"wrote {path}", quiet=options.quiet)
         except ValueError as error:
-            raise FitError("nothing-to-draw", f"the samples have no figure: {error}", "leave out --figure") from error
+            raise FitError(
+                "nothing-to-draw", f"the samples have no figure: {error}", "leave out --figure"
+            ) from error
     for path in special:
         if Path(path).suffix.lower() == ".parquet":
             write_atomically(path, as_parquet(pa.Table.from_pylist(list(map(dict, document.rows)))))

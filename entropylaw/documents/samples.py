@@ -24,7 +24,7 @@ class AtK(Struct, frozen=True, kw_only=True):
     """pass@k of two tables.
 
     ``difference`` has the interval of this k alone; the band from ``band_low`` to ``band_high`` holds the
-    differences of all k together. ``word`` is ``gain`` or ``loss`` where the band excludes 0, else ``unclear``.
+    differences of all k together. ``word`` is ``gain`` or ``loss`` where the band excludes 0, or ``unclear``.
     """
 
     k: int
@@ -35,12 +35,17 @@ class AtK(Struct, frozen=True, kw_only=True):
     band_high: float
     word: str
 
+    def simultaneous(self, level: float) -> Estimate:
+        """The difference with the band's ends as its interval."""
+        value, method = self.difference.value, "band over all k"
+        return Estimate(value=value, low=self.band_low, high=self.band_high, level=level, method=method)
+
 
 class Fate(Struct, frozen=True, kw_only=True):
     """The problems of one fate: ``kept``, ``gained``, ``lost`` or ``neither``.
 
-    ``problems`` are those of which it is the most probable fate, ``mistakes`` how many of them are expected to
-    have another one, ``expected`` the expected number of problems of this fate.
+    ``problems`` are those of which it is the most probable fate, ``mistakes`` how many of them are expected
+    to have another one, ``expected`` the expected number of problems of this fate.
     """
 
     fate: str
@@ -64,9 +69,9 @@ class Unsolved(Struct, frozen=True, kw_only=True):
 class PairedSamples(Struct, frozen=True, kw_only=True):
     """Two tables of samples, paired by problem.
 
-    ``now`` and ``base`` are their names, ``problems`` how many both have, ``left_out`` how many one alone has.
-    ``solved`` is the chance of a right sample above which a problem is solved. ``first_loss`` is the smallest k
-    whose loss is certain.
+    ``now`` and ``base`` are their names, ``problems`` how many both have, ``left_out`` how many are in one
+    alone. ``solved`` is the chance of a right sample above which a problem is solved, ``first_loss`` the
+    smallest k whose loss is certain.
     """
 
     now: str
@@ -94,7 +99,8 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
 
     ``rows`` have the columns of each step, the names of ``groups`` among them; ``columns`` are those of the
     tables by role, ``format`` is what wrote them. ``rarefied`` is the number of samples among which distinct
-    answers are counted, ``missing`` what a sample without a verdict is.
+    answers are counted, ``missing`` what a sample without a verdict is. ``t`` has for every row how many
+    standard errors are from a mean to the ends of its interval.
     """
 
     tables: tuple[SampleTable, ...]
@@ -105,9 +111,26 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
     rarefied: int
     level: float
     rows: tuple[Mapping[str, Cell], ...]
+    t: tuple[float, ...]
     notes: tuple[str, ...] = ()
     against: PairedSamples | None = None
     schema: str = KINDS["samples"].schema
+
+    def estimate(self, row: int, name: str) -> Estimate | None:
+        """A column of a row with its interval over problems; None where it is no mean over problems."""
+        value, error = self.rows[row].get(name), self.rows[row].get(f"{name}_se")
+        if not isinstance(value, float | int) or not isinstance(error, float | int):
+            return None
+        ends = (value - self.t[row] * error, value + self.t[row] * error)
+        method = "t over problems"
+        return Estimate(
+            value=value, low=ends[0], high=ends[1], level=self.level, method=method, std_error=error
+        )
+
+    def latest(self) -> list[tuple[int, str]]:
+        """The rows of the last step, and their groups in words."""
+        rows = [row for row, cells in enumerate(self.rows) if cells["step"] == self.last["step"]]
+        return [(row, " ".join(str(self.rows[row][name]) for name in self.groups)) for row in rows]
 
     @property
     def last(self) -> Mapping[str, Cell]:

@@ -99,7 +99,7 @@ class Subject:
         return self.holders[part].result if part is Part.law else self.holders[part]
 
 
-READ = ("fit", "report", "phases", "prediction", "comparison")
+READ = ("fit", "report", "phases", "prediction", "comparison", "samples")
 """The kinds of documents that gates read."""
 
 
@@ -116,8 +116,8 @@ def read_document(data: Any, source: str) -> AnyDocument:
         raise InputError(
             "not-a-document",
             f"{source} has schema {known_form(schema)}, expected one of {expected}",
-            "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
-            "log itself",
+            "give a document that `entropylaw fit`, `report`, `phases`, `predict`, `compare` or `samples` "
+            "wrote, or the log itself",
         )
     document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
     if not getattr(document, "runs", True):
@@ -132,6 +132,13 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
         run, holders = f"comparison of {arms}", {Part.arms: document}
         return [Subject(run=run, path=source, sources=(source,), holders=holders)]
+    if kind == "samples":
+        rows = document.latest()  # type: ignore[attr-defined]
+        held_by = {f"samples {name}".rstrip(): {Part.samples: (document, row)} for row, name in rows}
+        return [
+            Subject(run=run, path=source, sources=(source,), holders=holders)
+            for run, holders in held_by.items()
+        ]
     entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []

@@ -14,10 +14,10 @@ from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocume
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.results import Estimate
-from entropylaw.samples.against import CLASSES, common, paired
+from entropylaw.samples.against import CLASSES, common, paired, student
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
-from entropylaw.samples.run import Sampled, described, summarise_samples, sizes
+from entropylaw.samples.run import Sampled, described, sizes, summarise_samples
 
 
 def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
@@ -26,7 +26,7 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
     >>> document = samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
     """
     many = ("problem", "by", "only", "k")
-    given = {
+    given: dict[str, Any] = {
         name: (value if isinstance(value, tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
@@ -60,6 +60,7 @@ def document_of(
             rarefied=about["rarefied"],
             level=options.level,
             rows=tuple(sampled.rows),
+            t=tuple(student(row["problems"], options.level) for row in sampled.rows),
             notes=notes,
             against=comparison,
         )
@@ -78,7 +79,9 @@ def compared(
         if len(places) != 1:
             message = f"--against {against}: the tables have {len(places)} rows of this step"
             found = ", ".join(f"{step}" for step in dict.fromkeys(steps))
-            raise UsageError("no-such-step", message, f"the steps are {found}; --only and --by '' make rows one")
+            raise UsageError(
+                "no-such-step", message, f"the steps are {found}; --only and --by '' make rows one"
+            )
         base, base_name = sampled.counts[places[0]], f"step {against}"
     else:
         other = summarise_samples([against], options, progress=progress)
@@ -111,7 +114,9 @@ def last_of(sampled: Sampled) -> tuple[str, Counts]:
         keys = [tuple(sampled.rows[place][name] for name in ("step", *sampled.groups)) for place in places]
         message = f"{len(places)} rows of the last step could be compared, such as "
         message += " and ".join(described(key, sampled.groups) for key in keys[:2])
-        raise UsageError("several-rows", message, "take one by --only COLUMN=VALUE, or all together by --by ''")
+        raise UsageError(
+            "several-rows", message, "take one by --only COLUMN=VALUE, or all together by --by ''"
+        )
     key = tuple(sampled.rows[-1][name] for name in ("step", *sampled.groups))
     return described(key, sampled.groups), sampled.counts[-1]
 
@@ -156,13 +161,13 @@ def pairing(
     unsolved = Unsolved(problems=result.unsolved)
     if result.distinct is not None:
         ours, theirs, difference, error = result.distinct
-        half = 1.959963984540054 * error
+        half = student(len(now.n), options.level) * error
         estimate = Estimate(
             value=difference,
             low=difference - half,
             high=difference + half,
-            level=0.95,
-            method="normal over problems",
+            level=options.level,
+            method="t over problems",
             std_error=error,
         )
         unsolved = Unsolved(problems=result.unsolved, now=ours, base=theirs, difference=estimate)

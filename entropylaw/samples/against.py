@@ -41,7 +41,7 @@ class Paired:
     chances
         Shape (P, 4): the chance of each problem to be of one of the :data:`CLASSES`.
     unsolved
-        How many problems neither side solved in one half of the samples; expected, over all ways to halve them.
+        How many problems neither side solved in one half of the samples, expected over all halvings.
     distinct
         Distinct answers to them in the other halves: now, base, difference, its standard error; None without
         answers or unsolved problems.
@@ -66,8 +66,9 @@ def paired(now: Counts, base: Counts, ks: Sequence[int], level: float, solved: f
     """Compare two tables with the same problems in the same order."""
     rows = np.column_stack([pass_at(now.n, now.right, k) - pass_at(base.n, base.right, k) for k in ks])
     difference, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-    alone = float(stdtrit(len(rows) - 1, (1 + level) / 2))
+    alone = student(len(rows), level)
     together = critical(rows, level)
+    unsolved, distinct = on_unsolved(now, base)
     return Paired(
         problems=tuple(now.problem),
         k=tuple(ks),
@@ -80,8 +81,14 @@ def paired(now: Counts, base: Counts, ks: Sequence[int], level: float, solved: f
         band_low=difference - together * error,
         band_high=difference + together * error,
         chances=chances(now, base, solved),
-        **dict(zip(("unsolved", "distinct"), on_unsolved(now, base), strict=True)),
+        unsolved=unsolved,
+        distinct=distinct,
     )
+
+
+def student(problems: int, level: float) -> float:
+    """How many standard errors are from a mean over problems to the ends of its t interval."""
+    return float(stdtrit(max(problems - 1, 1), (1 + level) / 2))
 
 
 def critical(rows: FloatArray, level: float) -> float:
@@ -93,13 +100,11 @@ def critical(rows: FloatArray, level: float) -> float:
     centred = rows - rows.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
     centred = centred[:, scale > 1e-12] / scale[scale > 1e-12]
-    small = float(stdtrit(size - 1, (1 + level) / 2) / ndtri((1 + level) / 2))
     if not centred.shape[1]:
-        return float(stdtrit(size - 1, (1 + level) / 2))
+        return student(size, level)
+    small = student(size, level) / float(ndtri((1 + level) / 2))
     random = np.random.default_rng(SEED)
-    largest = [
-        np.abs(random.standard_normal((DRAWS // 8, size)) @ centred).max(axis=1) for _ in range(8)
-    ]
+    largest = [np.abs(random.standard_normal((DRAWS // 8, size)) @ centred).max(axis=1) for _ in range(8)]
     return small * float(np.quantile(np.concatenate(largest), level))
 
 
@@ -114,7 +119,7 @@ def chances(now: Counts, base: Counts, solved: float) -> FloatArray:
     for _ in range(UPDATES):
         evidence = np.einsum("pi,ij,pj->p", theirs, weights, ours, optimize=True)
         weights = weights * ((theirs / evidence[:, None]).T @ ours) / len(ours)
-    above = GRID > solved
+    above = solved < GRID
     parts = {
         "kept": (above, above),
         "gained": (~above, above),
@@ -142,8 +147,9 @@ def _likelihood(n: IntArray, right: IntArray) -> FloatArray:
 def on_unsolved(now: Counts, base: Counts) -> tuple[float, tuple[float, float, float, float] | None]:
     """Distinct answers where neither side solved a problem in one half of its samples, counted in the other.
 
-    The chance of that, and the expected number then, are exact over all ways to halve the samples. Counting in
-    the same half would select problems by the very samples that are counted. Both sides need as many samples.
+    The chance of that, and the expected number then, are exact over all ways to halve the samples. Counting
+    in the same half would select problems by the very samples that are counted. Both sides need as many
+    samples.
     """
     unsolved = np.exp(sum(log_without(side.n, side.right, side.n // 2) for side in (now, base)))
     total = float(unsolved.sum())
@@ -162,7 +168,9 @@ def _held_out(counts: Counts) -> FloatArray:
     wrong = counts.n - counts.right
     left = np.maximum(wrong - counts.n // 2, 0)
     chance = -np.expm1(log_without(wrong[place], np.minimum(times, wrong[place]), left[place]))
-    return np.bincount(place, alike * np.where(right == 1, 1.0, chance), len(counts.n))
+    return np.asarray(
+        np.bincount(place, alike * np.where(right == 1, 1.0, chance), len(counts.n)), dtype=float
+    )
 
 
 def common(now: Counts, base: Counts) -> tuple[Counts, Counts]:

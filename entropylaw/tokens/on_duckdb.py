@@ -7,7 +7,7 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,24 @@ class DuckDB:
         execute("SET memory_limit = '160MB'")
         self._watched(lambda: execute(f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"))
         execute(";".join(_SETTINGS[:2]))
+
+    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
+        """Files of a kind in SQL: of JSON lines these columns, of CSV all as text; and which file it was."""
+        files = f"[{', '.join(_text(str(path)) for path in paths)}], filename = true"
+        if kind == "parquet":
+            return f"read_parquet({files}, union_by_name = true)"
+        if kind == "csv":
+            return f"read_csv({files}, all_varchar = true, header = true, union_by_name = true)"
+        self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
+        named = ", ".join(f"{_text(name)}: 'JSON'" for name in columns)
+        return f"read_json({files}, columns = {{{named}}}, format = 'newline_delimited')"
+
+    def by_file(self, values: Mapping[Path, object]) -> str:
+        """A value in SQL for each file of a scan."""
+        if len(values) < 2:
+            return str(next(iter(values.values()), "NULL"))
+        cases = " ".join(f"WHEN {_text(str(path))} THEN {value}" for path, value in values.items())
+        return f"CASE filename {cases} END"
 
     def keep_order(self) -> None:
         """Number rows in the order of the files, which one thread reads."""

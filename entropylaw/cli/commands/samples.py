@@ -19,9 +19,9 @@ class SamplesCommand(SampleOptions, Quiet):
     """Summarise samples per problem by step: pass@k, distinct answers.
 
     A row per step, for --join of `entropylaw fit`, `compare`, `phases` and others. Rollout dumps and
-    evaluation files are recognised by their content: verl, TRL, prime-rl and verifiers, lm-evaluation-harness,
-    inspect, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval; any other table by the names of its columns. With
-    `columns` before TABLES the columns are shown that would be used, and nothing is computed.
+    evaluation files are recognised by their content: verl, TRL, prime-rl and verifiers, inspect,
+    lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval; any other table by the names of its
+    columns. With `columns` before TABLES the columns are shown that would be used, and nothing is computed.
     """
 
     example: ClassVar[str] = "entropylaw samples data/lab2/grpo_s0/counts.parquet --against 0"

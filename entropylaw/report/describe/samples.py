@@ -89,12 +89,14 @@ def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
     if unsolved.difference is not None:
         yield b.Note(
             "solved by neither",
-            f"distinct answers to these {unsolved.problems:.1f} problems, in samples that did not select them: "
-            f"{format_number(unsolved.now)} against {format_number(unsolved.base)}, difference "
+            f"distinct answers to these {unsolved.problems:.1f} problems, in samples that did not select "
+            f"them: {format_number(unsolved.now)} against {format_number(unsolved.base)}, difference "
             f"{format_interval(unsolved.difference)}",
         )
     if pair.left_out:
-        yield b.Note("caution", f"{pair.left_out} problems are in one of the tables alone, and in no difference")
+        yield b.Note(
+            "caution", f"{pair.left_out} problems are in one of the tables alone, and in no difference"
+        )
 
 
 def _ks(numbers: tuple[int, ...]) -> str:
@@ -123,7 +125,9 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
         )
         for row in rows[:4]
     ]
-    names = [name for name in rows[0] if name[:4] in ("pass", "maj@") and not name.endswith(("_se", "_fixed"))]
+    names = [
+        name for name in rows[0] if name[:4] in ("pass", "maj@") and not name.endswith(("_se", "_fixed"))
+    ]
     order = [*list(LABELS)[:5], *names, *list(LABELS)[5:]]
     cells = []
     for name in order:
@@ -150,11 +154,11 @@ def _cell(row: object, name: str) -> str:
 
 
 def table(result: SamplesDocument) -> b.Table:
-    """A row per step; of two tables a row per k."""
+    """A row per step; of two tables one row per k."""
     if result.against is not None:
         columns = [column for column in AT_K if b.DATA in column.shown_in]
         return b.table_of(columns, result.against.at_k)
     names = list(dict.fromkeys(name for row in result.rows for name in row))
-    return b.Table([b.Column(name, name) for name in names], [[row.get(name) for name in names] for row in result.rows])
-
-
+    return b.Table(
+        [b.Column(name, name) for name in names], [[row.get(name) for name in names] for row in result.rows]
+    )

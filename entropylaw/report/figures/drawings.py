@@ -11,7 +11,17 @@ from matplotlib import axes, figure
 
 from entropylaw.files import write_atomically
 from entropylaw.report.blocks import Block, Figure
-from entropylaw.report.figures import FIGURES, Need, arms, ceilings, differences, forecast, law, phases, samples
+from entropylaw.report.figures import (
+    FIGURES,
+    Need,
+    arms,
+    ceilings,
+    differences,
+    forecast,
+    law,
+    phases,
+    samples,
+)
 from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
 

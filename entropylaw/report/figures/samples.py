@@ -40,7 +40,7 @@ def pass_figure(document: SamplesDocument) -> Figure:
     with p.panels([1.5], keys=keys) as (figure, (axes,)):
         for row, curve, colour in zip(rows, curves, colours, strict=True):
             k, value, error = np.array(curve).T
-            wide = float(stdtrit(max(float(row["problems"] or 2) - 1, 1), (1 + document.level) / 2)) * error  # type: ignore[arg-type]
+            wide = float(stdtrit(max(float(row["problems"] or 2) - 1, 1), (1 + document.level) / 2)) * error
             _curve(axes, k, value, value - wide, value + wide, p.colour(colour))
         axes.set_ylabel("pass@k")
         _over_k(axes)
@@ -53,12 +53,14 @@ def pair_figure(pair: PairedSamples) -> Figure:
     keys = [("grey", pair.base, [{"linewidth": 1.4}]), ("blue", pair.now, [{"linewidth": 1.4}])]
     with p.panels([1.1, 0.9], keys=keys) as (figure, (above, below)):
         for side, colour in (("base", "grey"), ("now", "blue")):
-            values = [getattr(row, side) for row in pair.at_k]
-            above.plot(k, values, "o-", color=p.colour(colour), linewidth=1.4, markersize=2.5)
+            heights = [getattr(row, side) for row in pair.at_k]
+            above.plot(k, heights, "o-", color=p.colour(colour), linewidth=1.4, markersize=2.5)
         above.set_ylabel("pass@k")
         values, low, high = (
             np.array(ends)
-            for ends in zip(*((row.difference.value, row.band_low, row.band_high) for row in pair.at_k), strict=True)
+            for ends in zip(
+                *((row.difference.value, row.band_low, row.band_high) for row in pair.at_k), strict=True
+            )
         )
         below.axhline(0.0, color=p.colour("muted"), linewidth=0.7)
         _curve(below, k, values, low, high, p.colour("ink"))
@@ -81,7 +83,10 @@ def distinct_figure(document: SamplesDocument) -> Figure:
         raise ValueError("there are fewer than two steps with answers")
     shown = list(groups.items())[:4]
     colours = ("ink", "blue", "vermilion", "green")
-    named = [(colour, " ".join(map(str, key)), [{"linewidth": 1.4}]) for colour, (key, _) in zip(colours, shown, strict=False)]
+    named = [
+        (colour, " ".join(map(str, key)), [{"linewidth": 1.4}])
+        for colour, (key, _) in zip(colours, shown, strict=False)
+    ]
     with p.panels([1.5], keys=named if len(shown) > 1 else ()) as (figure, (axes,)):
         for colour, (_, points) in zip(colours, shown, strict=False):
             x, y = np.array(points).T
@@ -105,7 +110,12 @@ def flow_figure(pair: PairedSamples) -> Figure:
             (low, high), (to_low, to_high) = ends[0][name], ends[1][name]
             if high > low:
                 axes.fill_between(
-                    [0.0, 1.0], [low, to_low], [high, to_high], color=p.colour(colour), alpha=0.55, linewidth=0
+                    [0.0, 1.0],
+                    [low, to_low],
+                    [high, to_high],
+                    color=p.colour(colour),
+                    alpha=0.55,
+                    linewidth=0,
                 )
         axes.set_xticks([0.0, 1.0], [p.shown(pair.base[-22:]), p.shown(pair.now[-22:])])
         axes.set_xlim(-0.15, 1.15)
