@@ -12,7 +12,7 @@ import numpy as np
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocument, SampleTable, Unsolved
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import shown
+from entropylaw.escaping import listing, shown
 from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, common, paired, student
 from entropylaw.samples.numbers import Counts
@@ -43,7 +43,7 @@ def document_of(
     """The document of some tables; of one step ``against`` another, or against another table.
 
     Raises as :func:`entropylaw.samples.run.summarise_samples`; InputError ``no-common-problems``; UsageError
-    ``no-such-step``, ``several-rows``.
+    ``no-such-row``, ``several-rows``.
     """
     sampled = summarise_samples(tables, options, progress=progress)
     about, notes, comparison = sampled.about, sampled.notes, None
@@ -71,23 +71,27 @@ def compared(
     sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
 ) -> tuple[PairedSamples, tuple[str, ...]]:
     """The last step against another step of the same tables, or the last one of another table."""
-    name, now = last_of(sampled)
     notes: tuple[str, ...] = ()
-    if not Path(against).exists() and is_step(against):
-        steps = [row["step"] for row in sampled.rows]
-        places = [place for place, step in enumerate(steps) if step == float(against)]
-        if len(places) != 1:
-            message = f"--against {against}: the tables have {len(places)} rows of this step"
-            found = ", ".join(f"{step}" for step in dict.fromkeys(steps))
-            raise UsageError(
-                "no-such-step", message, f"the steps are {found}; --only and --by '' make rows one"
-            )
-        base, base_name = sampled.counts[places[0]], f"step {against}"
-    else:
+    group, _, value = against.rpartition("=")
+    if Path(against).exists() or not (is_number(against) or group in sampled.groups):
         other = summarise_samples([against], options, progress=progress)
-        base_name, base = last_of(other)
+        (name, now), (base_name, base) = last_of(sampled), last_of(other)
         base_name = f"{Path(against).name}, {base_name}"
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
+    else:
+        cells = [row[group or "step"] for row in sampled.rows]
+        places = [
+            place
+            for place, cell in enumerate(cells)
+            if str(cell) == value or (cell is not None and is_number(value) and float(cell) == float(value))
+        ]
+        others = [place for place in range(len(cells)) if place not in places]
+        if not places or not others or (len(places) > 1 and not group):
+            message = f"--against {against}: {len(places)} rows are of it, and {len(others)} are not"
+            values = listing([str(cell) for cell in dict.fromkeys(cells)])
+            raise UsageError("no-such-row", message, f"{group or 'step'} is {values}; see --only and --by ''")
+        base_name, base = row_of(sampled, places[-1])
+        name, now = row_of(sampled, others[-1]) if group else last_of(sampled)
     both, theirs = common(now, base)
     if len(both.n) < 2:
         message = f"{name} and {base_name} have {len(both.n)} problems in common, at least 2 are needed"
@@ -97,7 +101,7 @@ def compared(
     return pairing(name, both, base_name, theirs, left_out, options), notes
 
 
-def is_step(text: str) -> bool:
+def is_number(text: str) -> bool:
     """Whether a text is a number."""
     try:
         float(text)
@@ -117,8 +121,13 @@ def last_of(sampled: Sampled) -> tuple[str, Counts]:
         raise UsageError(
             "several-rows", message, "take one by --only COLUMN=VALUE, or all together by --by ''"
         )
-    key = tuple(sampled.rows[-1][name] for name in ("step", *sampled.groups))
-    return described(key, sampled.groups), sampled.counts[-1]
+    return row_of(sampled, places[-1])
+
+
+def row_of(sampled: Sampled, place: int) -> tuple[str, Counts]:
+    """A row in words and counts."""
+    key = tuple(sampled.rows[place][name] for name in ("step", *sampled.groups))
+    return described(key, sampled.groups), sampled.counts[place]
 
 
 def pairing(

@@ -39,6 +39,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "count": ("n", "count"),
     "error": ("error",),
     "truncated": ("truncated", "is_truncated"),
+    "reference": ("gt", "ground_truth", "gts", "target", "reference", "reference_answer"),
 }
 """Names of columns by role, best first, in any case."""
 
@@ -46,7 +47,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "run": ("run", "run_id", "run_name"),
     "arm": ("arm",),
     "model": ("model", "model_name"),
-    "domain": ("domain", "data_source", "dataset", "env_name", "task"),
+    "domain": ("domain", "data_source", "dataset", "env_name", "env", "task"),
     "stage": ("stage",),
     "budget": ("budget", "max_tokens", "token_budget", "effort"),
 }
@@ -71,7 +72,7 @@ _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
     (
         "lm-evaluation-harness",
         frozenset({"doc_id", "filtered_resps"}),
-        {"problem": "doc_id", "answer": "filtered_resps.0", "sample": ""},
+        {"problem": "doc_id", "answer": "filtered_resps.0", "sample": "", "reference": "target"},
     ),
     ("verl", frozenset({"input", "output", "score"}), {"problem": "input"}),
     (
@@ -82,7 +83,13 @@ _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
     (
         "prime-rl/verifiers",
         frozenset({"example_id", "completion", "reward"}),
-        {"problem": "example_id", "right": "reward", "answer": "", "tokens": "token_usage.output_tokens"},
+        {
+            "problem": "example_id",
+            "right": "reward",
+            "answer": "",
+            "reference": "answer",
+            "tokens": "token_usage.output_tokens",
+        },
     ),
     ("human-eval", frozenset({"task_id", "completion", "passed"}), {"problem": "task_id", "right": "passed"}),
     ("Qwen2.5-Math", frozenset({"idx", "pred", "score", "gt"}), {"problem": "idx", "right": "score"}),
@@ -241,7 +248,8 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     named["problem"] = " + ".join(keys)
     expressions: dict[str, str] = {}
     lists: list[str] = []
-    for role in ("step", "right", "answer", "sample", "tokens", "count", "error", "truncated", "label"):
+    others = ("sample", "tokens", "count", "error", "truncated", "label", "reference")
+    for role in ("step", "right", "answer", *others):
         name = options.label if role == "label" else named.get(role)
         if not name or (role == "right" and options.right_when):
             continue
@@ -257,9 +265,13 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
         message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
         message += listing([*file.columns])
         raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
-    if "right" in lists and any(role not in lists for role in ("answer",) if role in expressions):
-        named.pop("answer")
-        expressions.pop("answer")
+    if "right" in lists and "answer" not in lists:
+        if options.right is None:
+            message = f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row"
+            message += ", and no column has a list of answers"
+            raise InputError("list-of-verdicts", message, "name it with --right where each is of one sample")
+        for role in ("answer",) if "answer" in expressions else ():
+            del named[role], expressions[role]
     if "right" not in lists and lists:
         for role in lists:
             expressions.pop(role)
@@ -321,7 +333,9 @@ def _groups(
             for name in options.by
             if name
         }
-    found = {}
+    found: dict[str, str] = {}
+    if file.task:
+        found["domain"] = text(file.task)
     for group, names in GROUPS.items():
         column = next((folded[name] for name in names if name in folded and folded[name] not in used), None)
         if column is not None and file.columns[column] in (WORDS, NUMBER):
@@ -344,6 +358,7 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
         "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
         "problem": problem,
         "sample": roles.get("sample", "CAST(NULL AS VARCHAR)"),
+        "reference": roles.get("reference", "CAST(NULL AS VARCHAR)"),
         "error": _flag(roles.get("error")),
         "truncated": _flag(roles.get("truncated")),
         "times": f"CAST({roles['count']} AS BIGINT)" if "count" in roles else "CAST(1 AS BIGINT)",
@@ -358,7 +373,8 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
     }.items():
         value = roles.get(role, "NULL")
         if role in columns.lists:
-            value = f"UNNEST({value})"
+            alike = f"LEN({value}) = LEN({roles['right']})"
+            value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"
         fields[role] = f"CAST({value} AS {kind})"
     if OCCURRENCE in columns.variants:
         rows = f"(SELECT *, row_number() OVER () AS place FROM {source})"

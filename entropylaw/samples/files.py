@@ -36,6 +36,7 @@ MOST_MEMBER, MOST_RATIO = 1 << 28, 200
 _SUFFIXES = (".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".eval")
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
 _STEP = re.compile(r"(?:step|iter|completions|checkpoint)[_-]?(\d+)", re.IGNORECASE)
+_TASK = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T")
 _WRITTEN = ".part", ".hist.parquet"
 
 
@@ -53,8 +54,9 @@ class SampleFile:
         The step in its name, None where there is none.
     layout
         What wrote it, where that is known by its content.
-    run
-        The folder that distinguishes it from files of its name, otherwise its own name.
+    run, task
+        The folder that distinguishes it from files of its name, otherwise its own name; and the task in the
+        names that lm-evaluation-harness gives.
     """
 
     path: Path
@@ -65,6 +67,7 @@ class SampleFile:
     step: int | None = None
     layout: str = ""
     run: str = ""
+    task: str = ""
 
 
 def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[str]]:
@@ -81,7 +84,8 @@ def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[st
     for number, (name, path) in enumerate(sorted(paths.values(), key=natural)):
         file, said = _opened(path, name, folder / f"{number}.jsonl")
         run = path.resolve().parent.name if alike else path.name.split(".")[0]
-        files.append(replace(file, run=run))
+        task = _TASK.match(path.name)
+        files.append(replace(file, run=run, task=task[1] if task else ""))
         notes += said
     # A column without a value in one file has the kind that it has in another.
     known = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}

@@ -159,6 +159,10 @@ def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float
         add(f"pass@{k}", pass_at(n, right, k) if enough else nothing)
         fixed = float(np.sqrt(jackknife_variance(n, right, k).sum())) / problems if enough else np.nan
         row[f"pass@{k}_se_fixed"] = None if np.isnan(fixed) else fixed
+    most = max((k for k in ks if k <= counts.least), default=1)
+    if most > 1:
+        # What a doubling of the samples adds on average, from 1 to the most.
+        add("gain_per_doubling", (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most))
     for k in ks[1:]:
         add(f"pass^{k}", all_right(n, right, k) if k <= counts.least else nothing)
     for k in ks[1:]:

@@ -102,7 +102,8 @@ def check_variants(found: Mapping[str, object], names: Sequence[str]) -> None:
 def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
 
-    ``repeated`` counts rows that name a sample again, or of counts an answer.
+    ``repeated`` counts rows that name a sample again, or of counts an answer; ``ambiguous`` is 1 where the
+    samples of a problem have several references.
     """
     keys = keys_of(groups)
     again = "0"
@@ -120,7 +121,8 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     }
     totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
     return (
-        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, {again} AS repeated "
+        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, {again} AS repeated, "
+        "CASE WHEN MIN(reference) <> MAX(reference) THEN 1 ELSE 0 END AS ambiguous "
         f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )
 

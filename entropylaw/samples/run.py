@@ -244,15 +244,27 @@ def counts_of(table: Mapping[str, Any], answers: Mapping[str, Any] | None) -> Co
 
 
 def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
-    """Refuse a sample that a problem has twice: InputError ``repeated-samples``."""
+    """Refuse a sample that a problem has twice, and ids that several problems share.
+
+    InputErrors ``repeated-samples``, ``shared-ids``.
+    """
     for key, table in rows.items():
-        again = np.flatnonzero(table["repeated"])
-        if len(again):
-            first = table["problem"][int(again[0])]
-            message = f"{counted(len(again), 'problem')} of step {key[0]} name a sample again, such as "
-            message += shown(first)
-            hint = "runs or groups are mixed: --by run divides them by folder, --by COLUMN otherwise"
-            raise InputError("repeated-samples", message, hint)
+        for column, slug, words, hint in (
+            ("repeated", "repeated-samples", "name a sample again", "divides them by folder"),
+            (
+                "ambiguous",
+                "shared-ids",
+                "have samples with other reference answers",
+                "or --problem a second key",
+            ),
+        ):
+            places = np.flatnonzero(table[column])
+            if len(places):
+                first = shown(table["problem"][int(places[0])])
+                step = "" if key[0] is None else f" of step {key[0]:g}"
+                message = f"{counted(len(places), 'problem')}{step} {words}, such as {first}"
+                hint = f"runs or tasks are mixed: --by run {hint}, --by COLUMN otherwise"
+                raise InputError(slug, message, hint)
 
 
 def described(key: Key, groups: Sequence[str]) -> str:
@@ -327,14 +339,17 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
                 lines["filters"] = ", ".join(values)
             verdicts = engine.run(query.verdicts(samples)).to_pylist()
             lines["verdicts"] = ", ".join(f"{shown(row['verdict'])} {row['samples']:,}" for row in verdicts)
-            judged = engine.view("judged", query.judged(samples, options.missing)).name
-            listed = engine.run(query.problems(judged, tuple(first.groups), first.roles)).to_pydict()
-        lines["problems"] = f"{len(set(listed['problem'])):,}"
-        lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
-        lines["without verdict"] = f"{sum(listed['missing']):,}"
-        try:
-            query.check_verdicts({row["verdict"]: row["samples"] for row in verdicts}, first.named["right"])
-        except InputError as error:
-            lines["refused"] = f"{error.message}; {error.hint}"
+            try:
+                query.check_verdicts(
+                    {row["verdict"]: row["samples"] for row in verdicts}, first.named["right"]
+                )
+            except InputError as error:
+                lines["refused"] = f"{error.message}; {error.hint}"
+            else:
+                judged = engine.view("judged", query.judged(samples, options.missing)).name
+                listed = engine.run(query.problems(judged, tuple(first.groups), first.roles)).to_pydict()
+                lines["problems"] = f"{len(set(listed['problem'])):,}"
+                lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
+                lines["without verdict"] = f"{sum(listed['missing']):,}"
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in notes)

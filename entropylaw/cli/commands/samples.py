@@ -34,7 +34,8 @@ class SamplesCommand(SampleOptions, Quiet):
     )
     against: str | None = option(
         "--against",
-        "Compare with another table, or another STEP of the same: paired by problem.",
+        "Compare with another table, or with another row of the same: a STEP, or COLUMN=VALUE of --by; "
+        "paired by problem.",
         PATH,
     )
     format: str = formats()

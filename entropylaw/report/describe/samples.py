@@ -26,6 +26,7 @@ LABELS = {
     "n": "  of a problem, at least",
     "missing": "without a verdict",
     "truncated": "truncated",
+    "gain_per_doubling": "pass@k gained per doubling of k",
     "distinct": "distinct answers among {}",
     "distinct_right": "  right ones",
     "distinct_wrong": "  wrong ones",
