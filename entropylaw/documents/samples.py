@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -11,6 +12,22 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.results import Estimate
 
 Cell = float | int | str | None
+
+
+SHARES = ("pass@", "pass^", "maj@", "none_right", "some_right", "all_right")
+"""How the names of columns begin that are shares of a problem's samples."""
+
+
+def with_both(mean: float, error: float, problems: int) -> tuple[float, float]:
+    """Mean and standard error with two further problems, one of 0 and one of 1.
+
+    Where nearly all problems are at one end, the t interval of the problems themselves is too narrow
+    (docs/benchmarks/samples.md).
+    """
+    more = problems + 2
+    squares = problems * (problems - 1) * error**2 + problems * mean**2 + 1.0
+    centre = (problems * mean + 1.0) / more
+    return centre, math.sqrt(max(squares - more * centre**2, 0.0) / (more - 1) / more)
 
 
 class SampleTable(Struct, frozen=True, kw_only=True):
@@ -118,14 +135,18 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
 
     def estimate(self, row: int, name: str) -> Estimate | None:
         """A column of a row with its interval over problems; None where it is no mean over problems."""
-        value, error = self.rows[row].get(name), self.rows[row].get(f"{name}_se")
+        cells = self.rows[row]
+        value, error, problems = cells.get(name), cells.get(f"{name}_se"), cells["problems"]
         if not isinstance(value, float | int) or not isinstance(error, float | int):
             return None
-        ends = (value - self.t[row] * error, value + self.t[row] * error)
-        method = "t over problems"
-        return Estimate(
-            value=value, low=ends[0], high=ends[1], level=self.level, method=method, std_error=error
-        )
+        half, centre, method = self.t[row] * error, float(value), "t over problems"
+        if name.startswith(SHARES):
+            centre, spread = with_both(value, error, int(problems or 0))
+            half, method = self.t[row] * spread, "t over problems, with one of 0 and one of 1"
+        low, high = min(centre - half, value), max(centre + half, value)
+        if name.startswith(SHARES):
+            low, high = max(low, 0.0), min(high, 1.0)
+        return Estimate(value=value, low=low, high=high, level=self.level, method=method, std_error=error)
 
     def latest(self) -> list[tuple[int, str]]:
         """The rows of the last step, and their groups in words."""

@@ -32,13 +32,13 @@ def table_of(options: Joined) -> dict[str, Run]:
     reading = read_all([path], any_table=True)
     if not reading.runs:
         raise reading.failures[0].error
-    for run in reading.runs:
-        if run.dropped:
-            reasons = ", ".join(f"{count} rows: {reason}" for reason, count in run.dropped.items())
-            message = f"{shown_path(path)} has several rows of a step ({reasons})"
-            hint = "name what divides them `run`, or take one group: entropylaw samples --only COLUMN=VALUE"
-            raise InputError("join-repeats-steps", message, hint)
-    labelled = len(reading.runs) > 1 or "run" in {*reading.runs[0].labels, *reading.runs[0].texts}
+    labelled = any(run.labels for run in reading.runs)
+    repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
+    if repeated or (len(reading.runs) > 1 and not labelled):
+        message = f"{shown_path(path)} has several rows of a step"
+        message += f" ({', '.join(repeated[:3])})" if repeated else ""
+        hint = "name what divides them `run`, or take one group: entropylaw samples --only COLUMN=VALUE"
+        raise InputError("join-repeats-steps", message, hint)
     return {run.name if labelled else "": run for run in reading.runs}
 
 

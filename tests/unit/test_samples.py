@@ -1,4 +1,4 @@
-"""Tables of samples: every format against counts by hand, what is refused, and the numbers against enumeration."""
+"""Tables of samples: every format against counts by hand, what is refused, numbers by enumeration."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from entropylaw.report.numbers import (
     format_number,
     format_percent,
     format_step,
+    value_and_interval,
 )
 
 SEEDS = (
@@ -112,11 +113,8 @@ def format_interval_of(row: AtK) -> str:
 
 def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     """A row per quantity, with the first step and the last one, or those of every group at the last step."""
-    rows = [result.rows[0], result.last]
-    if result.groups:
-        rows = [row for row in result.rows if row["step"] == result.last["step"]]
-    elif len(result.rows) == 1:
-        rows = [result.last]
+    places = [row for row, _ in result.latest()] if result.groups else [*{0: 0, len(result.rows) - 1: 0}]
+    rows = [result.rows[place] for place in places[:4]]
     heads = [
         " · ".join(
             [
@@ -124,17 +122,16 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
                 *(str(row[name]) for name in result.groups if row[name] is not None),
             ]
         )
-        for row in rows[:4]
+        for row in rows
     ]
     names = [
         name for name in rows[0] if name[:4] in ("pass", "maj@") and not name.endswith(("_se", "_fixed"))
     ]
-    order = [*list(LABELS)[:5], *names, *list(LABELS)[5:]]
     cells = []
-    for name in order:
-        if name in rows[0] and any(row.get(name) not in (None, 0) or name in names for row in rows):
+    for name in (*list(LABELS)[:5], *names, *list(LABELS)[5:]):
+        if any(row.get(name) not in (None, 0) or (name in names and name in row) for row in rows):
             label = LABELS.get(name, name).format(result.rarefied)
-            cells.append((label, *(_cell(row, name) for row in rows[:4])))
+            cells.append((label, *(_cell(result, place, name) for place in places[:4])))
     steps = len({row["step"] for row in result.rows})
     about = f"{steps} steps" if steps > 1 else ""
     yield b.Heading("By step" if steps > 1 else "The table", 2, about)
@@ -142,16 +139,15 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     yield from figures_of("samples", result)
 
 
-def _cell(row: object, name: str) -> str:
-    values = dict(row)  # type: ignore[call-overload]
-    value, error = values.get(name), values.get(f"{name}_se")
+def _cell(result: SamplesDocument, row: int, name: str) -> str:
+    value, estimate = result.rows[row].get(name), result.estimate(row, name)
     if value is None or isinstance(value, str):
         return value or MISSING
     if name in SHARES:
         return format_percent(value)
     if isinstance(value, int):
         return f"{value:,}"
-    return format_number(value) if error is None else f"{value:.3f} ± {error:.3f}"
+    return format_number(value) if estimate is None else value_and_interval(estimate)
 
 
 def table(result: SamplesDocument) -> b.Table:

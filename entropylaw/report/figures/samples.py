@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.special import stdtrit
 
 from entropylaw.documents.samples import PairedSamples, SamplesDocument
 from entropylaw.report.figures import plotting as p
@@ -18,11 +17,19 @@ FATES = {"kept": "green", "gained": "blue", "lost": "vermilion", "neither": "gre
 """What became of a problem → its colour."""
 
 
-def passes(row: Mapping[str, Any]) -> list[tuple[int, float, float]]:
-    """k, pass@k and its standard error of a step."""
-    keys = [name for name in row if name.startswith("pass@") and name.removeprefix("pass@").isdigit()]
-    found = [(int(key[5:]), row[key], row.get(f"{key}_se")) for key in keys if row[key] is not None]
-    return [(k, float(value), float(error or 0.0)) for k, value, error in sorted(found)]
+def passes(document: SamplesDocument, row: int) -> list[tuple[int, float, float, float]]:
+    """k, pass@k and its interval of a step."""
+    keys = [
+        name
+        for name in document.rows[row]
+        if name.startswith("pass@") and name.removeprefix("pass@").isdigit()
+    ]
+    found = {int(key[5:]): document.estimate(row, key) for key in keys}
+    return [
+        (k, float(estimate), *p.ends(estimate, float(estimate)))
+        for k, estimate in sorted(found.items())
+        if estimate is not None
+    ]
 
 
 def pass_figure(document: SamplesDocument) -> Figure:
@@ -30,18 +37,18 @@ def pass_figure(document: SamplesDocument) -> Figure:
 
     Raises ValueError: there is only one number of samples.
     """
-    rows = [document.rows[0], document.last][-min(len(document.rows), 2) :]
-    curves = [passes(row) for row in rows]
+    rows = dict.fromkeys((0, len(document.rows) - 1))
+    curves = [passes(document, row) for row in rows]
     if max(map(len, curves)) < 2:
         raise ValueError("a problem has one sample")
+    steps = [document.rows[row]["step"] for row in rows]
+    names = ["all" if step is None else f"step {step:g}" for step in steps]
     colours = ("grey", "blue")[-len(rows) :]
-    names = ["all" if row["step"] is None else f"step {row['step']:g}" for row in rows]
     keys = [(colour, name, [{"linewidth": 1.4}]) for colour, name in zip(colours, names, strict=True)]
     with p.panels([1.5], keys=keys) as (figure, (axes,)):
-        for row, curve, colour in zip(rows, curves, colours, strict=True):
-            k, value, error = np.array(curve).T
-            wide = float(stdtrit(max(float(row["problems"] or 2) - 1, 1), (1 + document.level) / 2)) * error
-            _curve(axes, k, value, value - wide, value + wide, p.colour(colour))
+        for curve, colour in zip(curves, colours, strict=True):
+            k, value, low, high = np.array(curve).T
+            _curve(axes, k, value, low, high, p.colour(colour))
         axes.set_ylabel("pass@k")
         _over_k(axes)
     return figure
