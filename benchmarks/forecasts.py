@@ -35,7 +35,6 @@ from benchmarks.simulated import SHAPES, policy, shape
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
 from entropylaw.analysis.backtest import CUTS, cuts_of, peers
-from entropylaw.analysis.entropy_ahead import blocked
 from entropylaw.analysis.forecast import (
     AHEAD,
     DF,
@@ -47,7 +46,7 @@ from entropylaw.analysis.forecast import (
     p_reached,
     so_far,
 )
-from entropylaw.engine.levels import levels_of
+from entropylaw.engine.levels import blocked, levels_of
 
 PROTOTYPE = finished.ROOT.parent / "shared" / "prototypes" / "forecast_line.py"
 """A design that this one is compared with, where it is there; it was learned from all public logs."""

@@ -11,10 +11,10 @@ other packages is bound here (:mod:`entropylaw.binding`).
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from entropylaw.binding import Predicting, Rendering, methods
-from entropylaw.removed import NAMES
+from entropylaw.binding import methods
 from entropylaw.version import __version__ as __version__
 
 # The stub has every public name with its module, for type checkers, too; pathlib would be slow to import.
@@ -24,13 +24,13 @@ with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: 
 __all__ = sorted([*_MODULES, "__version__"])
 
 
-def _rendering() -> Rendering:
+def _rendering() -> ModuleType:
     from entropylaw.report import binding
 
     return binding
 
 
-def _predicting() -> Predicting:
+def _predicting() -> ModuleType:
     from entropylaw.analysis import binding
 
     return binding
@@ -42,8 +42,7 @@ methods.rendering, methods.predicting = _rendering, _predicting
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in _MODULES:
-        hint = f"; {NAMES[name]}" if name in NAMES else ""
-        raise AttributeError(f"module 'entropylaw' has no attribute {name!r}{hint}")
+        raise AttributeError(f"module 'entropylaw' has no attribute {name!r}")
     module, home = _MODULES[name]
     value = getattr(import_module(module), home)
     globals()[name] = value

@@ -8,58 +8,22 @@ first method is called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
-
-
-class Rendering(Protocol):
-    """The functions of a result that draw and print it, and the sentence of a finding."""
-
-    def plot(self, result: Any, ax: Any, /) -> Any:
-        """Draw it on axes, or on new ones of pyplot; returns them."""
-
-    def frame(self, result: Any, /) -> Any:
-        """Its table as a frame of pandas."""
-
-    def html(self, result: Any, /) -> str:
-        """Its description in a notebook."""
-
-    def rendered(self, result: Any, medium: str, /) -> str:
-        """Its description in one of the media of texts."""
-
-    def encode(self, result: Any, /) -> Any:
-        """Its values as in JSON."""
-
-    def sentence(self, finding: Any, /) -> str:
-        """The sentence of a finding."""
-
-
-class Predicting(Protocol):
-    """The functions of a fit and of its law that compute more from their table."""
-
-    def curve(self, fit: Any, /) -> Any:
-        """The averaged curve of a fit with its bands."""
-
-    def predict(self, fit: Any, entropy: Any, level: float | None, /) -> Any:
-        """Reward at an entropy, or at each of several, averaged over the forms."""
-
-    def entropy_for(self, fit: Any, reward: float, level: float | None, /) -> Any:
-        """The entropies at which the averaged reward is compatible with a target."""
-
-    def law_predict(self, law: Any, entropy: Any, level: float | None, /) -> Any:
-        """Reward at an entropy, or at each of several, by the law."""
-
-    def law_entropy_for(self, law: Any, reward: float, level: float | None, /) -> Any:
-        """The entropies at which the law's reward is compatible with a target."""
-
-    def reads_of(self, law: Any, /) -> Any:
-        """The table of candidates of a law's run, with the questions to it."""
+from types import ModuleType
 
 
 class Methods:
-    """The modules that have these functions, each from the function that imports it."""
+    """Functions that import the modules with the methods.
 
-    rendering: Callable[[], Rendering]
-    predicting: Callable[[], Predicting]
+    Attributes
+    ----------
+    rendering
+        ``report/binding.py``: what draws and prints a result, and the sentence of a finding.
+    predicting
+        ``analysis/binding.py``: what a fit and its law compute from their table.
+    """
+
+    rendering: Callable[[], ModuleType]
+    predicting: Callable[[], ModuleType]
 
 
 methods = Methods()

@@ -1,6 +1,6 @@
 """Errors that a user can act on: what happened, the value found, what was expected, what to do.
 
-Every error has a slug; ``docs/errors.md`` has a heading for each. The exit code belongs to the class,
+Every error has a slug. The exit code belongs to the class,
 so that a caller can distinguish "could not be read" from "could not be fitted" without parsing text.
 """
 
@@ -18,7 +18,7 @@ class EntropyLawError(Exception):
     Parameters
     ----------
     slug
-        Short name of the problem, e.g. ``"no-entropy-column"``; a heading in ``docs/errors.md``.
+        Short name of the problem, e.g. ``"no-entropy-column"``: words joined by hyphens.
     message
         What happened, the value found and what was expected, in one sentence.
     hint

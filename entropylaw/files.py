@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 from entropylaw.errors import OutputError
-from entropylaw.paths import check_targets, shown_path
+from entropylaw.paths import check_targets
 
 TEMPORARY = ".entropylaw-"
 """How the names of unfinished files begin; they end in ``.part``."""
@@ -46,34 +43,3 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-
-
-def write_together(files: Mapping[str, bytes]) -> None:
-    """Write several files of one folder: all are replaced, or none.
-
-    If one cannot be replaced (OutputError ``cannot-write``), the files that were there are put back.
-    """
-    check_targets(files)
-    target = Path(next(iter(files)))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.TemporaryDirectory(dir=target.parent, prefix=TEMPORARY, ignore_cleanup_errors=True)
-        with folder, ExitStack() as undo:
-            staged = Path(folder.name)
-            for target, data in zip(map(Path, files), files.values(), strict=True):
-                if target.is_dir():
-                    raise OSError("it is a folder")
-                write_atomically(staged / target.name, data)
-            for target in map(Path, files):
-                if target.exists():
-                    undo.callback(Path(shutil.copy2(target, staged / f"{target.name}.old")).replace, target)
-                else:
-                    undo.callback(target.unlink, missing_ok=True)
-                (staged / target.name).replace(target)
-            undo.pop_all()
-    except (OSError, OutputError) as error:
-        cause = error.__cause__ or error
-        reason = getattr(cause, "strerror", None) or cause
-        message = f"{shown_path(str(target))} could not be written ({reason}); the files are unchanged"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
-        raise OutputError("cannot-write", message, hint) from error

@@ -154,13 +154,7 @@ NOISE = Kind(
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", types=(bool,))
 
-SUFFIXES = {
-    "text": ".txt",
-    "json": ".json",
-    "csv": ".csv",
-    "markdown": ".md",
-    "latex": ".tex",
-}
+SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
 """The formats of every result → how the names of files in it end."""
 
 JUNIT = {"junit": ".xml"}

@@ -27,17 +27,7 @@ from entropylaw.kinds import (
     TEXT,
     one_of,
 )
-from entropylaw.option import (
-    ADVANCED,
-    ARMS,
-    COLUMNS,
-    GENERAL,
-    INTERVALS,
-    option,
-    options_of,
-    setting,
-    switch,
-)
+from entropylaw.option import ADVANCED, ARMS, COLUMNS, GENERAL, INTERVALS, option, options_of, setting, switch
 
 HUNDREDTH = "0.01 of an accuracy, else by its range"
 

@@ -122,7 +122,8 @@ def walk(folder: str) -> Iterator[Visit | OSError]:
 Inputs = Mapping[tuple[int, int], tuple[str, bool]]
 """Device and inode of each file → its path, and whether it was found in a folder, not named."""
 
-_READ: dict[tuple[int, int], tuple[str, bool]] = {}
+INPUTS: dict[tuple[int, int], tuple[str, bool]] = {}
+"""Those of this call so far, which another process that writes gets, too."""
 
 _OWN_TABLES = (
     b"run,path,n,valid,",
@@ -141,17 +142,7 @@ SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 def forget_inputs() -> None:
     """Start a call: outputs of an earlier one may be replaced."""
-    _READ.clear()
-
-
-def noted_inputs() -> Inputs:
-    """All inputs so far, for another process that writes."""
-    return dict(_READ)
-
-
-def adopt_inputs(inputs: Inputs) -> None:
-    """Adopt the inputs that another process noted."""
-    _READ.update(inputs)
+    INPUTS.clear()
 
 
 def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> None:
@@ -163,7 +154,7 @@ def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> No
     if stat.S_ISREG(status.st_mode):
         key = (status.st_dev, status.st_ino)
         shown = "standard input" if isinstance(path, int) else os.fspath(path)
-        _READ[key] = (shown, found and _READ.get(key, ("", True))[1])
+        INPUTS[key] = (shown, found and INPUTS.get(key, ("", True))[1])
 
 
 def release_input(path: str) -> None:
@@ -171,8 +162,8 @@ def release_input(path: str) -> None:
     with suppress(OSError, ValueError):
         status = Path(path).stat()
         key = (status.st_dev, status.st_ino)
-        if _READ.get(key, ("", False))[1]:
-            del _READ[key]
+        if INPUTS.get(key, ("", False))[1]:
+            del INPUTS[key]
 
 
 def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
@@ -186,7 +177,7 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
             status = os.stat(target if isinstance(target, int) else os.path.realpath(target))  # noqa: PTH116
         except (OSError, ValueError):
             continue
-        source, in_folder = _READ.get((status.st_dev, status.st_ino), ("", False))
+        source, in_folder = INPUTS.get((status.st_dev, status.st_ino), ("", False))
         ours = False
         with suppress(OSError):
             ours = in_folder and is_own(read_regular(source, LARGEST))

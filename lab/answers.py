@@ -5,7 +5,7 @@ from __future__ import annotations
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.describe.arms import signed
-from lab.boundaries import turn_counts
+from lab.boundaries import curves_of, groups_of
 from lab.comparisons import (
     ALGORITHMS,
     CLEAN,
@@ -21,7 +21,7 @@ from lab.comparisons import (
     not_made,
 )
 from lab.config import Config, Objective
-from lab.findings import Made, cooled_reward, first_of, last_of, values_of
+from lab.findings import cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
 from lab.overview import other_starts
 from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts
@@ -41,7 +41,7 @@ def short_answers(found: Edition, cooling: Cooling) -> str:
         ("Do methods that keep entropy up give a better curve?", better(found)),
         ("Do a and b change with size?", moves(found)),
         ("What do failures look like?", fails(found)),
-        ("Do entropies rise (rises · does not · cannot tell)?", turns(found)),
+        ("Do entropies rise again?", turns(found)),
         ("Does supervised training restore diversity?", restores(found)),
         ("Is the first domain forgotten?", forgets(found)),
     ]
@@ -68,8 +68,8 @@ def holds(found: Edition) -> str:
             for column in ("val_acc", "val_greedy_acc")
         )
         parts.append(
-            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f}), while "
-            f"sampled accuracy goes {sampled} and that of greedy answers {greedy}."
+            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f}); sampled "
+            f"accuracy goes {sampled}, greedy {greedy}."
         )
     return " ".join(filter(None, (*parts, not_made(found, (PLAIN, STEADY, NEARLY)))))
 
@@ -112,9 +112,6 @@ def same(found: Edition) -> str:
     names = (*ALGORITHMS, *CLEAN)
     pairs = [pair for pair in map(found.pair, names) if pair is not None]
     parts = [f"At equal entropy {at_equal_entropy(pairs)}."] if pairs else []
-    for name in ("a", "b"):
-        numbers = [f"{pair.arm} {in_bold(pair[name])}" for pair in pairs]
-        parts += [f"{name}, which is not decided: {listed(numbers)}."] if numbers else []
     return " ".join(filter(None, (*parts, not_made(found, names))))
 
 
@@ -154,14 +151,12 @@ def fails(found: Edition) -> str:
 
 
 def turns(found: Edition) -> str:
-    """Curves that rise, do not, or cannot tell: healthy runs of one stage, of several, and failing runs."""
-    words = ("healthy runs of one stage", "runs of several stages", "failing runs")
-    groups: dict[str, list[Made]] = {word: [] for word in words}
-    for runs in found.by_arm.values():
-        config = runs[0].config
-        groups[words[2 if config.failure else len(config.stages) > 1]] += runs
-    said = [f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs]
-    return " ".join(said)
+    """Curves that rise in healthy runs of one stage, in runs of several, and in failing runs."""
+    counts = []
+    for words, runs in groups_of(found.by_arm).items():
+        curves = [curve for run in runs for curve in curves_of(run).values()]
+        counts.append(f"{sum(curve.rises is True for curve in curves)} of {len(curves)} ({words})")
+    return f"Planning, execution and semantic entropies that rise: {listed(counts)}."
 
 
 def restores(found: Edition) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from entropylaw import FitError, fit_phases
-from entropylaw.report.describe.phases import does
 from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CurvePhases
 from lab.comparisons import Groups
 from lab.findings import Made
-from lab.markdown import MISSING, span, table
+from lab.markdown import MISSING, listed, table
 
 TOP = 0.2
 """Share of a step's tokens with the highest entropy, classed as planning in arXiv:2506.01939."""
@@ -46,56 +44,54 @@ def curves_of(run: Made) -> dict[str, CurvePhases]:
 
 
 def phases(by_arm: Groups) -> str:
-    """Per arm: both ends of every entropy, the step at which its fall is over, and how many rise."""
+    """Per group of runs and entropy: curves that rise, do not, cannot tell; and where a fall ends."""
     rows = []
-    for arm, runs in by_arm.items():
-        cells = [f"`{arm}`", str(len(runs))]
+    for words, runs in groups_of(by_arm).items():
         for name in CURVES:
             curves = [curves_of(run)[name] for run in runs if name in curves_of(run)]
-            cells += [_ends(curves), span([_settled(curve) for curve in curves]), _turns(curves)]
-        rows.append(cells)
-    head = ["arm", "runs"]
-    for name in CURVES:
-        head += [f"{name} H", "settled", "rises · does not · cannot tell"]
+            settled = [curve.settled.value for curve in curves if curve.settled and curve.settled.value]
+            step = f"{np.median(settled):.0f}" if settled else MISSING
+            rows.append((words, name, _ends(curves), step, *_turns(curves)))
+    head = ("runs", "entropy", "H", "settled at step (median)", "rises", "does not", "cannot tell")
     return table(head, rows)
 
 
+def groups_of(by_arm: Groups) -> dict[str, list[Made]]:
+    """Healthy runs of one stage, runs of several stages, and runs that are made to fail."""
+    words = ("healthy, one stage", "several stages", "made to fail")
+    grouped: dict[str, list[Made]] = {word: [] for word in words}
+    for runs in by_arm.values():
+        config = runs[0].config
+        grouped[words[2 if config.failure else len(config.stages) > 1]] += runs
+    return {word: runs for word, runs in grouped.items() if runs}
+
+
 def _ends(curves: Sequence[CurvePhases]) -> str:
-    """Means over seeds of the first point, which may be a block of steps, and of the level at the last."""
+    """Means over runs of the first point, which may be a block of steps, and of the level at the last."""
     if not curves:
         return MISSING
     first = float(np.mean([curve.entropy[0] for curve in curves]))
     last = float(np.mean([curve.last.value or 0.0 for curve in curves]))
-    return f"{first:.2f} → {last:.3f}"
+    return f"{first:.2f}→{last:.3f}"
 
 
-def _settled(curve: CurvePhases) -> int | None:
-    """The step by which the fall is over; None of a curve that rises."""
-    return None if curve.settled is None or curve.settled.value is None else round(curve.settled.value)
-
-
-def _turns(curves: Sequence[CurvePhases]) -> str:
-    counts = [sum(curve.rises is word for curve in curves) for word in (True, False, None)]
-    return " · ".join(map(str, counts)) if curves else MISSING
+def _turns(curves: Sequence[CurvePhases]) -> list[str]:
+    """How many curves rise, do not, and cannot tell."""
+    return [str(sum(curve.rises is word for curve in curves)) for word in (True, False, None)]
 
 
 def turns(by_arm: Groups) -> str:
-    """One row per curve that rises or erupts, with the steps at which stages begin."""
-    rows = [
-        (f"`{run.name}`", name, does(curve), _begins(run))
-        for runs in by_arm.values()
-        for run in runs
-        for name, curve in curves_of(run).items()
-        if curve.rises or curve.eruptions
-    ]
-    head = ("run", "entropy", "what it does", "new stage or cause at step")
-    return f"{table(head, rows)}\n\n{power(by_arm)}" if rows else power(by_arm)
-
-
-def _begins(run: Made) -> str:
-    """The steps at which a stage begins, but for the first."""
-    ends = list(accumulate(stage.steps for stage in run.config.stages))[:-1]
-    return ", ".join(map(str, ends)) or MISSING
+    """The arms in which an entropy rises in any run, with how many, and what the other curves would show."""
+    rising = []
+    for arm, runs in by_arm.items():
+        counts = []
+        for name in CURVES:
+            curves = [curves_of(run)[name] for run in runs if name in curves_of(run)]
+            if rises := sum(curve.rises is True for curve in curves):
+                counts.append(f"{name} in {rises} of {len(curves)}")
+        if counts:
+            rising.append(f"`{arm}` ({', '.join(counts)})")
+    return f"Entropies rise in {listed(rising)}. {power(by_arm)}" if rising else power(by_arm)
 
 
 def power(by_arm: Groups) -> str:
@@ -111,12 +107,6 @@ def power(by_arm: Groups) -> str:
     return f"{text}. {sum(curve.rises is None for curve in every)} cannot tell."
 
 
-def turn_counts(runs: Iterable[Made]) -> str:
-    """``planning 2 · 39 · 1, execution …``: rises, does not, cannot tell."""
-    every = [curves_of(run) for run in runs]
-    return ", ".join(f"{name} {_turns([each[name] for each in every if name in each])}" for name in CURVES)
-
-
 def classes(folders: Sequence[Path]) -> str:
     """Tokens by true class and by whether they are in the :data:`TOP` of their step by entropy."""
     rows = []
@@ -130,22 +120,13 @@ def classes(folders: Sequence[Path]) -> str:
             high = entropy >= np.quantile(entropy, 1.0 - TOP)
             for true, top in ((True, True), (True, False), (False, True), (False, False)):
                 counts[int(not true), int(not top)] += np.sum((planning == true) & (high == top))
-        (hit, missed), (wrong, rest) = counts
+        (hit, missed), (wrong, _) = counts
         rows.append(
             (
                 f"{which} step",
-                *(f"{int(count):,}" for count in (hit, missed, wrong, rest)),
-                f"{100 * hit / (hit + missed):.0f} %",
-                f"{100 * hit / (hit + wrong):.0f} %",
+                f"{100 * hit / (hit + missed):.0f} % of {int(hit + missed):,}",
+                f"{100 * hit / (hit + wrong):.0f} % of {int(hit + wrong):,}",
             )
         )
-    head = (
-        "tokens of",
-        f"planning, in the top {100 * TOP:.0f} %",
-        "planning, not",
-        f"execution, in the top {100 * TOP:.0f} %",
-        "execution, not",
-        "of planning in the top",
-        "of the top planning",
-    )
+    head = ("tokens of", "of planning, in the top", f"of the top {100 * TOP:.0f} %, planning")
     return table(head, rows)

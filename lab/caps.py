@@ -13,25 +13,26 @@ from lab.comparisons import Groups
 from lab.markdown import mean, table
 
 ARMS = ("chain", "chain_collapse")
+FORK = 200
+"""The step up to which both arms are the same."""
 
 
 def caps(by_arm: Groups, folder: Path) -> str:
-    """A row per arm and counted step: H, mean tokens, and accuracy within every cap; means over the runs."""
+    """H, tokens and accuracy within every cap, at the start, the fork and both ends; means over runs."""
     rows = []
     for arm in ARMS:
-        runs = [run for run in by_arm.get(arm, []) if (folder / run.name / "counts.parquet").exists()]
-        if not runs:
-            continue
-        found = [within(folder / run.name / "counts.parquet") for run in runs]
-        for place, step in enumerate(found[0][0]):
+        runs = by_arm.get(arm, ())
+        counts = [within(folder / run.name / "counts.parquet") for run in runs]
+        steps = counts[0][0] if counts else []
+        for place, step in enumerate(steps):
+            is_shown = step == steps[-1] or (arm == ARMS[0] and step in (steps[0], FORK))
+            if not is_shown:
+                continue
             entropy = [run.columns["entropy"][run.columns["step"] == step][0] for run in runs]
-            tokens, *shares = np.array([each[place] for _, each in found]).T
-            cells = (mean(np.array(entropy)), mean(tokens, 1), *map(mean, shares))
-            rows.append((f"`{arm}`", str(len(runs)), str(step), *cells))
-    head = ("arm", "runs", "step", "H", "tokens per answer", *(f"≤ {cap} tokens" for cap in LENGTHS))
-    missing = [f"`{arm}`" for arm in ARMS if arm not in by_arm]
-    left = f"Not made yet: {', '.join(missing)}." if missing else ""
-    return "\n\n".join(filter(None, (table(head, rows) if rows else "", left)))
+            tokens, *shares = np.array([means[place] for _, means in counts]).T
+            rows.append((f"`{arm}`", str(step), mean(np.array(entropy)), mean(tokens, 1), *map(mean, shares)))
+    head = ("arm", "step", "H", "tokens", *(f"≤ {cap}" for cap in LENGTHS))
+    return table(head, rows) if rows else f"Not made yet: {', '.join(ARMS)}."
 
 
 def within(path: Path) -> tuple[list[int], NDArray[np.float64]]:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.stats import linregress, t
 
 from entropylaw import compare, read_runs
-from entropylaw.analysis.between_seeds import seeds_needed
 from entropylaw.analysis.seeds import estimate_of
 from entropylaw.analysis.stages import StagedRun
 from entropylaw.arrays import FloatArray
@@ -39,15 +38,13 @@ ORDERS = ("free_and_school", "free_then_school", "school_then_free")
 MARGIN = 0.03
 """The smallest difference of accuracy that counts."""
 
-COEFFICIENTS = ("a", "b")
-LAW, FIRST = ("ceiling", *COEFFICIENTS), "H at the start"
+FIRST = "H at the start"
 AT_EQUAL_ENTROPY = "reward_at_entropy"
 
 CHANGES = (
     ("accuracy", "val_acc", "reward"),
     ("pass@16", "val_pass16", "reward"),
     ("distinct right plans of 16", "val_distinct_correct", "reward"),
-    ("planning H", "val_acc", "planning"),
     ("semantic H", "val_acc", "semantic"),
 )
 """Head of a column, the column of rewards that the stages are read with, and what changes."""
@@ -67,7 +64,7 @@ class Edition:
 
     ``plain`` and ``clean`` have the arms of either start, None without runs of two arms; ``failing`` those
     that are made to fail, with the arm of their twins. ``stages`` are the changes over stages, by the column
-    that is read as the reward; ``changes`` and ``orders`` what each order of domains does to both.
+    that is read as the reward; ``orders`` what each order of domains does to both.
     """
 
     folder: Path
@@ -77,7 +74,6 @@ class Edition:
     failing: Sequence[ArmComparison]
     sizes: Mapping[str, BySize]
     stages: Mapping[str, Sequence[StageChange]]
-    changes: Sequence[StageChange]
     orders: Sequence[Transfer]
 
     def present(self, names: Iterable[str]) -> list[str]:
@@ -120,7 +116,6 @@ def edition(runs: Mapping[str, Made], folder: Path) -> Edition:
         failing=[one for names in failing.values() if (one := _compared(by_arm, names, folder))],
         sizes=_sizes(by_arm),
         stages={reward: stage_changes(stages(SUPERVISED, reward)) for _, reward, _ in CHANGES[:3]},
-        changes=stage_changes(orders),
         orders=transfers(orders),
     )
 
@@ -136,13 +131,13 @@ def _compared(by_arm: Groups, names: Sequence[str], folder: Path) -> ArmComparis
 
 
 def _sizes(by_arm: Groups) -> dict[str, BySize]:
-    """Ceiling, a, b and the first entropy on the logarithm of the parameters, from three sizes on."""
+    """a, b and the first entropy on the logarithm of the parameters, from three sizes on."""
     names = [name for name in SIZES if name in by_arm]
     if len(names) < 3:
         return {}
     fits = [[run.answer for run in by_arm[name]] for name in names]
     size = np.log10([parameters(by_arm[name][0].config.size) for name in names])
-    numbers = {name: [[estimate_of(fit, name).value for fit in some] for some in fits] for name in LAW}
+    numbers = {name: [[estimate_of(fit, name).value for fit in some] for some in fits] for name in ("a", "b")}
     numbers |= {FIRST: [[fit.law.smoothed_entropy[0] for fit in some] for some in fits]}
     return {name: against(size, seeds) for name, seeds in numbers.items()}
 
@@ -185,12 +180,12 @@ def is_enough(pair: Pair) -> bool | None:
     return None if needed is None else needed <= min(pair[AT_EQUAL_ENTROPY].seeds)
 
 
-def in_words(one: Difference, pair: Pair) -> str:
+def in_words(difference: Difference) -> str:
     """``higher``, ``same within ±0.03``, ``not decided: 18 seeds per arm would decide``."""
-    text, needed = decided(one), one.seeds_needed
-    if one.p_value is None or one.decision is not Decision.undecided or needed is None:
+    text, needed = decided(difference), difference.seeds_needed
+    if difference.p_value is None or difference.decision is not Decision.undecided or needed is None:
         return text
-    if needed <= min(one.seeds):
+    if needed <= min(difference.seeds):
         return f"{text}, with 80 % power to find ±{MARGIN}"
     return f"{text}: {needed} seeds per arm would decide"
 
@@ -201,42 +196,30 @@ def in_bold(one: Difference) -> str:
     return f"**{text}**" if one.decision in (Decision.above, Decision.below) else text
 
 
-def arms(found: Edition, names: Sequence[str], numbers: Sequence[str]) -> str:
-    """The answer of some arms at equal entropy, with other ``numbers``: quantities, or parts of a split."""
+def arms(found: Edition, names: Sequence[str]) -> str:
+    """The answers of some arms at equal entropy and at the end."""
     pairs = [pair for pair in map(found.pair, names) if pair is not None]
     if not pairs:
         return not_made(found, names)
-    rows = []
-    for pair in pairs:
-        one, last = pair[AT_EQUAL_ENTROPY], final(pair)
-        p_value = "" if one.p_adjusted is None else f" (p = {one.p_adjusted:.2g})"
-        over = MISSING if pair.common is None else _over(*pair.common)
-        needed = MISSING if one.seeds_needed is None else str(one.seeds_needed)
-        cells = (seeds(pair), needed, over, in_bold(one), decided(one) + p_value, _band(pair), in_bold(last))
-        rows.append((f"{pair.arm} − {pair.baseline}", *cells, *(_other(pair, name) for name in numbers)))
-    head = ("", "seeds", "needed", "over H", "accuracy at equal entropy", "answer", "band", "final accuracy")
-    return "\n\n".join(filter(None, (table((*head, *numbers), rows), enough(pairs), not_made(found, names))))
+    rows = [
+        (
+            f"{pair.arm} − {pair.baseline}",
+            seeds(pair),
+            MISSING if pair.common is None else _over(*pair.common),
+            in_bold(pair[AT_EQUAL_ENTROPY]),
+            decided(pair[AT_EQUAL_ENTROPY]),
+            in_bold(final(pair)),
+        )
+        for pair in pairs
+    ]
+    head = ("", "seeds", "over H", "accuracy at equal entropy", "answer", "final accuracy")
+    return "\n\n".join(filter(None, (table(head, rows), enough(pairs), not_made(found, names))))
 
 
 def final(pair: Pair) -> Difference:
     """The final reward that is decided: where some runs failed, of the others, unless all did."""
     living = pair.find("living_reward")
     return pair["last_reward"] if living is None or living.estimate.value is None else living
-
-
-def _band(pair: Pair) -> str:
-    if pair.band is None:
-        return MISSING
-    places: dict[str, list[str]] = {}
-    for side, *ends in pair.band.outside:
-        places.setdefault(side, []).append(_over(*ends))
-    said = [f"{side} 0 at H = {listed(ranges)}" for side, ranges in places.items()]
-    return ", ".join(said) or "nowhere outside 0"
-
-
-def _other(pair: Pair, name: str) -> str:
-    part = pair.find(name)
-    return MISSING if part is None else in_bold(part)
 
 
 def enough(pairs: Sequence[Pair]) -> str:
@@ -266,12 +249,14 @@ def not_made(found: Edition, names: Iterable[str]) -> str:
 
 
 def at_equal_entropy(pairs: Iterable[Pair]) -> str:
-    """The arms by their answer at equal entropy."""
-    said: dict[str, list[str]] = {}
+    """The arms by their answer at equal entropy, with the difference unless it is the same."""
+    arms: dict[str, list[str]] = {}
     for pair in pairs:
-        one = pair[AT_EQUAL_ENTROPY]
-        said.setdefault(in_words(one, pair), []).append(f"{pair.arm} {in_bold(one)}")
-    return "; ".join(f"*{words}*: {listed(names)}" for words, names in said.items())
+        difference = pair[AT_EQUAL_ENTROPY]
+        is_same = difference.decision is Decision.same
+        words = pair.arm if is_same else f"{pair.arm} {in_bold(difference)}"
+        arms.setdefault(in_words(difference), []).append(words)
+    return "; ".join(f"*{word}*: {listed(names)}" for word, names in arms.items())
 
 
 def sizes(found: Edition) -> str:
@@ -300,33 +285,28 @@ def supervised(found: Edition) -> str:
     for one in found.stages["val_acc"]:
         if one.quantity == "semantic":
             rows[one.arm, one.place].append(breadth(one.change))
-    for one in (one for one in found.stages["val_acc"] if one.quantity == "reward"):
-        rows[one.arm, one.place].insert(3, _needed(one.change, one.seeds))
-    head = ("arm", "stage", "seeds", "needed", *(name for name, _, _ in CHANGES), "the stage")
+    head = ("arm", "stage", "seeds", *(name for name, _, _ in CHANGES), "the stage")
     body = table(head, [*rows.values()]) if rows else ""
     return "\n\n".join(filter(None, (body, not_made(found, SUPERVISED))))
 
 
 def orders(found: Edition) -> str:
-    """Accuracy on both domains after every stage with its change, and backward transfer."""
+    """Accuracy on both domains after every stage, and backward transfer."""
     rows = []
     for one in found.orders:
         for stage, rewards in zip(one.stages, one.reward, strict=True):
             after = dict(zip(one.domains, rewards, strict=True))
-            changes = (each for each in found.changes if (each.arm, each.stage) == (one.arm, stage))
-            change = {each.domain: each.change for each in changes if each.quantity == "reward"}
-            cells = [f"{_shown(after[name])} ({_signed(change[name])})" for name in ("free", "school")]
+            cells = [_shown(after[name]) for name in ("free", "school")]
             last = stage == one.stages[-1]
-            ends = (_signed(one.backward), _needed(one.backward, one.seeds)) if last else ("", "")
-            rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, *ends))
+            backward = _signed(one.backward) if last else ""
+            rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, backward))
     head = (
         "order",
         "seeds",
         "after stage",
-        "free (change)",
-        "school (change)",
+        "free",
+        "school",
         "backward transfer",
-        "needed",
     )
     body = table(head, rows) if rows else ""
     return "\n\n".join(filter(None, (body, not_made(found, ORDERS))))
@@ -337,18 +317,12 @@ def spreads(found: Edition) -> str:
     if found.plain is None:
         return not_made(found, (*ALGORITHMS, *INTERVENTIONS))
     pair = max(found.plain.pairs, key=lambda pair: min(pair[AT_EQUAL_ENTROPY].seeds))
-    names = (AT_EQUAL_ENTROPY, "last_reward", "ceiling", "a", "b")
-    words = ("accuracy at equal entropy", "final accuracy", "ceiling", "a", "b")
-    rows = [
-        (
-            word,
-            format_number(one.between, 2),
-            format_number(one.within, 2),
-            "{} and {}".format(*one.seeds),
-        )
-        for word, one in zip(words, map(pair.__getitem__, names), strict=True)
+    numbers = {"accuracy at equal entropy": pair[AT_EQUAL_ENTROPY], "final accuracy": pair["last_reward"]}
+    parts = [
+        f"{words} {format_number(number.between, 2)} (a run's own error: {format_number(number.within, 2)})"
+        for words, number in numbers.items()
     ]
-    return table(("", "sd between seeds", "standard error of a run", "seeds"), rows)
+    return f"Standard deviation between seeds: {listed(parts)}."
 
 
 def _over(low: float, high: float) -> str:
@@ -361,14 +335,6 @@ def _shown(estimate: Estimate) -> str:
     if estimate.value is None or estimate.low is None:
         return MISSING if estimate.value is None else f"{estimate.value:.3f}"
     return format_interval(estimate)
-
-
-def _needed(estimate: Estimate, seeds: int) -> str:
-    """Seeds per arm that find the margin between two arms with the spread of a mean over ``seeds``."""
-    if estimate.std_error is None:
-        return MISSING
-    needed = seeds_needed(estimate.std_error * np.sqrt(seeds), MARGIN, estimate.level)
-    return MISSING if needed is None else str(needed)
 
 
 def _signed(estimate: Estimate) -> str:

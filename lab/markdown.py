@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,14 +26,6 @@ def number(x: float, decimals: int = 3) -> str:
 def mean(values: FloatArray, decimals: int = 3) -> str:
     """A mean over seeds."""
     return number(float(values.mean()), decimals) if len(values) else MISSING
-
-
-def span(values: Iterable[int | None]) -> str:
-    """A range of whole numbers, without those that are not known: ``15–17``."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return MISSING
-    return f"{min(known)}–{max(known)}" if min(known) < max(known) else str(known[0])
 
 
 def listed(names: Sequence[str]) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from entropylaw.escaping import counted as plural
 from lab.comparisons import Edition, Groups
 from lab.config import Config, Size, Start
 from lab.findings import Made, first_of, last_of, values_of
-from lab.make import minutes, recorded
+from lab.make import recorded
 from lab.markdown import MISSING, listed, mean, table
+from lab.page import law_cells
 from lab.second import runs as planned
 from lab.task import Domain
 
@@ -30,7 +31,7 @@ def arms(by_arm: Groups) -> str:
     left = [f"`{arm}`" for arm in members if arm not in by_arm]
     said = f"{made} of {every} runs are made"
     said += f"; {len(left)} of {len(members)} arms have none yet." if left else "."
-    head = ("arm", "what it is", "runs", "H", "R", "failure, lost at step", "healthy twin")
+    head = ("arm", "what it is", "runs", "H", "R", "the law", "R²", "end predicted")
     said = said if made < every else f"All {every} runs are made."
     return "\n\n".join(filter(None, (said, table(head, rows), starts(by_arm))))
 
@@ -67,93 +68,49 @@ def starts(by_arm: Groups) -> str:
 def _row(configs: Sequence[Config], made: Sequence[Made]) -> tuple[str, ...]:
     """Means over the finished runs of an arm at the first and over the last three evaluations."""
     cells = [
-        f"{mean(values_of(made, first_of(name)))} → {mean(values_of(made, last_of(name)))}"
+        f"{mean(values_of(made, first_of(name)), 2)}→{mean(values_of(made, last_of(name)))}"
         if made
         else MISSING
         for name in ("entropy", "val_acc")
     ]
-    first = configs[0]
-    lost = ", ".join(str(config.lost_at) for config in configs)
-    twins = ", ".join(f"`{config.twin}`" for config in configs)
-    failure = (f"{first.failure}, {lost}", twins) if first.failure else (MISSING, MISSING)
-    return (f"`{first.arm}`", first.about, f"{len(made)} of {len(configs)}", *cells, *failure)
+    about, law = configs[0].about, (MISSING, MISSING, MISSING)
+    if configs[0].failure:
+        about += f" ({configs[0].failure}; lost at {', '.join(str(config.lost_at) for config in configs)})"
+    elif made:
+        law = law_cells(made)
+    return (f"`{configs[0].arm}`", about, str(len(made)), *cells, *law)
 
 
 def counted(by_arm: Groups, folder: Path) -> str:
-    """Counts of distinct answers: per arm its runs, steps, problems, samples, and distinct answers."""
-    rows, size, samples = [], 0, 0
+    """The arms whose distinct answers are counted, and how many samples there are."""
+    arms, size, samples = [], 0, 0
     for arm, runs in by_arm.items():
-        paths = [folder / run.name / "counts.parquet" for run in runs]
-        paths = [path for path in paths if path.exists()]
+        paths = [path for run in runs if (path := folder / run.name / "counts.parquet").exists()]
         if not paths:
             continue
-        tables = [pq.read_table(path, columns=["step", "prompt", "n"]).to_pydict() for path in paths]
-        steps = sorted(set(tables[0]["step"]))
-        problems = len(set(zip(tables[0]["step"], tables[0]["prompt"], strict=True))) // len(steps)
-        per_problem = sum(tables[0]["n"]) // (problems * len(steps))
-        distinct = [
-            np.mean([each["step"].count(step) / problems for each in tables])
-            for step in (steps[0], steps[-1])
-        ]
-        cells = (", ".join(map(str, steps)), str(problems), str(per_problem))
-        rows.append((f"`{arm}`", str(len(paths)), *cells, " → ".join(f"{x:.1f}" for x in distinct)))
-        samples += sum(sum(each["n"]) for each in tables)
+        arms.append(f"`{arm}`")
+        samples += sum(pc.sum(pq.read_table(path, columns=["n"])["n"]).as_py() for path in paths)
         size += sum(path.stat().st_size for path in paths)
-    planned_arms = list(dict.fromkeys(f"`{config.arm}`" for config in planned() if config.counts))
-    missing = [arm for arm in planned_arms if arm not in {row[0] for row in rows}]
-    head = ("arm", "runs", "at steps", "problems", "samples each", "distinct answers per problem")
-    total = f"{samples:,} samples in all, {size / 1e6:.2f} MB."
-    left = f" Not made yet: {', '.join(missing)}." if missing else ""
-    return f"{table(head, rows)}\n\n{total}{left}"
+    return f"{samples:,} samples ({size / 1e6:.2f} MB) of the first three runs of {listed(arms)}."
 
 
 def cost(found: Edition) -> str:
-    """Processor time and size on disk, of the finished runs and of all.
+    """Processor time and size on disk.
 
     Hours are those of ``minutes.csv``, where a run that was the first with its start has the start's too.
     """
-    configs = planned()
-    finished, folder = {run.name for runs in found.by_arm.values() for run in runs}, found.folder
-    done = [config for config in configs if config.run in finished]
+    folder = found.folder
+    finished = {run.name for runs in found.by_arm.values() for run in runs}
     known = recorded(folder.parent / "minutes.csv")
-    timed = [config for config in done if config.run in known]
-    others = [config for config in configs if config not in timed]
-    hours = sum(known[config.run] for config in timed) / 60
-    size, all_size = _size(folder, done, done), _size(folder, done, configs)
-    starts_size, whole = _megabytes(folder / "starts"), _megabytes(folder.parent)
-    unfinished = f"; all {len(configs)} will have about {all_size:.1f} MB" if len(done) < len(configs) else ""
-    without = f" The other {len(others)} have no record; the estimate for them is {_hours(others):.1f} hours."
+    timed = [name for name in finished if name in known]
+    hours = sum(known[name] for name in timed) / 60
+    sizes = [_megabytes(path) for path in (*map(folder.joinpath, finished), folder / "starts", folder.parent)]
     return (
-        f"{len(timed)} of the {len(configs)} runs took {hours:.1f} hours of processor time by the record "
-        "that `python -m lab train` keeps in `data/minutes.csv`, supervised starts included where they were "
-        "made with the run; the estimate for them (`lab.make.minutes`, without starts) is "
-        f"{_hours(timed):.1f} hours.{without if others else ''} One core of a cloud machine with two; trials "
-        "of settings, and runs that were made a second time, are not counted. The finished runs have "
-        f"{size:.1f} MB{unfinished}, the starts {starts_size:.1f} MB, and all of `data/` {whole:.1f} MB."
+        f"{len(timed)} of the {len(finished)} runs took {hours:.1f} hours of one core, as `data/minutes.csv` "
+        "records, supervised starts included where they were made with the run. The runs have "
+        f"{sum(sizes[:-2]):.1f} MB, the starts {sizes[-2]:.1f} MB, and all of `data/` {sizes[-1]:.1f} MB."
     )
 
 
 def _megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-
-
-def _hours(configs: Sequence[Config]) -> float:
-    """Estimated hours of some runs, without their starts."""
-    return sum(map(minutes, configs)) / 60
-
-
-def _size(folder: Path, done: Sequence[Config], configs: Sequence[Config]) -> float:
-    """Megabytes of some runs, by the mean size of every kind of file in the finished ones."""
-    total = 0.0
-    for name in FILES:
-        sizes = [path.stat().st_size for run in done if (path := folder / run.run / name).exists()]
-        has = sum(_has(config, name) for config in configs)
-        total += has * float(np.mean(sizes)) if sizes else 0.0
-    return total / 1e6
-
-
-def _has(config: Config, name: str) -> bool:
-    """Whether a run has a file."""
-    if name == "counts.parquet":
-        return config.counts is not None
-    return bool(config.tokens_at) if name in ("tokens.parquet", "answers.parquet") else True

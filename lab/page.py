@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from entropylaw.analysis.forms import form_label
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import verdict_cell
 from entropylaw.results import Verdict
-from lab.comparisons import ALGORITHMS, CLEAN, PLAIN, Edition, Groups, final, in_bold
+from lab.comparisons import PLAIN, Edition, Groups, final, in_bold
 from lab.findings import (
     FloatArray,
     Foresight,
@@ -53,34 +52,19 @@ def verdict(run: Made) -> str:
     return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else verdict_cell(run.fit)
 
 
-def healthy(by_arm: Groups) -> dict[str, Sequence[Made]]:
-    """The arms that are not made to fail."""
-    return {name: runs for name, runs in by_arm.items() if runs[0].config.failure is None}
-
-
 def fitted(runs: Iterable[Made]) -> list[Made]:
     """The runs that have a fit."""
     return [run for run in runs if run.fit.result is not None]
 
 
-def holds(by_arm: Groups) -> str:
-    """Per arm that is not made to fail: its verdicts, and the law beside the most probable form."""
-    rows = []
-    for name, runs in healthy(by_arm).items():
-        some = fitted(runs)
-        best = Counter(form_label(run.answer.best.form) for run in some)
-        form = ", ".join(f"{label} {n}" for label, n in best.most_common(2))
-        r_squared = [run.law.r_squared for run in some]
-        cells = (
-            ", ".join(f"{word} {n}" for word, n in Counter(map(verdict, runs)).most_common()),
-            probabilities(some),
-            ends(r_squared, "{:.3f}".format),
-            mean(np.array([run.law.a.value for run in some], dtype=float), 2),
-            form or MISSING,
-        )
-        rows.append((f"`{name}`", str(len(runs)), *cells))
-    head = ("arm", "runs", "verdicts", "probability of the law", "R² of the law", "a", "most probable form")
-    return table(head, rows)
+def law_cells(runs: Sequence[Made]) -> tuple[str, str, str]:
+    """The verdicts of an arm, the range of R², and how many ends the law predicts from the first half."""
+    with_fit = fitted(runs)
+    words = Counter(run.answer.verdict.value for run in with_fit)
+    verdicts = ", ".join(f"{word} {n}" for word, n in words.most_common()) or MISSING
+    early = foresights(runs, EARLY[-1])
+    held = f"{sum(prediction.held for prediction in early)} of {len(early)}"
+    return verdicts, ends([run.law.r_squared for run in with_fit], "{:.2f}".format), held
 
 
 def probabilities(runs: Sequence[Made]) -> str:
@@ -138,26 +122,10 @@ def choices(by_arm: Groups) -> str:
     )
 
 
-def predictions(by_arm: Groups, share: float) -> dict[str, list[Foresight]]:
-    """The law's predictions for the end of every healthy run, from its first part."""
-    found = {name: [foresight(run, share) for run in fitted(runs)] for name, runs in healthy(by_arm).items()}
-    return {name: [one for one in some if one is not None] for name, some in found.items()}
-
-
-def foresights(by_arm: Groups) -> str:
-    """Predictions of the end by the law, fitted to the beginning, per arm."""
-    early = [predictions(by_arm, share) for share in EARLY]
-    rows = []
-    for name in early[0]:
-        cells = []
-        for some in (found[name] for found in early):
-            errors = np.array([one.reward - one.value for one in some])
-            widths = np.array([one.high - one.low for one in some])
-            error = f"{errors.mean().round(3) + 0.0:+.3f}" if some else MISSING
-            cells += [error, mean(widths), f"{sum(one.held for one in some)} of {len(some)}"]
-        rows.append((f"`{name}`", *cells))
-    error, width, held = "observed − predicted", "width of interval", "contain the end"
-    return table(("arm", f"after 25 %: {error}", width, held, f"after 50 %: {error}", width, held), rows)
+def foresights(runs: Iterable[Made], share: float) -> list[Foresight]:
+    """The law's predictions for the end of some runs, from their first part."""
+    early = [foresight(run, share) for run in fitted(runs)]
+    return [prediction for prediction in early if prediction is not None]
 
 
 def trained(found: Edition, name: str, entropy: float) -> float | None:
@@ -174,7 +142,7 @@ def cooled(found: Edition, cooling: Cooling) -> str:
     """Accuracy at equal entropy of cooled starts and of trained runs."""
     rows = []
     for run, name in COOLED.items():
-        for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
+        for entropy in (0.3, 0.1, 0.05):
             after = trained(found, name, entropy)
             shown = MISSING if after is None else f"{after:.3f}"
             rows.append((f"`{name}`", f"{entropy:g}", number(cooled_reward(cooling[run], entropy)), shown))
@@ -192,7 +160,6 @@ AT_THE_END = {
     "val_acc": "accuracy",
     "val_pass16": "pass@16",
     "reward_mean": "rewarded score",
-    "val_distinct_correct": "distinct right plans",
     "share_groups_without_gradient": "groups without a gradient",
 }
 """Columns of failing runs at their end, and how they are headed."""
@@ -212,15 +179,12 @@ def failures(found: Edition) -> str:
         last = MISSING if pair is None else f"{in_bold(final(pair))}, {decided(final(pair))}"
         arm = next((arm for one in found.failing for arm in one.arms if arm.arm == name), None)
         lost = MISSING if arm is None else f"{sum(run.failed is not None for run in arm.runs)} of {len(runs)}"
-        needed = None if pair is None else final(pair).seeds_needed
-        more = (last, MISSING if needed is None else str(needed), lost)
-        rows.append((f"`{name}`", str(len(runs)), *cells, *more))
-    head = ("arm", "runs", *(f"{head} (twins)" for head in AT_THE_END.values()))
-    answer = ("final accuracy less that of the twins' arm", "needed", "failed by `compare`")
-    return table((*head, *answer), rows) if rows else "Not made yet."
+        rows.append((f"`{name}`", *cells, last, lost))
+    head = ("arm", *AT_THE_END.values(), "final accuracy less that of the twins' arm", "failed")
+    return table(head, rows) if rows else "Not made yet."
 
 
-def held(by_arm: Groups, share: float, names: Sequence[str] = (*ALGORITHMS, *CLEAN)) -> tuple[int, int]:
+def held(by_arm: Groups, share: float, names: Sequence[str]) -> tuple[int, int]:
     """How many predictions of some arms hold, and how many there are."""
-    found = [one for name, some in predictions(by_arm, share).items() if name in names for one in some]
-    return sum(one.held for one in found), len(found)
+    early = [prediction for name in names for prediction in foresights(by_arm[name], share)]
+    return sum(prediction.held for prediction in early), len(early)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 
 from benchmarks.docs import with_block
 from lab import comparisons as c
-from lab import editions, overview, page
+from lab import overview, page
 from lab.answers import short_answers
 from lab.boundaries import classes, phases, turns
 from lab.caps import caps
-from lab.comparisons import ALGORITHMS, CLEAN, COEFFICIENTS, INTERVENTIONS, Edition, edition
+from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, Edition, edition
 from lab.figures import pictures
 from lab.findings import load, load_cooling
 from lab.second import runs as planned
@@ -21,10 +20,8 @@ from lab.second import runs as planned
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
 
 
-FITTED_AGAIN = ("answers", "foresight", "phases", "turns", "changes")
+FITTED_AGAIN = ("answers", "arms", "phases", "turns")
 """Blocks that fit every run for another question. The tests make their rows of some arms alone."""
-
-CHANGED = "What has changed since the first edition?"
 
 
 @dataclass(frozen=True)
@@ -61,22 +58,17 @@ def pages(both: Editions, without: Collection[str] = ()) -> dict[Path, str]:
 
 def blocks(both: Editions) -> dict[str, Callable[[], str]]:
     """What makes the generated blocks of the page, by the names of their markers."""
-    first, found, cooling = both.first, both.found, both.cooling
+    found, cooling = both.found, both.cooling
     by_arm = found.by_arm
     single = (run for runs in by_arm.values() for run in runs if len(run.config.stages) == 1)
     folders = [found.folder / run.name for run in single]
     kept = [folder for folder in folders if (folder / "tokens.parquet").exists()]
-    compared = cache(partial(editions.compared, first, found))
     return {
-        "answers": lambda: f"{short_answers(found, cooling)}\n- **{CHANGED}** {editions.counts(compared())}",
+        "answers": lambda: short_answers(found, cooling),
         "arms": lambda: overview.arms(by_arm),
-        "holds": lambda: page.holds(by_arm),
         "choices": lambda: page.choices(by_arm),
-        "foresight": lambda: page.foresights(by_arm),
         "cooling": lambda: page.cooled(found, cooling),
-        "algorithms": lambda: c.arms(found, ALGORITHMS[1:], COEFFICIENTS),
-        "clean": lambda: c.arms(found, CLEAN[1:], COEFFICIENTS),
-        "interventions": lambda: c.arms(found, INTERVENTIONS, ("movement", "shift")),
+        "compared": lambda: c.arms(found, (*ALGORITHMS[1:], *CLEAN[1:], *INTERVENTIONS)),
         "sizes": lambda: c.sizes(found),
         "failures": lambda: page.failures(found),
         "phases": lambda: phases(by_arm),
@@ -88,5 +80,4 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
         "counted": lambda: overview.counted(by_arm, found.folder),
         "caps": lambda: caps(by_arm, found.folder),
         "cost": lambda: overview.cost(found),
-        "changes": lambda: editions.changes(compared()),
     }

@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.results import Estimate
-from entropylaw.results.arms import (
-    QUANTITIES,
-    Arm,
-    ArmComparison,
-    ArmRun,
-    Band,
-    Decision,
-    Difference,
-    Pair,
-)
+from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, ArmRun, Band, Decision, Difference, Pair
 from tests.findings import stated
 
 POINTS = 12

@@ -52,10 +52,7 @@ nightly = pytest.mark.skipif(not NIGHTLY, reason="nightly: ENTROPYLAW_NIGHTLY is
 
 # Neither an example nor the making of its data has a limit of time.
 settings.register_profile(
-    "tests",
-    max_examples=100 if NIGHTLY else 8,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    "tests", max_examples=100 if NIGHTLY else 8, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
 
@@ -97,7 +94,7 @@ def processor_time(seconds):
 
 def clean_environment() -> dict[str, str]:
     """The environment without what forces colour or width, and with the checkout on the path."""
-    forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG", "ENTROPYLAW_CONFIG")
+    forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG")
     kept = {key: value for key, value in os.environ.items() if key not in forced}
     return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 

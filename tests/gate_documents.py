@@ -8,10 +8,7 @@ from functools import cache
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, FitDocument
 from entropylaw.documents.kinds import KINDS
-from entropylaw.gates.decide import (
-    Rules,
-    decide,
-)
+from entropylaw.gates.decide import Rules, decide
 from entropylaw.gates.expression import parse
 from entropylaw.gates.subjects import joined, read_document, subjects_of
 from entropylaw.options import FitOptions

@@ -2,6 +2,7 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from entropylaw.errors import EntropyLawError
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.run import summarise_tokens
+from entropylaw.tokens.semantic import semantic_entropy
 
 
 def summary(*tables, columns=None, **options):
@@ -45,6 +47,18 @@ def refused(slug, *tables, **options):
 def rows(result):
     """The rows of a summary by step."""
     return {row["step"]: row for row in result.steps.to_pylist()}
+
+
+def entropies(step, label, **options):
+    """Semantic entropies: the columns by short names, as tuples."""
+    table = semantic_entropy(np.asarray(step), np.asarray(label), **options)
+    ends = {"plug_in": "", "plug_in_se": "_se", "miller_madow": "_mm"}
+    ends |= {name: f"_{name}" for name in ("rarefied", "rarefied_se", "note")}
+    names = {name: f"entropy_semantic{end}" for name, end in ends.items()} | {
+        "step": "step",
+        "count": "grams",
+    }
+    return SimpleNamespace(**{name: tuple(table[column].to_pylist()) for name, column in names.items()})
 
 
 def noted(result, text):

@@ -14,13 +14,13 @@ from entropylaw.analysis.law.diagnostics import (
     lost_reward,
     reasons_of,
     strongest_influence,
+    why_lost,
 )
-from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
-from entropylaw.analysis.law.evaluations import Evaluations, check_largest, usable
+from entropylaw.analysis.law.estimates import checked_gain, checked_level, hundredth
+from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
-from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
-from entropylaw.arguments import as_floats, as_number, several
-from entropylaw.arrays import FloatArray
+from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
+from entropylaw.arguments import as_number, several
 from entropylaw.engine.constants import LAW
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
@@ -28,9 +28,9 @@ from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Residuals, Verdict
-from entropylaw.results.fit import Fit, IfMemory
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, T, caution, replace
+from entropylaw.results.result import Finding, caution, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -127,20 +127,27 @@ def fit_law(
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
-    check_eval_size(eval_size, used.reward)
-    check_largest(max_reward, used.reward)
-    shifts, smoothed = checked_shifts(seams, used.step), smoothed_at(used)
-    noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
-    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, noise=noise)
-    reads = Reads(table, np.inf if max_reward is None else float(max_reward))
+    check_rewards(used.reward, max_reward, eval_size)
+    shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(used.reward)
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
+    reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    fit = _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
-    return with_forecast(fit, used, steps, gain) if ahead else fit
+    later = _ahead(used, law, steps, gain) if ahead else {}
+    gain = hundredth(law) if gain is None else gain
+    return _answer(law, reads, stated, [] if lost is None else [lost], gain=gain, **later)
 
 
-def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float, noise: float) -> Fit:
+def _answer(
+    law: LawFit,
+    reads: Reads,
+    known: Sequence[Finding],
+    cautions: list[Finding],
+    *,
+    gain: float,
+    **later: Any,
+) -> Fit:
     """The law tested, unless its entropy is controlled, and the numbers averaged over the forms."""
     controlled = [replace(finding, severity="reason") for finding in known if finding.code == CONTROLLED]
     tests, span = law_tests(reads), float(np.ptp(law.smoothed_entropy))
@@ -156,58 +163,32 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
         p_law=law_probability(tests),
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
+        **later,
     )
-    lost, at, cautions = lost_reward(law.reward), reached_at(law, reads), list[Finding]()
-    if lost is not None:
-        fit = without_ceiling(
-            fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
-        )
-        cautions.append(lost)
-    elif at is not None:
-        cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
+    if reads.passed and not cautions:
+        at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
+        if at is not None:
+            cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
     reasons = controlled or reasons_of(fit)
-    cautions += cautions_of(fit, reads, noise)
     of_columns = [finding for finding in known if finding.code != CONTROLLED]
-    return replace(fit, findings=(*reasons, *cautions, *of_columns))
+    return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads), *of_columns))
 
 
-def with_forecast(fit: Fit, used: Evaluations, steps: float | None, gain: float | None) -> Fit:
-    """A fit with the forecast of its evaluations, or with the reason why it has none."""
+def _ahead(used: Evaluations, law: LawFit, steps: float | None, gain: float | None) -> dict[str, Any]:
+    """The fields of a fit on the forecast of its evaluations, or the reason why it has none."""
     at = usual_step(used.step) if steps is None else as_number(steps, "steps")
-    how: dict[str, Any] = {"gain": gain, "level": fit.level, "max_reward": fit.max_reward, "run": fit.run}
+    how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
     try:
-        return replace(fit, forecast=forecast(used.step, used.entropy, used.reward, at_step=at, **how))
+        return {"forecast": forecast(used.step, used.entropy, used.reward, at_step=at, **how)}
     except (FitError, UsageError) as error:
-        return replace(fit, no_forecast=error.message)
-
-
-def without_ceiling(fit: Fit, why: str) -> Fit:
-    """A fit whose curve says what the reward was, and not what the run may gain."""
-
-    def without(result: T, *names: str) -> T:
-        methods = {name: getattr(result, name).method for name in names}
-        numbers = {name: unknown(why, level=fit.level, method=method) for name, method in methods.items()}
-        return replace(result, **numbers)
-
-    memory: dict[str, IfMemory] = {}
-    for name, numbers in (("if_short", fit.if_short), ("if_long", fit.if_long)):
-        if numbers is not None:
-            memory[name] = without(numbers, "ceiling", "headroom", "law_ceiling")
-    return replace(
-        without(fit, "ceiling", "headroom", "used"),
-        p_headroom=None,
-        forms=tuple(without(form, "ceiling", "headroom") for form in fit.forms),
-        without_term=None,
-        law=without(fit.law, "ceiling", "headroom"),
-        **memory,
-    )
+        return {"no_forecast": error.message}
 
 
 def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
     """The law's own numbers; ``fields`` are those of the fit that are given."""
     step, entropy, reward = used.step, smoothed.entropy, used.reward
     numbers: dict[str, Any] = law_numbers(reads, fields["level"])
-    curve = reads.mean_curve(entropy, reads.law)
+    (curve,) = reads.mean_curves(entropy, [reads.law])
     fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)
@@ -225,8 +206,8 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             drift_share=drift_share,
             long_memory=reads.share(reads.is_long()),
         ),
-        influence=strongest_influence(step, used.entropy, reward),
         probability=reads.probability()[LAW],
+        influence=strongest_influence(step, used.entropy, reward),
         r_squared=r_squared(used.entropy, reward),
         step=step,
         entropy=used.entropy,
@@ -240,24 +221,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     )
 
 
-def check_eval_size(eval_size: int | None, reward: FloatArray) -> None:
-    """Refuse a number of samples below 1, and rewards that are no rates.
-
-    Raises UsageError (``bad-eval-size``) and FitError (``eval-size-needs-a-rate``).
-    """
-    if eval_size is None:
-        return
-    if as_number(eval_size, "eval_size") < 1:
-        few = f"eval_size {eval_size}, expected at least 1"
-        raise UsageError("bad-eval-size", few, "give the sample count")
-    if reward.min() < 0 or reward.max() > 1:
-        raise FitError(
-            "eval-size-needs-a-rate",
-            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
-            "leave out eval_size: binomial noise is known only for rates",
-        )
-
-
 def column_of(data: Any, name: Any) -> Any:
     """A column of a table by its name, None without one; :class:`UsageError` ``no-such-column``."""
     if name is None:
@@ -268,25 +231,3 @@ def column_of(data: Any, name: Any) -> Any:
         names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
         message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
         raise UsageError("no-such-column", message, "name columns of the table") from None
-
-
-def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
-    """Steps at which a new level begins, in order; UsageError ``bad-seam`` for one outside of the run."""
-    marks = as_floats(seams, "seams")
-    outside = marks[~((marks > step[0]) & (marks <= step[-1]))]
-    if outside.size:
-        raise UsageError(
-            "bad-seam",
-            f"seam at step {outside[0]:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
-            "give the first step of the new level",
-        )
-    starts = np.unique(np.searchsorted(step, marks))
-    return tuple(step[starts].tolist())
-
-
-def checked_gain(gain: float) -> float:
-    """A gain of reward above 0, or a :class:`UsageError`."""
-    number = as_number(gain, "gain")
-    if not number > 0:
-        raise UsageError("bad-gain", f"gain {number:g}, expected a reward above 0", "give 0.01 for one point")
-    return number

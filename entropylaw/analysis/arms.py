@@ -126,8 +126,7 @@ def undecided(
     UsageError
         ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
     """
-    names = list(arms)
-    check_arms(names, baseline)
+    names = checked_names(arms, baseline)
     series, failed = long_enough(arms, refused)
     seeds = seeds_of(series)
     chosen, how, own_ends = baseline, "as named", pairs is not None
@@ -167,14 +166,23 @@ def undecided(
     )
 
 
-def check_arms(names: Sequence[str], baseline: str | None) -> None:
-    """Refuse fewer than two arms, and a baseline that is not an arm; errors as of :func:`undecided`."""
+def checked_names(arms: Arms, baseline: str | None) -> list[str]:
+    """The names of two arms or more, of which the baseline is one; errors as of :func:`undecided`."""
+    names = list(arms)
     if len(names) < 2:
         message = f"{len(names)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     if baseline not in (None, "all", *names):
-        listed = ", ".join(names)
-        raise UsageError("no-such-arm", f"the baseline {baseline!r} is not an arm", f"the arms are {listed}")
+        message = f"the baseline {baseline!r} is not an arm"
+        raise UsageError("no-such-arm", message, f"the arms are {', '.join(names)}")
+    return names
+
+
+def pairs_with(names: Sequence[str], baseline: str) -> list[tuple[str, str]]:
+    """Every other arm with the baseline, or all pairs of arms with ``"all"``; the later arm first."""
+    if baseline == "all":
+        return [(later, earlier) for earlier, later in combinations(names, 2)]
+    return [(arm, baseline) for arm in names if arm != baseline]
 
 
 def long_enough(
@@ -193,13 +201,6 @@ def long_enough(
     return series, failed
 
 
-def pairs_with(names: Sequence[str], baseline: str) -> list[tuple[str, str]]:
-    """Every other arm with the baseline, or all pairs of arms with ``"all"``; the later arm first."""
-    if baseline == "all":
-        return [(later, earlier) for earlier, later in combinations(names, 2)]
-    return [(arm, baseline) for arm in names if arm != baseline]
-
-
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
     """The baseline of arms with their numbers of seeds, and how it was chosen: its name, or most seeds."""
     for name in BASELINES:
@@ -216,6 +217,16 @@ def hundredth(seed: Seed) -> float:
     """A difference that counts: a hundredth of the largest reward, or else of the observed range."""
     most, reward = seed.series.max_reward, seed.series.reward
     return 0.01 * (most if most is not None and most > 0 and reward.min() >= 0 else float(np.ptp(reward)))
+
+
+def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:
+    """The curves (n,) that fall with entropy nearly everywhere, each made to fall everywhere."""
+    falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
+    return {
+        seed: falling[seed]
+        for seed, curve in curves.items()
+        if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
+    }
 
 
 class _Comparison(Design):
@@ -325,11 +336,8 @@ class _Comparison(Design):
         alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
-        differences: list[Difference] = []
-        name = "last_reward"
-        if self.any_failed(a, b):
-            differences.append(self.with_failed(name, levels, a, b))
-            name = "living_reward"
+        differences = self.with_failed(levels, a, b)
+        name = "living_reward" if differences else "last_reward"
         differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
         if self.along.column == "entropy":
             entropies = {seed: seed.along_at(last) for seed in alive}
@@ -344,19 +352,15 @@ class _Comparison(Design):
             return self.seeds
         return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
 
-    def any_failed(self, a: int, b: int) -> bool:
-        """Whether a run of two arms failed or has no series."""
+    def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
+        """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""
         both = self.of(a, b)
-        return len(living(both)) < len(both) or any(self.refused[self.names[arm]] for arm in (a, b))
-
-    def with_failed(
-        self, name: str, levels: Mapping[Seed, tuple[float, float]], a: int, b: int
-    ) -> Difference:
-        """The difference of the mean levels of all runs with a series, without an interval."""
+        if len(living(both)) == len(both) and not any(self.refused[self.names[arm]] for arm in (a, b)):
+            return []
         first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
         gap = float(np.mean(first) - np.mean(second)) if first and second else None
         reason = "runs failed: those that did not are compared, and failures are counted apart"
-        return self.unknown(name, reason, (len(first), len(second)), value=gap)
+        return [self.unknown("last_reward", reason, (len(first), len(second)), value=gap)]
 
     def parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
         """The shift of the curves and the movement on them, which give the difference of the last rewards.
@@ -382,11 +386,11 @@ class _Comparison(Design):
         for name in ("ceiling", "a", "b"):
             read = {seed: estimate_of(fit, name) for seed, fit in fits.items()}
             value = {seed: float(number) for seed, number in read.items() if number.value is not None}
-            variance = {seed: (read[seed].std_error or 0.0) ** 2 for seed in value}
+            variance = {seed: float(read[seed].std_error or 0.0) ** 2 for seed in value}
             difference = self.difference(name, value, a, b, variance)
             if reason:
-                seeds, gap = difference.seeds, difference.estimate.value
-                difference = self.unknown(name, reason, seeds, value=gap)
+                gap = difference.estimate.value
+                difference = self.unknown(name, reason, difference.seeds, value=gap)
             differences.append(difference)
         return differences
 
@@ -398,13 +402,3 @@ class _Comparison(Design):
         if not fails or all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair):
             return ""
         return f"the law fails in {fails} of these runs, and they have other entropies"
-
-
-def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:
-    """The curves (n,) that fall with entropy nearly everywhere, each made to fall everywhere."""
-    falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
-    return {
-        seed: falling[seed]
-        for seed, curve in curves.items()
-        if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
-    }

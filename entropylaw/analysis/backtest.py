@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from entropylaw.analysis.forecast import AHEAD, FEWEST, forecast
-from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.forms import law_line
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arguments import several
@@ -28,26 +28,15 @@ LEAST_ERROR = 0.01
 
 @runtime_checkable
 class Evaluations(Protocol):
-    """The run of a backtest: a name, and paired arrays of shape (n,)."""
+    """The run of a backtest: its name, and paired arrays of shape (n,), entropies in nats."""
 
-    @property
-    def run(self) -> str:
-        """Name of the run."""
-
-    @property
-    def step(self) -> FloatArray:
-        """The trainer's step."""
-
-    @property
-    def entropy(self) -> FloatArray:
-        """Nats per token."""
-
-    @property
-    def reward(self) -> FloatArray:
-        """The score."""
+    run: str
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
 
 
-def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
+def backtest(runs: Iterable[Any], *, level: float = 0.95) -> Backtest:
     """Backtest every run, and all of them together.
 
     Every run is cut after 20 %, a third, a half and two thirds of its length, where at least 8 evaluations
@@ -165,14 +154,9 @@ def peers(
     return {
         "last_value": float(reward[-1]),
         "three_lines": three_lines(entropy, reward, later) if moves else None,
-        "law": float(np.mean(_fitted(law_column(entropy), reward, law_column(later)))) if moves else None,
+        "law": float(np.mean(law_line(entropy, reward, later))) if moves else None,
         "scalerl": scalerl(step, reward, at),
     }
-
-
-def _fitted(column: FloatArray, reward: FloatArray, later: FloatArray) -> FloatArray:
-    """A least-squares line in a column (n,), continued to ``later`` (k,)."""
-    return np.asarray(design(later) @ np.linalg.lstsq(design(column), reward, rcond=None)[0])
 
 
 def three_lines(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> float:

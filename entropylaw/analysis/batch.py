@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.law.diagnostics import lost_reward
+from entropylaw.analysis.law.diagnostics import lost_reward, why_lost
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.numbers import OWN, law_numbers, smoothed_at
@@ -164,10 +164,7 @@ def _laws(runs: Sequence[Evaluations], level: float) -> Iterator[tuple[FloatArra
     smoothed = [smoothed_at(used).entropy for used in runs]
     rewards = [used.reward for used in runs]
     for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
-        reads = Reads(table)
+        reads = Reads(table, no_ceiling=why_lost(lost_reward(used.reward)))
         law, (share, effective) = law_numbers(reads, level), reads.memory()
         ends = [[getattr(law[name], end) for end in Numbers.__slots__] for name in _NUMBERS]
-        numbers = np.array(ends, dtype=float)
-        if lost_reward(used.reward) is not None:
-            numbers[[_NUMBERS.index("ceiling"), _NUMBERS.index("headroom")]] = np.nan
-        yield numbers, np.array([share, min(effective * table.group, used.step.size)])
+        yield np.array(ends, dtype=float), np.array([share, min(effective * table.group, used.step.size)])

@@ -25,7 +25,7 @@ from entropylaw.analysis.between_seeds import (
     welch,
 )
 from entropylaw.analysis.law.estimates import unknown as no_number
-from entropylaw.analysis.seeds import Seed, arms_of
+from entropylaw.analysis.seeds import Seed
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, Along, Band, Decision, Difference, Pair
@@ -82,7 +82,8 @@ class Design:
         The groups are the arms, or of pairs the differences of every comparison, of which one has a mean.
         """
         if not self.paired:
-            return np.array(list(numbers.values())), arms_of(list(numbers)), [a, b]
+            arm_of = np.array([seed.arm for seed in numbers], dtype=int)
+            return np.array(list(numbers.values())), arm_of, [a, b]
         by_unit = {(seed.arm, seed.series.unit): value for seed, value in numbers.items()}
         rows = [
             (number, by_unit[arm, unit] - by_unit[other, unit])
@@ -147,11 +148,11 @@ class Design:
     def with_equivalence(self, answer: Difference, gap: Contrast, sd: float, margin: float) -> Difference:
         """A difference with the test of being less than the margin; ``sd`` is of one seed."""
         narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
-        inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
+        is_same = abs(gap.value) + gap.reach(narrow) < margin
         return replace(
             answer,
-            inner=inner,
-            decision=Decision.same if is_same(inner, margin) else Decision.undecided,
+            inner=estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)"),
+            decision=Decision.same if is_same else Decision.undecided,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
 
@@ -291,10 +292,3 @@ def adjusted(family: Sequence[Difference], level: float) -> Iterator[Difference]
         if p < 1.0 - level and value:
             decision = Decision.above if value > 0 else Decision.below
         yield replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
-
-
-def is_same(inner: Estimate, margin: float) -> bool:
-    """Whether an interval lies within the margin."""
-    assert inner.low is not None
-    assert inner.high is not None
-    return -margin < inner.low and inner.high < margin

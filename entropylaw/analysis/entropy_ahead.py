@@ -8,30 +8,13 @@ from entropylaw.analysis.law.estimates import of_cells, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.level_shift import jumps
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import levels_of
-from entropylaw.engine.reads import merged
+from entropylaw.engine.levels import blocked, levels_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import SPENT
 
-MOST = 64
-"""Points above which a run is averaged over blocks of equal length."""
-
 SMALLEST_ENTROPY = 1e-4
 """Entropy below which its logarithm is not looked at, nats."""
-
-
-def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
-
-    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
-    """
-    size = -(-step.size // MOST)
-    count = step.size // size
-    s, v = (
-        column[column.size - count * size :].reshape(count, size).mean(axis=1) for column in (step, values)
-    )
-    return s, v, size
 
 
 @one_thread
@@ -94,6 +77,4 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
-    df = np.full(len(slope.weight), float(slope.df))
-    cells = merged(slope.location[:, 0], slope.scale[:, 0], df, slope.weight[:, 0])
-    return of_cells(cells, level=level, method=method)
+    return of_cells(slope.cells(), level=level, method=method)

@@ -16,22 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, stdtr, stdtrit
 
-from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
-from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law.estimates import checked_level, tails
+from entropylaw.analysis.entropy_ahead import entropy_ahead
+from entropylaw.analysis.forms import law_line
+from entropylaw.analysis.law.estimates import checked_gain, checked_level, tails
 from entropylaw.analysis.law.evaluations import (
     HIGHEST_ENTROPY,
     LARGEST,
-    ROUNDING,
     Evaluations,
-    check_largest,
-    check_scale,
-    check_steps,
+    check_rewards,
     complete,
+    is_constant,
+    refuse,
 )
-from entropylaw.arguments import as_floats, as_number
+from entropylaw.arguments import as_floats
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import Levels, levels_of
+from entropylaw.engine.levels import Levels, blocked, levels_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
@@ -234,20 +233,22 @@ def forecast(
     of the slope over the second half, widened so that repositories that it was not learned from are covered.
     P(gain) is a logistic curve of five terms. Runs of more than 64 evaluations are averaged over blocks.
     """
-    level, counts = checked_level(level), None if gain is None else as_number(gain, "gain")
+    level = checked_level(level)
     used = _checked(step, entropy, reward)
-    check_largest(max_reward, used.reward)
+    check_rewards(used.reward, max_reward)
     at, given = _targets(at_step, entropy_path, used.step)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r)
+    top = np.inf if max_reward is None else max_reward
+    best_so_far = _best(used.step, levels, size, top)
     done = so_far(s, r, used.reward, levels, max_reward)
-    counts = gain_of(counts, done)
+    hundredth = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
+    counts = checked_gain(hundredth if gain is None else gain)
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
     half = constants.widened * stdtrit(DF, tails(level)[2]) * scale
     bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
-    top = np.inf if max_reward is None else max_reward
     ends = (np.clip(value, bottom, top).tolist() for value in (location - half, location, location + half))
     chances = p_reached(done, lead, done.level + counts, constants).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
@@ -264,24 +265,12 @@ def forecast(
         ),
         p_gains=tuple(chances),
         gain=counts,
-        best_so_far=_best(used.step, levels, size, top),
+        best_so_far=best_so_far,
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
         **_with_entropy(used, entropy is not None, at, given, level=level, top=top, findings=findings),
     )
-
-
-def gain_of(gain: float | None, run: SoFar) -> float:
-    """A gain that counts, in reward units, by default a hundredth of the largest reward or of the range.
-
-    Raises UsageError ``bad-gain`` where it is not above 0.
-    """
-    if gain is None:
-        gain = 0.01 * (run.most if np.isfinite(run.most) else run.spread)
-    if not gain > 0:
-        raise UsageError("bad-gain", f"gain {gain:g}, expected a reward above 0", "give 0.01 for one point")
-    return gain
 
 
 def _best(step: FloatArray, levels: Levels, size: int, top: float) -> BestSoFar:
@@ -321,7 +310,7 @@ def _with_entropy(
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
         for value in ([] if given is None else given.tolist())
     ]
-    if not has_entropy or np.ptp(used.entropy) <= ROUNDING * np.abs(used.entropy).max():
+    if not has_entropy or is_constant(used.entropy):
         return missing | {"entropies": tuple(path)}
     continued, spent = entropy_ahead(used.step, used.entropy, at, level=level)
     path = path or continued
@@ -340,16 +329,11 @@ def _with_entropy(
 
 def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, top: float) -> LawAhead:
     """The law by least squares at the ``expected`` entropies, and its error in the last third."""
-
-    def predicted(until: int, at: FloatArray) -> FloatArray:
-        columns = design(law_column(entropy[:until]))
-        return np.asarray(design(law_column(at)) @ np.linalg.lstsq(columns, reward[:until], rcond=None)[0])
-
     first = entropy.size - max(3, entropy.size // 3)
     truth = reward[first:]
-    misses = predicted(first, entropy[first:]) - truth, reward[first - 1] - truth
+    misses = law_line(entropy[:first], reward[:first], entropy[first:]) - truth, reward[first - 1] - truth
     error, last_value = (float(np.sqrt(np.mean(miss**2))) for miss in misses)
-    rewards = tuple(np.minimum(predicted(entropy.size, expected), top).tolist())
+    rewards = tuple(np.minimum(law_line(entropy, reward, expected), top).tolist())
     return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
 
 
@@ -362,20 +346,8 @@ def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
             "pass the trainer's step of every evaluation",
         )
     used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
-    if used.step.size < FEWEST:
-        raise FitError(
-            "too-few-evaluations",
-            f"{used.step.size} usable evaluations, a forecast needs at least {FEWEST}",
-            "wait for more evaluations, or forecast the training reward with --reward",
-        )
-    check_steps(used.step)
-    check_scale("reward", used.reward)
-    if np.ptp(used.reward) <= ROUNDING * np.abs(used.reward).max():
-        raise FitError(
-            "reward-constant",
-            f"reward is {used.reward[0]:g} in all {used.reward.size} evaluations, expected one that moves",
-            "check the reward function, or name another column with --reward",
-        )
+    remedy = "wait for more evaluations, or forecast"
+    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
     return used
 
 

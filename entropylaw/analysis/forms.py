@@ -22,26 +22,8 @@ RATE_REACH = max(PRIOR.rates)
 POWERS = PRIOR.powers[0], PRIOR.powers[-1]
 """Range of the power p: below it H^p is a step at 0, above it a wall at the largest entropy."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """A parameter in which a model is not linear.
-
-    ``low`` and ``high`` bound it. ``points`` is the size of the grid on which a fit begins, even in the
-    logarithm where ``log``.
-    """
-
-    name: str
-    low: float
-    high: float
-    points: int = 17
-    log: bool = False
-
-    def grid(self) -> FloatArray:
-        """Values from which a fit begins, shape (points,)."""
-        if self.log:
-            return np.geomspace(self.low, self.high, self.points)
-        return np.linspace(self.low, self.high, self.points)
+GRID = 17
+"""Values of a shape from which a fit begins, where no other number is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +66,11 @@ class Model:
         Key and symbols.
     argument, values
         ``"entropy"`` or ``"step"``, and its values (n,) at the evaluations, nats or steps.
-    coefficients, shapes
-        Names of both linear coefficients, the ceiling (or the limit in steps) first, and the nonlinear
-        parameters.
+    coefficients
+        Names of both linear coefficients, the ceiling (or the limit in steps) first.
+    shapes
+        Name of each parameter in which it is not linear → values from which a fit begins, its bounds first
+        and last.
     column
         g or u at values of the argument, and at a value of each shape.
     """
@@ -96,7 +80,7 @@ class Model:
     argument: str
     values: FloatArray
     coefficients: tuple[str, ...]
-    shapes: tuple[Shape, ...]
+    shapes: dict[str, FloatArray]
     column: Callable[..., FloatArray]
 
 
@@ -108,6 +92,12 @@ def law_column(entropy: FloatArray) -> FloatArray:
 def design(column: FloatArray) -> FloatArray:
     """Design matrix of c − slope·g, shape (..., n, 2), from a column g of shape (..., n)."""
     return np.stack([np.ones(column.shape), -column], axis=-1)
+
+
+def law_line(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> FloatArray:
+    """The law by least squares at entropies (n,), read at ``later`` ones (k,)."""
+    coefficients = np.linalg.lstsq(design(law_column(entropy)), reward, rcond=None)[0]
+    return np.asarray(design(law_column(later)) @ coefficients)
 
 
 def form_label(name: str) -> str:
@@ -152,65 +142,52 @@ def models(entropy: FloatArray, step: FloatArray) -> tuple[dict[str, Model], dic
     from scipy.special import expit  # reports import this module, and need none of scipy
 
     reach = max(RATE_REACH / float(np.max(np.abs(entropy))), 2.0)
-    bounds = {
-        "k": Shape(name="k", low=-reach, high=reach),
-        "p": Shape(name="p", low=POWERS[0], high=POWERS[1], log=True),
-    }
+    grids = {"k": np.linspace(-reach, reach, GRID), "p": np.geomspace(*POWERS, GRID)}
     offered, skipped = dict[str, Model](), dict[str, str]()
-    for name, form in FORMS.items():
-        if form.column is not None:
-            offered[name] = Model(
-                name=name,
-                formula=form.formula,
-                argument="entropy",
-                values=entropy,
-                coefficients=form.coefficients,
-                shapes=() if form.shape is None else (bounds[form.shape],),
-                column=form.column,
-            )
     first, last = float(step[0]), float(step[-1])
     span, spacing = last - first, float(np.median(np.diff(step)))
+
+    def add(
+        name: str, formula: str, column: Callable[..., FloatArray], *names: str, **shapes: FloatArray
+    ) -> None:
+        argument, values = ("step", step) if not names else ("entropy", entropy)
+        offered[name] = Model(
+            name=name,
+            formula=formula,
+            argument=argument,
+            values=values,
+            coefficients=names or ("limit", "drop"),
+            shapes=shapes,
+            column=column,
+        )
 
     def sigmoid(at: FloatArray, middle: float, steepness: float) -> FloatArray:
         # 1/(1 + (s/S)^B), through logarithms: no power of a step overflows.
         with np.errstate(divide="ignore"):
             return np.asarray(expit(-steepness * (np.log(at) - np.log(middle))))
 
-    def add(name: str, formula: str, column: Callable[..., FloatArray], *shapes: Shape) -> None:
-        offered[name] = Model(
-            name=name,
-            formula=formula,
-            argument="step",
-            values=step,
-            coefficients=("limit", "drop"),
-            shapes=shapes,
-            column=column,
-        )
-
+    for name, form in FORMS.items():
+        if name == "power" and entropy.min() < 0:
+            skipped[name] = f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
+        elif form.column is not None:
+            shapes = {} if form.shape is None else {form.shape: grids[form.shape]}
+            add(name, form.formula, form.column, *form.coefficients, **shapes)
     add(
         "step_exponential",
         "A − D·exp(−(s − s₁)/τ)",
         lambda at, tau: np.exp(-(at - first) / tau),
-        Shape(name="tau", low=0.5 * spacing, high=5.0 * span, points=25, log=True),
+        tau=np.geomspace(0.5 * spacing, 5.0 * span, 25),
     )
     add(
         "step_logistic",
         "A − D/(1 + exp((s − m)/w))",
         lambda at, middle, width: expit(-(at - middle) / width),
-        Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span),
-        Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
+        midpoint=np.linspace(first - 0.5 * span, last + 0.5 * span, GRID),
+        width=np.geomspace(max(0.5 * spacing, 0.01 * span), span, 11),
     )
-    add(
-        "scalerl",
-        "A − D/(1 + (s/S)^B)",
-        sigmoid,
-        Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, log=True),
-        Shape(name="B", low=0.5, high=8.0, points=11, log=True),
-    )
-    if entropy.min() < 0:
-        del offered["power"]
-        skipped["power"] = f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
     if first < 0:
-        del offered["scalerl"]
         skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
+    else:
+        midpoint = np.geomspace(max(first, spacing), 3.0 * last, GRID)
+        add("scalerl", "A − D/(1 + (s/S)^B)", sigmoid, midpoint=midpoint, B=np.geomspace(0.5, 8.0, 11))
     return offered, skipped

@@ -19,11 +19,11 @@ from entropylaw.analysis.numbers import OWN
 from entropylaw.arguments import as_floats
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
-from entropylaw.engine.reads import Reads, coefficient_of, merged
+from entropylaw.engine.reads import Cells, Reads, coefficient_of, merged
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.engine.table import grouped
 from entropylaw.engine.threads import one_thread
-from entropylaw.results.groups import LevelShift
+from entropylaw.results.fit import LevelShift
 from entropylaw.results.law import LawFit
 
 FALSE_SHIFT = 0.01
@@ -76,12 +76,10 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     level = checked_level(level)
     run = complete(entropy, reward, step)
     check_steps(run.step)
-    columns = {"reward": run.reward, "entropy": run.entropy}
-    for name, values in columns.items():
-        check_scale(name, values)
-    shifts: list[LevelShift] = []
-    for name, values in columns.items():
-        shifts += shifts_of(run.step, values, name, level)
+    check_scale("reward", run.reward)
+    check_scale("entropy", run.entropy)
+    shifts = shifts_of(run.step, run.reward, "reward", level)
+    shifts += shifts_of(run.step, run.entropy, "entropy", level)
     return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
@@ -101,12 +99,11 @@ def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, .
 def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
     """The shift of the reward's level at each known step of a fit, averaged over the functional forms."""
     reads: Reads = law.reads
-    table, weight, shifts = reads.table, reads.averaged, []
-    columns = table.candidates.of("shift")
-    for start, column in zip(law.shifts, columns, strict=False):
+    table, shifts = reads.table, []
+    for start, column in zip(law.shifts, table.candidates.of("shift"), strict=False):
         # The column is the level before.
         location, scale = table.numbers(-1.0 * coefficient_of(table, [column]))
-        cells = merged(location[0], scale[0], table.df, weight)
+        cells = merged(location[0], scale[0], table.df, reads.averaged)
         below = float(cells.below(np.zeros(1))[0])
         number = int(np.searchsorted(law.step, start))
         shift = LevelShift(
@@ -144,15 +141,9 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     for i, chance in chances.items():
         column = (number >= i).astype(float)[:, None]
         others = trend[:, (trend != column).any(axis=0)]
-        jump = jumps(step, values, others, column)
-        df = np.full(len(jump.weight), float(jump.df))
-        cells = merged(jump.location[:, 0], jump.scale[:, 0], df, jump.weight[:, 0])
-        size = of_cells(cells, level=level, method=OWN)
-        shifts.append(
-            LevelShift(
-                series=series, step=float(step[i]), after=float(step[i - 1]), jump=size, p_value=chance
-            )
-        )
+        size = of_cells(jumps(step, values, others, column).cells(), level=level, method=OWN)
+        at, after = float(step[i]), float(step[i - 1])
+        shifts.append(LevelShift(series=series, step=at, after=after, jump=size, p_value=chance))
     return shifts
 
 
@@ -193,6 +184,11 @@ class Jumps:
     scale: FloatArray
     df: int
     p_value: FloatArray
+
+    def cells(self) -> Cells:
+        """The coefficient of the first column."""
+        df = np.full(len(self.weight), float(self.df))
+        return merged(self.location[:, 0], self.scale[:, 0], df, self.weight[:, 0])
 
 
 def jumps(step: FloatArray, values: FloatArray, trend: FloatArray, columns: FloatArray) -> Jumps:

@@ -107,15 +107,24 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     whitening = Whitening(step=law.step, length=0.0, drift_share=0.0, matrix=np.eye(law.n))
     if whiten:
         whitening = _whitening(law, form)
-    model = whitened_model(chosen, whitening)
-    coefficients, shapes = _start(chosen, law.reward, whitening)
-    for name, value in zip(chosen.coefficients, coefficients, strict=True):
-        model.set_param_hint(name, value=float(value))
-    for shape, value in zip(chosen.shapes, shapes, strict=True):
+    model, target, least = whitened_model(chosen, whitening), whitening(law.reward), np.inf
+    starts = tuple[float, ...]()
+    # Least squares at every combination of shapes: the best one is where a fit starts.
+    for shapes in product(*chosen.shapes.values()):
+        columns = whitening.matrix @ design(chosen.column(chosen.values, *shapes))
+        coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
+        squares = float(np.sum((target - columns @ coefficients) ** 2))
+        if squares < least:
+            least, starts = squares, (*coefficients.tolist(), *shapes)
+    for name, value in zip(chosen.coefficients, starts, strict=False):
+        model.set_param_hint(name, value=value)
+    for (name, grid), value in zip(chosen.shapes.items(), starts[2:], strict=True):
         # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
-        margin = 1e-3 * (shape.high - shape.low)
-        inside = min(max(float(value), shape.low + margin), shape.high - margin)
-        model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
+        low, high = float(grid[0]), float(grid[-1])
+        margin = 1e-3 * (high - low)
+        model.set_param_hint(
+            name, value=float(np.clip(value, low + margin, high - margin)), min=low, max=high
+        )
     return model
 
 
@@ -143,24 +152,11 @@ def _whitening(law: LawFit, form: str) -> Whitening:
     )
 
 
-def _start(form: Model, reward: FloatArray, whitening: Whitening) -> tuple[Any, tuple[float, ...]]:
-    """Coefficients (2,) and shapes of least squares among the shapes of a grid."""
-    target, least = whitening(reward), np.inf
-    best: tuple[Any, tuple[float, ...]] = (np.zeros(2), ())
-    for shapes in product(*(shape.grid() for shape in form.shapes)):
-        columns = whitening.matrix @ design(form.column(form.values, *shapes))
-        coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
-        squares = float(np.sum((target - columns @ coefficients) ** 2))
-        if squares < least:
-            best, least = (coefficients, shapes), squares
-    return best
-
-
 def whitened_model(form: Model, whitening: Whitening) -> Any:
     """An ``lmfit.Model`` of a form whose residual is whitened; parameters still without values."""
     import lmfit
 
-    shapes = [shape.name for shape in form.shapes]
+    shapes = list(form.shapes)
 
     def function(**arguments: Any) -> FloatArray:
         column = form.column(np.asarray(arguments[form.argument]), *(arguments[name] for name in shapes))

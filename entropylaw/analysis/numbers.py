@@ -15,7 +15,6 @@ from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_level,
-    checked_reward,
     crossings,
     headroom,
     of_cells,
@@ -23,6 +22,7 @@ from entropylaw.analysis.law.estimates import (
     unknown,
 )
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
+from entropylaw.arguments import as_number
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.reads import (
@@ -38,8 +38,9 @@ from entropylaw.engine.reads import (
 from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
-from entropylaw.results import Curve, EntropySet, Estimate, Prediction
-from entropylaw.results.fit import Fit, FormAnswer, IfMemory
+from entropylaw.errors import UsageError
+from entropylaw.results import Curve, EntropySet, Estimate, FormAnswer, Prediction
+from entropylaw.results.fit import Fit, IfMemory
 from entropylaw.results.law import LawFit
 
 OWN = "drift + noise, integrated out"
@@ -47,6 +48,9 @@ OWN = "drift + noise, integrated out"
 
 AVERAGED_OVER = f"averaged over functional forms; {OWN}"
 """Method of the averaged numbers."""
+
+UNDETERMINED = {"power": "a power of the entropy needs H ≥ 0"}
+"""Why a run does not determine a form, where that is known."""
 
 _EXCLUDED = 1e-4
 """Probability below which nothing is said of a run under a condition."""
@@ -56,12 +60,6 @@ _LIKELY = 1e-4
 
 _LEAST_SHARE = -4.0
 """Share reached below which none is given."""
-
-
-def reads_of_run(used: Evaluations) -> Reads:
-    """The table of a run's evaluations, read without a largest reward."""
-    smoothed = smoothed_at(used)
-    return Reads(table_of(used.step, smoothed.entropy, used.reward))
 
 
 def smoothed_at(used: Evaluations) -> SmoothedEntropy:
@@ -77,20 +75,9 @@ def smoothed_at(used: Evaluations) -> SmoothedEntropy:
 @one_thread
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
-    noise = binomial_noise(law.smoothed_entropy, law.reward, law.eval_size)
-    table = table_of(law.step, law.smoothed_entropy, law.reward, shifts=law.shifts, noise=noise)
+    columns = (law.step, law.smoothed_entropy, law.reward)
+    table = table_of(*columns, shifts=law.shifts, eval_size=law.eval_size)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
-
-
-def binomial_noise(entropy: FloatArray, reward: FloatArray, eval_size: int | None) -> float:
-    """Mean variance of a rate over some samples, R(1 − R)/size, at the least-squares law's rewards."""
-    if eval_size is None:
-        return 0.0
-    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
-    fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
-    # Never 0 or 1: at least half a success and half a failure are expected.
-    rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
-    return float(np.mean(rate * (1.0 - rate))) / eval_size
 
 
 # -- the law's own ------------------------------------------------------------------------------------------
@@ -104,6 +91,8 @@ def number(
 ) -> Estimate:
     """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
     is_left = name == "headroom"
+    if reads.no_ceiling and name != "reward_now":
+        return unknown(reads.no_ceiling, level=level, method=method)
     cells = reads.cells(NUMBERS.index(name), weight, reads.most_left() if is_left else reads.top)
     estimate = of_cells(cells, level=level, method=method)
     return headroom(estimate) if is_left else estimate
@@ -118,16 +107,6 @@ def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
     return coefficients | {name: number(reads, name, reads.law_possible, level, OWN) for name in NUMBERS}
 
 
-def law_predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
-    """:meth:`LawFit.predict <entropylaw.results.law.LawFit.predict>`."""
-    return _predicted(law, law.reads.law_possible, entropy, law.level if level is None else level, OWN)
-
-
-def law_entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
-    """:meth:`LawFit.entropy_for <entropylaw.results.law.LawFit.entropy_for>`."""
-    return _entropies_for(law, law.reads.law_possible, reward, level, OWN)
-
-
 # -- averaged -----------------------------------------------------------------------------------------------
 
 
@@ -135,15 +114,19 @@ def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) ->
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
     bare, long = reads.table.term == 0, reads.is_long()
     without_term = None
-    if reads.share(bare) > _EXCLUDED:
+    if reads.share(bare) > _EXCLUDED and not reads.no_ceiling:
         without_term = number(reads, "ceiling", reads.averaged * bare, level)
     return {
         **{name: number(reads, name, reads.averaged, level) for name in NUMBERS},
         "used": _used(reads, level),
         "gain": gain,
-        "p_headroom": p_gain(reads, gain),
+        "p_headroom": None if reads.no_ceiling else p_gain(reads, gain),
         "forms": _forms(law, reads, level),
-        "skipped": _skipped(reads),
+        "skipped": {
+            name: UNDETERMINED.get(name, "the evaluations do not determine it")
+            for name in AVERAGED
+            if not reads.table.is_form(name).any()
+        },
         "p_term": reads.share(~bare),
         "p_first": reads.share(reads.table.first > 0),
         "p_no_curve": max(reads.p_no_curve()),
@@ -212,28 +195,21 @@ def _shapes(reads: Reads, name: str, level: float) -> dict[str, Estimate]:
     return {shape: Estimate(value=value, low=low, high=high, level=level, method=method)}
 
 
-def _skipped(reads: Reads) -> dict[str, str]:
-    """The forms that the run does not determine."""
-    missing = [name for name in AVERAGED if not reads.table.is_form(name).any()]
-    reason = {"power": "a power of the entropy needs H ≥ 0"}
-    return {name: reason.get(name, "the evaluations do not determine it") for name in missing}
-
-
-def predict(fit: Fit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
-    """:meth:`Fit.predict <entropylaw.results.fit.Fit.predict>`."""
-    law = fit.law
-    return _predicted(law, law.reads.averaged, entropy, fit.level if level is None else level, AVERAGED_OVER)
+def _curve_of(fit: Fit | LawFit) -> tuple[LawFit, FloatArray, str]:
+    """The law of a fit, the weights of the rows that its curve is averaged over, and the method of that."""
+    if isinstance(fit, LawFit):
+        return fit, fit.reads.law_possible, OWN
+    return fit.law, fit.law.reads.averaged, AVERAGED_OVER
 
 
 @one_thread
-def _predicted(
-    law: LawFit, weight: FloatArray, entropy: Any, level: float, method: str
-) -> Prediction | tuple[Prediction, ...]:
-    """The curve, and one more evaluation, at an entropy or at several."""
-    level, values, reads = checked_level(level), checked_entropies(entropy), law.reads
+def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
+    """:meth:`Predictor.predict <entropylaw.results.law.Predictor.predict>`: the curve, and an evaluation."""
+    law, weight, method = _curve_of(fit)
+    level, values = checked_level(law.level if level is None else level), checked_entropies(entropy)
     estimate = partial(of_cells, level=level, method=method)
-    means = map(estimate, reads.predicted(values, weight))
-    fresh = map(estimate, reads.predicted(values, weight, fresh=True))
+    means = map(estimate, law.reads.predicted(values, weight))
+    fresh = map(estimate, law.reads.predicted(values, weight, fresh=True))
     lowest, highest = float(law.smoothed_entropy.min()), float(law.smoothed_entropy.max())
     predictions = tuple(
         Prediction(entropy=at, mean=mean, observation=new, extrapolated=not lowest <= at <= highest)
@@ -274,37 +250,31 @@ def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
     reads = fit.law.reads
     bare = reads.averaged * (reads.table.term == 0)
     weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.asarray(np.minimum(reads.mean_curve(entropy, weight), reads.top))
-
-
-def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
-    """:meth:`Fit.entropy_for <entropylaw.results.fit.Fit.entropy_for>`."""
-    return _entropies_for(fit.law, fit.law.reads.averaged, reward, level, AVERAGED_OVER)
+    return np.asarray(np.minimum(reads.mean_curves(entropy, [weight])[0], reads.top))
 
 
 @one_thread
-def _entropies_for(
-    law: LawFit, weight: FloatArray, reward: float, level: float | None, method: str
-) -> EntropySet:
-    """The entropies at which a target is in the interval of the curve."""
+def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> EntropySet:
+    """:meth:`Predictor.entropy_for <entropylaw.results.law.Predictor.entropy_for>`: the band inverted."""
+    law, weight, method = _curve_of(fit)
     level = checked_level(law.level if level is None else level)
-    reward, reads, tail = checked_reward(reward), law.reads, tails(level)[0]
+    if isinstance(reward, float) and not np.isfinite(reward):
+        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
+    reward, reads, tail = as_number(reward, "reward"), law.reads, tails(level)[0]
     answer = partial(EntropySet, reward=reward, level=level, method=f"inverted band ({method})")
     if reward > reads.top:
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
         return answer(value=None, intervals=(), note=note)
 
-    def inside(entropy: FloatArray, *, merge: bool) -> FloatArray:
+    def inside(entropy: FloatArray, merge: bool) -> FloatArray:
         below = reads.p_below(entropy, weight, reward, merge=merge)
         return np.asarray(np.minimum(below - tail, 1.0 - tail - below))
 
-    smooth, exact = partial(inside, merge=False), partial(inside, merge=True)
-
-    value, notes = _median_crossing(reads, weight, reward, law.entropy_now), list[str]()
+    value, notes = median_crossing(reads, weight, reward, law.entropy_now), list[str]()
     if value is None:
         notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
-    ends = [0.0] if smooth(np.zeros(1))[0] >= 0 else []
-    ends += crossings(smooth, exact, value)
+    ends = [0.0] if inside(np.zeros(1), False)[0] >= 0 else []
+    ends += crossings(inside, value)
     highs: list[float | None] = [*ends[1::2]]
     if len(ends) % 2:
         highs.append(None)
@@ -315,21 +285,10 @@ def _entropies_for(
     return answer(value=value, intervals=intervals, note="; ".join(notes) or None)
 
 
-def _median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float) -> float | None:
+def median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float) -> float | None:
     """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
-
-    def below(entropy: FloatArray, *, merge: bool) -> FloatArray:
-        return reads.p_below(entropy, weight, reward, merge=merge) - 0.5
-
-    roots = crossings(partial(below, merge=False), partial(below, merge=True))
+    roots = crossings(lambda entropy, merge: reads.p_below(entropy, weight, reward, merge=merge) - 0.5)
     return min(roots, key=lambda root: abs(root - now), default=None)
-
-
-def reached_at(law: LawFit, reads: Reads) -> float | None:
-    """The entropy at which curves that all pass the largest reward reach it; None where some stay below."""
-    if not reads.passed:
-        return None
-    return _median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
 
 
 def _used(reads: Reads, level: float) -> Estimate:
@@ -345,6 +304,8 @@ def _used(reads: Reads, level: float) -> Estimate:
     distinguished from 0 there is none.
     """
     method = f"ratio, inverted ({AVERAGED_OVER})"
+    if reads.no_ceiling:
+        return unknown(reads.no_ceiling, level=level, method=method)
     table = reads.table
     now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
     # R − (1 − s) R₀ − s c at s = 1, 0 and ½, which fix it everywhere; and the gain c − R₀.

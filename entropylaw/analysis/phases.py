@@ -15,7 +15,7 @@ from entropylaw.analysis.level_shift import shifts_of
 from entropylaw.analysis.rise import NOW, WIDER, Fitted, blocked, fit_curve, level_findings, of_draws
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.local_level import level_now
+from entropylaw.engine.levels import level_now
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
 from entropylaw.errors import FitError, UsageError
@@ -99,10 +99,17 @@ def fit_phases(
 
     *The order* compares draws of the onset of planning's rise and of the step at which execution has settled.
 
-    *Entropy now*, and planning's share of it, are the local levels at the last step, not values of the
-    fitted curves.
+    *Entropy now*, and planning's share of it, are the levels at the last step
+    (:mod:`entropylaw.engine.levels`), not values of the fitted curves.
     """
-    level = checked_test_level(level)
+    level, least = checked_level(level), 1.0 / (DRAWS + 1)
+    if 1.0 - level < least - 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; the test has no p-value below {least:g}, "
+            f"expected a level of at most {1.0 - least:g}",
+            "give 0.95 or 0.99",
+        )
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}
@@ -135,19 +142,6 @@ def fit_phases(
             if (missing := int(np.isnan(logged[name]).sum()))
         },
     )
-
-
-def checked_test_level(level: float) -> float:
-    """A checked level, at which the test can find a rise; UsageError ``bad-level``."""
-    level, least = checked_level(level), 1.0 / (DRAWS + 1)
-    if 1.0 - level < least - 1e-12:
-        raise UsageError(
-            "bad-level",
-            f"level {level:g}; the test has no p-value below {least:g}, "
-            f"expected a level of at most {1.0 - least:g}",
-            "give 0.95 or 0.99",
-        )
-    return level
 
 
 def fit_curves(
@@ -305,13 +299,18 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
     if not curves:
         return None
     rising, falling = (sum(curve.verdict == word for curve in curves) for word in WORDS[:2])
+    share, known = None, rising + falling
+    if known:
+        low, high = share_interval(rising, known, level)
+        method = "Clopper & Pearson's interval"
+        share = Estimate(value=rising / known, low=low, high=high, level=level, method=method)
     at, middle, least, most = mean_curve(curves, level)
     return PooledCurve(
         name=name,
         runs=len(curves),
         rising=rising,
         not_rising=falling,
-        share=share_rising(rising, rising + falling, level),
+        share=share,
         rise=mean_of([curve.rise for curve in curves], level),
         onset=mean_of([curve.onset for curve in curves], level),
         settled=mean_of([curve.settled for curve in curves], level),
@@ -320,15 +319,6 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
         low=least,
         high=most,
     )
-
-
-def share_rising(rising: int, known: int, level: float) -> Estimate | None:
-    """The share of runs in which a curve rises among those where it is known; None where it is in none."""
-    if not known:
-        return None
-    low, high = share_interval(rising, known, level)
-    method = "Clopper & Pearson's interval"
-    return Estimate(value=rising / known, low=low, high=high, level=level, method=method)
 
 
 def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from entropylaw.analysis.law.estimates import of_cells, tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.engine.local_level import level_now
+from entropylaw.engine.levels import level_now
 from entropylaw.engine.trend import Trend, design_of
 from entropylaw.engine.windows import Windows, neighbours, recent_over_lowest
 from entropylaw.errors import FitError
@@ -59,7 +59,7 @@ CORNERS = 1.25
 
 METHOD = "splines, decays and steps, drift + noise of changing scale integrated out"
 
-NOW = "random walk + noise"
+NOW = "trend + random walk + noise"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

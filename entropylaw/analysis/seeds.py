@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.arrays import FloatArray, IntArray
-from entropylaw.engine.local_level import level_now
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunSeries
 from entropylaw.results.fit import Fit
@@ -26,8 +26,8 @@ LEAST_OVERLAP = 0.05
 STOPPED = 0.8
 """A run that ends before this share of the length of the longest run of its arm has stopped early."""
 
-FEWEST_EVALUATIONS, FEWEST_SMOOTHED = 3, 4
-"""Fewest evaluations of a run with a curve; of fewer than four the last is its level."""
+FEWEST_EVALUATIONS, FEWEST_SMOOTHED = 3, 5
+"""Fewest evaluations of a run with a curve; of fewer than five the last is its level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -219,11 +219,6 @@ def as_run(seed: Seed) -> ArmRun:
 def estimate_of(fit: Fit, name: str) -> Estimate:
     """The averaged ceiling of a fit, or the law's own a or b."""
     return fit.ceiling if name == "ceiling" else getattr(fit.law, name)
-
-
-def arms_of(seeds: Sequence[Seed]) -> IntArray:
-    """The number of each seed's arm (n,)."""
-    return np.array([seed.arm for seed in seeds], dtype=int)
 
 
 def living(seeds: Sequence[Seed]) -> list[Seed]:

@@ -87,7 +87,7 @@ def stages_as_arms(
             of_domain = [run for run in runs if domain in ("", *run.rewards)]
             names = stage_names(start, domain, stages, named)
             for number, name in enumerate(names):
-                named[name] = within(of_domain, number, domain)
+                named[name] = [run.within(number, domain) for run in of_domain if number < len(run.stages)]
             pairs += zip(names[1:], names, strict=False)
         earlier = transfers([run for run in runs if len(run.stages) == len(stages)])
         if len(domains) > 1 and earlier is not None:
@@ -110,11 +110,6 @@ def stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[
         name = f"{start}{domain} after {stage}" if domain else f"{start}{stage}"
         names.append(f"{name} ({number})" if name in (*taken, *names) else name)
     return names
-
-
-def within(runs: Sequence[StagedRun], number: int, domain: str) -> list[RunSeries]:
-    """What was measured in a stage of the runs that have it; as :meth:`StagedRun.within`."""
-    return [run.within(number, domain) for run in runs if number < len(run.stages)]
 
 
 def transfers(runs: Sequence[StagedRun]) -> tuple[list[RunSeries], list[RunSeries]] | None:

@@ -70,16 +70,12 @@ def main() -> None:
         if isinstance(error, EntropyLawError):
             reported = error
         elif isinstance(error, MemoryError):
-            reported = EntropyLawError(
-                "out-of-memory", "memory ran out", "fit fewer or smaller logs at a time"
-            )
+            hint = "fit fewer or smaller logs at a time"
+            reported = EntropyLawError("out-of-memory", "memory ran out", hint)
         else:
             frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
             where = f" in {frames[-1]}" if frames else ""
-            reported = EntropyLawError(
-                "bug",
-                f"{type(error).__name__}{where}: {error}",
-                "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
-            )
+            hint = "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report"
+            reported = EntropyLawError("bug", f"{type(error).__name__}{where}: {error}", hint)
         show_error(reported)
         sys.exit(reported.exit_code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,12 @@ from entropylaw.documents.document import CheckDocument, CheckedFile
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.gates.decide import Rules, decide, load_baselines
 from entropylaw.gates.expression import parse
-from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, unread
+from entropylaw.gates.quantities import Part
+from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, subjects_of, unread
 from entropylaw.option import options_of, part
-from entropylaw.options import FitOptions
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import check_targets, shown_path
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.loading import Stored
@@ -87,12 +89,24 @@ def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) ->
     subjects = [unread(path, error) for path, error in inputs.flaws]
     subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
     if inputs.entries:
-        # Not at the top: gates on stored documents need no numpy.
-        from entropylaw.cli.check_logs import fitted_subjects
-
         parts = {gate.quantity.part for gate in gates}
         subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)
     return subjects
+
+
+def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
+    """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
+    # Not at the top: gates on stored documents need no numpy.
+    from entropylaw.cli.running import result_of
+    from entropylaw.pipeline import steps
+
+    law, phases = steps.Fit(inputs.settings), steps.Phases(part(inputs.settings, PhaseOptions))
+    fits = law.document(inputs, result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
+    subjects = subjects_of(fits, "the fit")
+    if Part.phases in parts:
+        phased = phases.document(inputs, result_of(phases, inputs.entries, jobs, anew=True))
+        subjects += subjects_of(phased, "the fit")
+    return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
 
 
 def summary_file() -> str:
@@ -140,15 +154,13 @@ def write_check(
         with output.noted(problems):
             append_summary(document, summary)
             say(f"appended to {SUMMARY}", quiet=quiet)
+    unwritten = bool(problems)
+    if "-" in formats:
+        with output.noted(problems):
+            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
     for problem in problems:
         show_error(problem)
-    unprinted: list[OutputError] = []
-    if "-" in formats:
-        with output.noted(unprinted):
-            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
-    for problem in unprinted:
-        show_error(problem)
-    return bool(problems)
+    return unwritten
 
 
 def append_summary(document: CheckDocument, summary: str) -> None:

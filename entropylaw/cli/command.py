@@ -24,7 +24,6 @@ from entropylaw.escaping import one_line
 from entropylaw.kinds import SWITCH
 from entropylaw.option import GENERAL, GROUPS, Option, options_of
 from entropylaw.paths import is_folder
-from entropylaw.removed import refuse_removed
 
 if TYPE_CHECKING:
     # The list of commands needs no families of options, which take as long to import as half of typer.
@@ -113,17 +112,10 @@ class _Reader:
     _read = False
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; typer gets the rest: a command, or excess arguments.
-
-        A flag of an earlier version is a UsageError ``removed-option``.
-        """
+        """Read the arguments; typer gets the rest: a command, or excess arguments."""
         if ctx.resilient_parsing or (not args and self.no_args_is_help):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
-        try:
-            values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
-        except Exception as error:  # typer's own, whose module differs between its releases
-            refuse_removed(getattr(error, "option_name", ""))
-            raise
+        values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         values = {name: value for name, value in values.items() if value not in (None, ())}
         for parameter in self.get_params(ctx):
             # An option without a value for the command acts at once, such as --version and completion.

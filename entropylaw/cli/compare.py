@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.cli import output
 from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
-from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say
 from entropylaw.errors import FitError, UsageError
@@ -108,8 +107,7 @@ def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, 
     fixed = options.flags_given(LawOptions)
     if "pair" in options.given and options.pair != "seed":
         fixed.append("--pair")
-    with reading_shown():
-        inputs = gather_arms(arms, settings, fixed, output.joining(options))
+    inputs = gather_arms(arms, settings, fixed, output.joining(options))
     output.say_skipped(inputs.warnings, quiet=options.quiet)
     grouping = grouped(inputs.entries, options.arms, fewest=2 if options.stage is None else 1)
     baseline_of(list(grouping.arms), settings)

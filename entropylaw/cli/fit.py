@@ -78,22 +78,14 @@ def to_wandb(run_path: str, document: FitDocument) -> str:
     values: dict[str, float | str | None] = {}
     for reward, fit in fits.items():
         prefix = f"{reward}/" if reward else ""
-        values |= {f"{prefix}{name}": value for name, value in summary_values(fit).items()}
+        values[f"{prefix}verdict"] = fit.verdict.value
+        values[f"{prefix}why"] = None if fit.why is None else fit.why.value
+        values |= {f"{prefix}gain": fit.gain, f"{prefix}p_headroom": fit.p_headroom}
+        for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
+            values[f"{prefix}{name}"] = estimate.value
+            values |= {f"{prefix}{name}_low": estimate.low, f"{prefix}{name}_high": estimate.high}
     write_summary(run_path, values)
     return run_path
-
-
-def summary_values(fit: FitResult) -> dict[str, float | str | None]:
-    """What the summary of a run at W&B gets: the verdict, why, and the averaged ceiling and headroom."""
-    values: dict[str, float | str | None] = {
-        "verdict": fit.verdict.value,
-        "why": None if fit.why is None else fit.why.value,
-        "gain": fit.gain,
-        "p_headroom": fit.p_headroom,
-    }
-    for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
-        values |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return values
 
 
 def stored_line(paths: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What all commands do: gather inputs behind progress bars, write results, show the errors of runs.
+"""What all commands do: gather inputs, show what is done of them, write results, show the errors of runs.
 
 Nothing here imports numpy: gates on stored documents need none.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from entropylaw.cli.progress import reading_shown, share_shown
+from entropylaw.cli.progress import share_shown
 from entropylaw.cli.streams import print_result, say, show_error
 from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
@@ -108,21 +108,20 @@ def joining(command: Command) -> Joined | None:
 def gather(
     arguments: Sequence[str], command: Command, options: Any, jobs: int | None = None, **more: Any
 ) -> Inputs:
-    """Gather inputs behind a progress bar, with the ``options`` of a ``command``; ``more`` as there.
+    """Gather inputs with the ``options`` of a ``command``; ``more`` as there.
 
     See :func:`entropylaw.pipeline.inputs.gather`.
     """
     from entropylaw.pipeline.inputs import gather
 
-    with reading_shown():
-        return gather(
-            arguments,
-            options,
-            before=lambda logs: begin(logs, jobs),
-            config=command.config,
-            join=joining(command),
-            **more,
-        )
+    return gather(
+        arguments,
+        options,
+        before=lambda logs: begin(logs, jobs),
+        config=command.config,
+        join=joining(command),
+        **more,
+    )
 
 
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:

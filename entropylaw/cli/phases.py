@@ -59,8 +59,9 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     ``histograms`` are paths by the names of runs, empty where there is none.
     """
     # Not at the top: most tests are text, without matplotlib.
-    from entropylaw.pipeline.tokens import token_histogram
     from entropylaw.report.figures.drawings import write
+    from entropylaw.results.tokens import TokenHistogram
+    from entropylaw.tokens.summary import bands
 
     taken: set[str] = set()
     for run in document.runs:
@@ -68,5 +69,5 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
         drawable: dict[Need, Any] = {"phases": run} if run.result is not None else {}
         # Too few steps for a curve are still a picture of the tokens.
         if not picture and histograms.get(run.run):
-            drawable["tokens"] = token_histogram(histograms[run.run])
+            drawable["tokens"] = TokenHistogram(**bands(Path(histograms[run.run])))
         yield from write(drawable, figure, picture, slug)

@@ -32,7 +32,13 @@ def predict(options: PredictCommand) -> None:
     }
     source = options.source
     if source is None:
-        source = newest_fit(FOLDER)
+        # The one that was written last.
+        paths = (path for path in Path(FOLDER).glob("*.fit.json") if path.is_file())
+        newest = max(paths, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+        if newest is None:
+            hint = "run `entropylaw fit LOG` first, or name a log or a fit document"
+            raise UsageError("no-fit-yet", f"no FIT was given and {FOLDER}/ holds no *.fit.json", hint)
+        source = str(newest)
         say(f"reading {source}", quiet=quiet)
     format = options.format if target in (None, "-") else output.format_of(target)
     unset = [name for name in ("gain", "level") if getattr(options, name) is None]
@@ -46,16 +52,6 @@ def predict(options: PredictCommand) -> None:
         document = replace(predict_runs(fits, **targets, level=options.level), config=options.config)
         output.deliver(document, {target or "-": format}, quiet=quiet)
     output.finish_fits(fits.runs)
-
-
-def newest_fit(folder: str) -> str:
-    """The fit document in ``folder`` that was written last."""
-    paths = (path for path in Path(folder).glob("*.fit.json") if path.is_file())
-    fits = sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path.name))
-    if not fits:
-        hint = "run `entropylaw fit LOG` first, or name a log or a fit document"
-        raise UsageError("no-fit-yet", f"no FIT was given and {folder}/ holds no *.fit.json", hint)
-    return str(fits[-1])
 
 
 def parse_entropies(texts: Sequence[str]) -> list[float]:

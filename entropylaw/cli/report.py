@@ -14,20 +14,8 @@ from entropylaw.options import PICTURES
 from entropylaw.paths import check_targets, is_file, note_input
 
 OTHERS = (
-    *SUFFIXES.values(),
-    *JUNIT.values(),
-    *(f".{kind}" for kind in PICTURES),
-    ".markdown",
-    ".jsonl",
-    ".tsv",
-    ".parquet",
-    ".xlsx",
-    ".docx",
-    ".pptx",
-    ".ipynb",
-    ".zip",
-    ".jpg",
-    ".toml",
+    *(*SUFFIXES.values(), *JUNIT.values(), *(f".{kind}" for kind in PICTURES), ".markdown", ".jsonl", ".tsv"),
+    *(".parquet", ".xlsx", ".docx", ".pptx", ".ipynb", ".zip", ".jpg", ".toml"),
 )
 """Suffixes of other files, which no folder should have."""
 

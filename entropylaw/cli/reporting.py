@@ -10,7 +10,6 @@ import typer
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.report import ReportCommand
-from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.streams import say, show_error
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted
@@ -18,10 +17,9 @@ from entropylaw.kinds import PAGES
 from entropylaw.option import part
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.cache import user_cache
-from entropylaw.pipeline.one_page import one_page
 from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.pool import cores
-from entropylaw.pipeline.site import Outcome, report_logs
+from entropylaw.pipeline.site import Outcome, one_page, report_logs
 from entropylaw.results.columns import Refusal
 
 LISTED = 20
@@ -47,7 +45,7 @@ def write_report(options: ReportCommand) -> None:
         join=output.joining(options),
     )
     fixed, jobs = options.flags_given(FitOptions), options.jobs or cores()
-    with reading_shown(), output.runs_shown("runs", quiet=options.quiet) as progress:
+    with output.runs_shown("runs", quiet=options.quiet) as progress:
         if single:
             outcome = one_page(options.logs, making, target, jobs=jobs, fixed=fixed, progress=progress)
         else:

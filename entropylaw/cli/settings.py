@@ -16,12 +16,8 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.option import Option
 from entropylaw.options import ConfigFile
 from entropylaw.paths import note_input, read_regular, shown_path
-from entropylaw.removed import refuse_removed
 
 OWN_FILE = "entropylaw.toml"
-
-VARIABLE = "ENTROPYLAW_CONFIG"
-"""The environment variable that earlier releases read."""
 
 GROUP = "columns"
 """The table whose keys are settings, and which is not a command's table."""
@@ -43,7 +39,7 @@ def in_force(
 
     ``commands`` gives the settings of all commands.
 
-    Raises InputError and UsageError: as :func:`read_settings`; ``config-and-no-config``, ``removed-option``.
+    Raises InputError and UsageError: as :func:`read_settings`; ``config-and-no-config``.
     """
     named = root["config_file"]
     if root["no_config"]:
@@ -51,10 +47,6 @@ def in_force(
             message = "both --config and --no-config were given"
             raise UsageError("config-and-no-config", message, "give one of the two")
         return None, {}
-    if not named and os.environ.get(VARIABLE):
-        message = f"{VARIABLE} is set, and it no longer names a settings file"
-        hint = f"unset it, and type `entropylaw --config FILE COMMAND …`, or keep the file as {OWN_FILE}"
-        raise UsageError("removed-option", message, hint)
     # A link to nothing is an error, not a folder without settings.
     if named or os.path.lexists(OWN_FILE):
         return read_settings(named or OWN_FILE, commands())
@@ -73,7 +65,7 @@ def read_settings(path: str, commands: Mapping[str, Settings]) -> tuple[ConfigFi
     """Read and check a file of settings; ``commands`` have their settings by key.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-toml``); UsageError
-    (``removed-option``, ``unknown-setting``, ``bad-setting``).
+    (``unknown-setting``, ``bad-setting``).
     """
     shown = shown_path(path)
     content = bytes_of(path, shown)
@@ -106,8 +98,6 @@ def _settings(
         group = name == GROUP
         inside = _table(value, shown, prefix + name) if group else {name: value}
         values |= {f"{GROUP}.{key}" if group else key: item for key, item in inside.items()}
-    for key in values:
-        refuse_removed(key, f"{shown} sets {prefix + key!r}, which")
     for key, value in values.items():
         if key not in settings:
             meant = nearest_key(key, settings, tables)

@@ -26,9 +26,8 @@ def print_result(content: str) -> None:
         message = "standard output is closed, a result was to be written to it"
         raise OutputError("cannot-write", message, "use -o FILE")
     check_targets([1])
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
+    with suppress(AttributeError):  # of what a program put in its place
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     try:
         sys.stdout.write(content)
         sys.stdout.flush()

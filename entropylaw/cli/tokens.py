@@ -7,8 +7,8 @@ from entropylaw.cli.commands.tokens import TokensCommand
 from entropylaw.cli.progress import share_shown
 from entropylaw.cli.streams import print_result, say
 from entropylaw.escaping import one_line
-from entropylaw.files import write_together
-from entropylaw.pipeline.tokens import token_summary
+from entropylaw.files import write_atomically
+from entropylaw.results.tokens import TokenSummary
 from entropylaw.tokens.run import as_parquet, histogram_path, summarise_tokens, table_format
 
 
@@ -18,7 +18,9 @@ def tokens(options: TokensCommand) -> None:
     target = options.output if kind is not None else None
     with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
-    summary = token_summary(summarised)
+    cells = summarised.steps.to_pydict()
+    columns = dict(zip(cells, map(tuple, cells.values()), strict=True))
+    summary = TokenSummary(columns=columns, about=summarised.about, notes=summarised.notes)
     used = ", ".join(
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()
@@ -30,7 +32,6 @@ def tokens(options: TokensCommand) -> None:
         return
     rows = summarised.steps
     data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
-    files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
-    write_together(files)
-    for path in files:
+    for path, content in ((histogram_path(target), as_parquet(summarised.histogram)), (target, data)):
+        write_atomically(path, content)
         say(one_line(f"wrote {path}"), quiet=options.quiet)

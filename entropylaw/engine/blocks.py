@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from scipy.special import gammainc, gammaln
@@ -48,16 +49,12 @@ class Functional:
 
     def __add__(self, other: Functional) -> Functional:
         """The sum of numbers of which one at most has a variance of its own."""
-        return Functional(
-            row=self.row + other.row,
-            offset=self.offset + other.offset,
-            variance=self.variance + other.variance,
-        )
+        row, offset = self.row + other.row, self.offset + other.offset
+        return Functional(row=row, offset=offset, variance=self.variance + other.variance)
 
     def __rmul__(self, factor: float) -> Functional:
-        return Functional(
-            row=factor * self.row, offset=factor * self.offset, variance=factor**2 * self.variance
-        )
+        row, offset = factor * self.row, factor * self.offset
+        return Functional(row=row, offset=offset, variance=factor**2 * self.variance)
 
     def __sub__(self, other: Functional) -> Functional:
         return self + -1.0 * other
@@ -144,9 +141,15 @@ class Blocks:
         self.target = len(columns.names) - 1
         # Mean white share over the evaluations, of a variance that is 1 at the largest entropy.
         self.noisy = (products.white * products.mean_square)[:, None]
-        # A normal prior is one more observation: its precision is in units of a typical residual variance.
-        self.precision = self._typical_variance() / prior.slope_spread**2
-        self.product = products.product.copy()
+        # A normal prior is one more observation: its precision is in units of a typical residual variance,
+        # that of the law with the step, or of as much of it as the run determines.
+        self.product, y = products.product.copy(), self.target
+        linear = [0, *columns.of(STEP), *columns.of(LAW)][: max(self.n - 3, 1)]
+        along, whole = self.product[:, linear, y], self.product[:, y, y]
+        inverse = _inverse(self.product[:, linear][:, :, linear])
+        left = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), EXACT * whole)
+        typical = np.maximum(left / max(self.n - len(linear), 1), 1e-300)
+        self.precision = typical / prior.slope_spread**2
         for term, _ in prior.terms:
             for i in columns.of(term):
                 self.product[:, i, i] += self.precision
@@ -157,33 +160,23 @@ class Blocks:
         special |= {name: uniform for name in columns.names if name.startswith(FIRST)}
         self.density = np.array([special.get(name, normal) for name in columns.names])
 
-    def _typical_variance(self) -> FloatArray:
-        """Residual variance (K,) of the law with the step, or of as much of it as the run determines."""
-        linear = [0, *self.columns.of(STEP), *self.columns.of(LAW)][: max(self.n - 3, 1)]
-        product, y = self.white.product, self.target
-        along, whole = product[:, linear, y], product[:, y, y]
-        explained = np.einsum("kp,kpq,kq->k", along, _inverse(product[:, linear][:, :, linear]), along)
-        left = np.maximum(whole - explained, EXACT * whole) / max(self.n - len(linear), 1)
-        return np.asarray(np.maximum(left, 1e-300))
-
     def all(self) -> list[Block]:
         """Every block that the run determines: saturation without a term, and the flat law alone."""
-        names, shifts, free = self.columns.names, self.columns.of("shift"), self.columns.of(FREE)
         blocks = list[Block | None]()
-        for term, (term_name, _) in enumerate(self.prior.terms):
-            for first, (share, probability) in enumerate(self.prior.firsts):
-                columns = [*self.columns.of(term_name), *self.columns.of(f"{FIRST}{first}")]
-                if len(columns) < (term > 0) + (share > 0):
-                    continue
-                left_out = {FREE, *([SATURATION] if term else []), *([FLAT] if term or share else [])}
-                curves = [i for i, name in enumerate(names) if name in FORMS and name not in left_out]
-                linear, how = [0, *columns, *shifts], (term, first, float(np.log(probability)))
-                blocks.append(self._block(CONSTANT, linear, [], *how))
-                if curves:
-                    blocks.append(self._block("", linear, curves, *how))
-                if free:
-                    blocks.append(self._block(FREE, [*linear, *free], [], *how))
-        return [block for block in blocks if block is not None]
+        for term, first in product(range(len(self.prior.terms)), range(len(self.prior.firsts))):
+            share, probability = self.prior.firsts[first]
+            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"{FIRST}{first}")]
+            if len(columns) < (term > 0) + (share > 0):
+                continue
+            left_out = {FREE, SATURATION if term else "", FLAT if term or share else ""}
+            curves = sorted(i for name in {*FORMS} - left_out for i in self.columns.of(name))
+            linear, how = [0, *columns, *self.columns.of("shift")], (term, first, float(np.log(probability)))
+            blocks.append(self._block(CONSTANT, linear, [], *how))
+            if curves:
+                blocks.append(self._block("", linear, curves, *how))
+            if free := self.columns.of(FREE):
+                blocks.append(self._block(FREE, [*linear, *free], [], *how))
+        return list(filter(None, blocks))
 
     def _block(
         self, form: str, linear: list[int], curves: list[int], term: int, first: int, log_prior: float

@@ -112,25 +112,25 @@ def candidates(
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
-    builder, number, largest = _Builder(), np.arange(entropy.size), float(np.max(np.abs(entropy)))
-    builder.keep("one", np.ones(entropy.size))
-    for name, shape, function in _curves(largest, prior, negative=bool(entropy.min() < 0)):
-        builder.add(name, function(entropy), shape, function)
+    builder, number = _Builder(), np.arange(entropy.size)
+    builder.add("one", np.ones(entropy.size))
+    for name, shape, function in _curves(entropy, prior):
+        builder.add(name, function(entropy), shape, function, scaled=True)
     for lag in prior.lags:
         # At a steady entropy this is the law.
-        builder.add(LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1)
+        builder.add(LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1, scaled=True)
     for function in _free_curve(entropy, prior):
-        builder.keep(FREE, function(entropy), at=function)
-    builder.add(STEP, share)
-    builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)))
+        builder.add(FREE, function(entropy), at=function)
+    builder.add(STEP, share, scaled=True)
+    builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)), scaled=True)
     for rate in prior.saturations:
-        builder.add(SATURATION, np.exp(-rate * share), rate)
+        builder.add(SATURATION, np.exp(-rate * share), rate, scaled=True)
     for i, (early, _) in enumerate(prior.firsts):
         if early:
-            builder.keep(f"{FIRST}{i}", number < max(round(early * entropy.size), 1))
+            builder.add(f"{FIRST}{i}", number < max(round(early * entropy.size), 1))
     for start in shifts:
-        builder.keep("shift", number < start)
-    builder.keep("reward", (reward - origin) / unit)
+        builder.add("shift", number < start)
+    builder.add("reward", (reward - origin) / unit)
     columns = np.column_stack(builder.columns)
     # Reward rises as entropy falls; a free curve has no direction.
     towards = np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
@@ -165,20 +165,21 @@ class _Builder:
         self.shapes: list[float] = []
         self.onward: list[At | None] = []
 
-    def keep(self, name: str, column: Any, shape: float = np.nan, at: At | None = None) -> None:
-        """Add one column as it is."""
-        self.columns.append(np.asarray(column, dtype=float))
+    def add(
+        self, name: str, column: Any, shape: float = np.nan, at: At | None = None, *, scaled: bool = False
+    ) -> None:
+        """Add a column; ``scaled`` less its mean and in units of its sd, unless it does not change."""
+        values, onward = np.asarray(column, dtype=float), at
+        if scaled:
+            if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
+                return
+            middle, unit = float(np.mean(values)), float(np.std(values))
+            values = (values - middle) / unit
+            onward = None if at is None else lambda entropy: (at(entropy) - middle) / unit
+        self.columns.append(values)
         self.names.append(name)
         self.shapes.append(shape)
-        self.onward.append(at)
-
-    def add(self, name: str, column: FloatArray, shape: float = np.nan, at: At | None = None) -> None:
-        """Add a column less its mean and in units of its sd; one that does not change is left out."""
-        if np.ptp(column) <= _FLAT_COLUMN * np.abs(column).max():
-            return
-        middle, unit = float(np.mean(column)), float(np.std(column))
-        onward = None if at is None else lambda entropy: (at(entropy) - middle) / unit
-        self.keep(name, (column - middle) / unit, shape, onward)
+        self.onward.append(onward)
 
 
 def rate_column(entropy: FloatArray, rate: float) -> FloatArray:
@@ -194,14 +195,14 @@ def power_column(entropy: FloatArray, power: float) -> FloatArray:
     return np.asarray(np.maximum(entropy, 0.0) ** power)
 
 
-def _curves(largest: float, prior: Prior, *, negative: bool) -> list[tuple[str, float, At]]:
+def _curves(entropy: FloatArray, prior: Prior) -> list[tuple[str, float, At]]:
     """Curves with one coefficient: name, shape, and the column at some entropies."""
     curves: list[tuple[str, float, At]] = [(LAW, np.nan, np.expm1), (FLAT, np.nan, np.expm1)]
     curves += [(LINE, np.nan, np.asarray), (SQUARE, np.nan, np.square)]
     for reach in prior.rates:
-        rate = reach / max(largest, 1e-300)
+        rate = reach / max(float(np.max(np.abs(entropy))), 1e-300)
         curves.append((RATE, rate, partial(rate_column, rate=rate)))
-    for power in () if negative else prior.powers:
+    for power in () if entropy.min() < 0 else prior.powers:
         curves.append((POWER, power, partial(power_column, power=power)))
     return curves
 

@@ -27,8 +27,14 @@ TRENDS = (0.0, 0.02, 0.14, 1.0, 7.0, 50.0, 1000.0)
 WALKS = (0.0, 0.25, 2.0, 15.0)
 """Variance of the random walk over the whole run, likewise."""
 
+FREE_WALKS = (*WALKS, 120.0, 1000.0)
+"""The same where no trend is continued, so that values may have hardly any noise."""
+
 NEGLIGIBLE = 1e-4
 """Probability below which a model is left out, relative to the best one."""
+
+MOST = 64
+"""Values above which a run is averaged over blocks of equal length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,13 +75,18 @@ class Levels:
         return float(self.weight @ stdtr(self.df, (self.mean[:, index] - self.mean[:, other]) / scale))
 
 
-def levels_of(step: FloatArray, values: FloatArray, later: FloatArray | None = None) -> Levels:
-    """The level of ``values`` (n,), n ≥ 4 and not all equal, at their steps and at ``later`` ones."""
-    n, unit = step.size, float(np.ptp(values))
+def levels_of(
+    step: FloatArray,
+    values: FloatArray,
+    later: FloatArray | None = None,
+    walks: tuple[float, ...] | None = None,
+) -> Levels:
+    """The level of ``values`` (n,), n ≥ 4, at their steps and at ``later`` ones, by sizes of the walk."""
+    n, unit = step.size, float(np.ptp(values)) or 1.0
     every = step if later is None else np.concatenate([step, later])
     x = (every - step[0]) / (step[-1] - step[0])
     y, origin = (values - values[-1]) / unit, float(values[-1])
-    models = [_Models(x, y, power) for power in POWERS]
+    models = [_Models(x, y, power, walks or WALKS) for power in POWERS]
     best = max(model.evidence.max() for model in models)
     # Only of what is plausible the level is computed, which takes longest.
     posteriors = [model.posterior(model.evidence >= best + np.log(NEGLIGIBLE)) for model in models]
@@ -91,15 +102,32 @@ def levels_of(step: FloatArray, values: FloatArray, later: FloatArray | None = N
     )
 
 
+def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
+
+    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
+    """
+    size = -(-step.size // MOST)
+    whole = slice(step.size % size, None)
+    s, v = (column[whole].reshape(-1, size).mean(axis=1) for column in (step, values))
+    return s, v, size
+
+
+def level_now(step: FloatArray, values: FloatArray) -> Cells:
+    """The level of a run (n,), n ≥ 4, at its last step."""
+    s, v, _ = blocked(step, values)
+    return levels_of(s, v, step[-1:], FREE_WALKS).at(s.size)
+
+
 class _Models:
     """The models with one power of the step, g sizes of the trend and the walk."""
 
-    def __init__(self, x: FloatArray, y: FloatArray, power: float) -> None:
+    def __init__(self, x: FloatArray, y: FloatArray, power: float, walks: tuple[float, ...]) -> None:
         n = y.size
         t = ((x + 1.0 / n) ** power - n**-power) / ((1.0 + 1.0 / n) ** power - n**-power)
         low, high = np.minimum.outer(t, t[:n]), np.maximum.outer(t, t[:n])
         spline = low**2 * (3.0 * high - low) / 2.0
-        trend, walk = (grid.ravel() for grid in np.meshgrid(TRENDS, WALKS, indexing="ij"))
+        trend, walk = (grid.ravel() for grid in np.meshgrid(TRENDS, walks, indexing="ij"))
         self.columns = np.column_stack([np.ones_like(t), t])
         #: Covariance of the level at all steps with that at the steps of the values, and its variance.
         self.across = trend[:, None, None] * spline + walk[:, None, None] * np.minimum.outer(x, x[:n])

@@ -237,11 +237,12 @@ class Reads:
 
     Weights are computed once; every number is a mixture over the rows that its question allows. ``averaged``,
     ``law`` and ``law_possible`` (rows,) are those of the averages, of the law's own numbers, and of those
-    that the largest reward bounds; ``passed`` says that all curves pass that.
+    that the largest reward bounds; ``passed`` says that all curves pass that. ``no_ceiling`` is
+    the reason why a ceiling is unknown.
     """
 
-    def __init__(self, table: Table, top: float = np.inf) -> None:
-        self.table, self.top = table, top
+    def __init__(self, table: Table, top: float = np.inf, no_ceiling: str = "") -> None:
+        self.table, self.top, self.no_ceiling = table, top, no_ceiling
         self.evidence = np.exp(table.log_weight - table.log_weight.max())
         ceiling, now = ceiling_of(table), reward_now(table)
         location, scale = table.numbers(together(ceiling, ceiling - now, now))
@@ -308,18 +309,16 @@ class Reads:
             cells = [replace(numbers, top=np.inf) for numbers in cells]
         return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
 
-    def mean_curve(self, entropy: FloatArray, weight: FloatArray) -> FloatArray:
-        """Mean of the curve over some rows, at entropies (q,), reward units."""
-        (curve,) = self.mean_curves(entropy, [weight])
-        return curve
-
     def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
-        """The same over several sets of rows."""
+        """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
         columns = self.table.candidates
         at, curves = columns.row(entropy), list[FloatArray]()
         for weight in weights:
-            along = at @ self.table.mean_coefficients(weight / max(float(weight.sum()), 1e-300))
-            curves.append(along * columns.unit + columns.origin)
+            share, coefficients = weight / max(float(weight.sum()), 1e-300), np.zeros(len(columns.names))
+            for block, span in self.table.parts():
+                if share[span].any():
+                    block.add_coefficients(share[span], coefficients)
+            curves.append(at @ coefficients * columns.unit + columns.origin)
         return curves
 
     def probability(self) -> dict[str, float]:

@@ -84,39 +84,36 @@ class Covariances:
         return np.asarray(drift), np.full(time.size, self.white[index] + _LEAST_NOISE)
 
 
+@lru_cache(maxsize=64)
 def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
     """The covariances with one drift (the first has none), and those with a sum of drifts.
 
     ``gaps`` are the n − 1 float64 gaps between evaluations, of mean 1. Gains are kept for runs with the same.
     """
-    return _one_drift(gaps, prior), _sums(gaps, prior.long, prior.long_slopes, prior.long_shares)
-
-
-@lru_cache(maxsize=64)
-def _one_drift(gaps: bytes, prior: Prior) -> Covariances:
     logs = np.log(np.array(prior.lengths))
     density = np.exp(-0.5 * ((logs - np.log(prior.length_middle)) / prior.length_spread) ** 2)
     density[[0, -1]] *= 0.5  # the trapezoidal rule
     shares, weight = np.array(prior.shares).T
     drifting = np.outer(density / density.sum(), weight / weight.sum()).ravel()
-    return _filtered(
-        np.concatenate([[0.0], np.frombuffer(gaps)]),
+    of_one_drift = filtered(
+        np.frombuffer(gaps),
         length=np.append(1.0, np.repeat(prior.lengths, shares.size))[:, None],
         part=np.append(0.0, np.tile(1.0 - shares, len(prior.lengths)))[:, None],
         white=np.append(1.0, np.tile(shares, len(prior.lengths))),
         prior=(1.0 - prior.long) * np.append(prior.white, (1.0 - prior.white) * prior.held * drifting),
-        long=False,
     )
+    return of_one_drift, _sums(gaps, prior.long, prior.long_slopes, prior.long_shares)
 
 
 @lru_cache(maxsize=64)
 def _sums(gaps: bytes, long: float, slopes: tuple[float, ...], shares: tuple[float, ...]) -> Covariances:
-    gap = np.concatenate([[0.0], np.frombuffer(gaps)])
+    """The covariances with a sum of drifts, which narrowed priors have in common."""
+    gap = np.frombuffer(gaps)
     ladder = 0.5 * 4.0 ** np.arange(7)
-    ladder = ladder[ladder < max(4 * gap.size, 2.5)]
+    ladder = ladder[ladder < max(4 * (gap.size + 1), 2.5)]
     slope, white = (axis.ravel() for axis in np.meshgrid(slopes, shares, indexing="ij"))
     falling = ladder ** -slope[:, None]
-    return _filtered(
+    return filtered(
         gap,
         length=np.tile(ladder, (white.size, 1)),
         part=(1.0 - white)[:, None] * falling / falling.sum(axis=1, keepdims=True),
@@ -152,22 +149,17 @@ def narrowed(prior: Prior, likely: FloatArray, nodes: int) -> Prior:
     )
 
 
-def drifts(gap: FloatArray, *, length: FloatArray, white: FloatArray, prior: FloatArray) -> Covariances:
-    """C covariances with one drift: lengths in mean spacings, white shares and prior, (c,); gaps (n − 1,)."""
-    return _filtered(
-        np.concatenate([[0.0], gap]),
-        length=length[:, None],
-        part=(1.0 - white)[:, None],
-        white=white,
-        prior=prior,
-        long=False,
-    )
-
-
-def _filtered(
-    gap: FloatArray, *, length: FloatArray, part: FloatArray, white: FloatArray, prior: FloatArray, long: bool
+def filtered(
+    gap: FloatArray,
+    *,
+    length: FloatArray,
+    part: FloatArray,
+    white: FloatArray,
+    prior: FloatArray,
+    long: bool = False,
 ) -> Covariances:
-    """Gains of the stationary Kalman filter: shapes as in :class:`Covariances`."""
+    """Gains of the stationary Kalman filter over gaps (n − 1,); other shapes as in :class:`Covariances`."""
+    gap = np.concatenate([[0.0], gap])
     n, (c, d) = gap.size, part.shape
     # Sums of drifts all have the same lengths.
     rows = length[:1] if long else length

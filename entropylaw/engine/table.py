@@ -38,6 +38,9 @@ from entropylaw.engine.residuals import (
     whitened,
 )
 
+_OF_ROWS = ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance")
+"""The fields of a table that have an entry for each row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
@@ -51,8 +54,8 @@ class Table:
         Shape (n,): steps in mean spacings from the first evaluation, after neighbours were joined.
     entropy, reward
         Shape (n,): smoothed entropy, and reward, as fitted.
-    group
-        Evaluations that one of these is a mean of.
+    group, noise
+        Evaluations that one of these is a mean of, and known variance of the white noise of one.
     form, term, first, covariance, df
         Shape (rows,): codes.
     shape, log_weight, variance
@@ -67,6 +70,7 @@ class Table:
     entropy: FloatArray
     reward: FloatArray
     group: int
+    noise: float
     form: IntArray
     term: IntArray
     first: IntArray
@@ -97,14 +101,6 @@ class Table:
             yield block, slice(start, end)
             start = end
 
-    def mean_coefficients(self, share: FloatArray) -> FloatArray:
-        """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
-        total = np.zeros(len(self.candidates.names))
-        for block, span in self.parts():
-            if share[span].any():
-                block.add_coefficients(share[span], total)
-        return total
-
     def residual_covariance(self, row: int) -> tuple[FloatArray, FloatArray]:
         """The drift's covariance (n, n) and the white variance (n,) of a row, in units of its variance."""
         gap = spacings(self.time, self.entropy)
@@ -134,8 +130,24 @@ def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
     return size, [np.add.reduceat(column, starts) / counts for column in columns]
 
 
-def table_of(step: FloatArray, entropy: FloatArray, reward: FloatArray, **options: Any) -> Table:
-    """The table of a run; parameters as :func:`tables_of`."""
+def table_of(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    eval_size: int | None = None,
+    **options: Any,
+) -> Table:
+    """The table of a run, of rates over ``eval_size`` samples where given; parameters as :func:`tables_of`.
+
+    The noise of a rate is then R(1 − R)/size in the mean, at the least-squares law's rewards R.
+    """
+    if eval_size is not None:
+        design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
+        fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
+        # Never 0 or 1: at least half a success and half a failure are expected.
+        rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
+        options["noise"] = float(np.mean(rate * (1.0 - rate))) / eval_size
     (table,) = tables_of(step, [entropy], [reward], **options)
     return table
 
@@ -206,11 +218,18 @@ def _table(
     blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
     chosen = that_matter(blocks)
     products, blocks = products.only(chosen), [block.only(chosen) for block in blocks]
-    rows = [(block, *block.log_weight.shape) for block in blocks]
-
-    def of_rows(values: list[IntArray | FloatArray]) -> FloatArray:
-        return np.concatenate([np.ravel(value) for value in values])
-
+    # One row for each covariance and each curve of a block, in this order.
+    rows: dict[str, list[Any]] = {name: [] for name in _OF_ROWS}
+    for block in blocks:
+        count, curves = block.log_weight.shape
+        rows["form"].append(np.tile(block.forms, count))
+        rows["term"].append(np.full(count * curves, block.term))
+        rows["first"].append(np.full(count * curves, block.first))
+        rows["covariance"].append(np.repeat(np.arange(count), curves))
+        rows["df"].append(np.full(count * curves, float(block.df)))
+        rows["shape"].append(np.tile(block.shapes, count))
+        rows["log_weight"].append(block.log_weight.ravel())
+        rows["variance"].append(block.variance.ravel())
     return Table(
         candidates=columns,
         whitened=products,
@@ -220,12 +239,6 @@ def _table(
         entropy=entropy,
         reward=reward,
         group=size,
-        form=of_rows([np.tile(block.forms, k) for block, k, _ in rows]).astype(np.int64),
-        term=of_rows([np.full(k * j, block.term) for block, k, j in rows]).astype(np.int64),
-        first=of_rows([np.full(k * j, block.first) for block, k, j in rows]).astype(np.int64),
-        covariance=of_rows([np.repeat(np.arange(k), j) for _, k, j in rows]).astype(np.int64),
-        df=of_rows([np.full(k * j, float(block.df)) for block, k, j in rows]),
-        shape=of_rows([np.tile(block.shapes, k) for block, k, _ in rows]),
-        log_weight=of_rows([block.log_weight for block in blocks]),
-        variance=of_rows([block.variance for block in blocks]),
+        noise=noise,
+        **{name: np.concatenate(arrays) for name, arrays in rows.items()},
     )

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from entropylaw.arrays import FloatArray, IntArray
-from entropylaw.engine.residuals import Covariances, drifts
+from entropylaw.engine.residuals import Covariances, filtered
 
 CORRELATIONS = (0.3, 0.5, 0.65, 0.78, 0.86, 0.91, 0.94, 0.96, 0.975)
 """Correlations of the drift over a mean spacing, besides 0; all are equally probable."""
@@ -76,10 +76,12 @@ class Design:
         self.step, self.time = step, (step - step[0]) / (step[-1] - step[0])
         gap = np.diff(step) * ((n - 1) / (step[-1] - step[0]))
         rho = np.repeat(CORRELATIONS, len(SHARES))
-        self.group: Covariances = drifts(
+        white = np.append(1.0, np.tile(SHARES, len(CORRELATIONS)))
+        self.group: Covariances = filtered(
             np.ones(n - 1) if np.ptp(gap) < 1e-9 * n else gap,
-            length=np.append(1.0, -1.0 / np.log(rho)),
-            white=np.append(1.0, np.tile(SHARES, len(CORRELATIONS))),
+            length=np.append(1.0, -1.0 / np.log(rho))[:, None],
+            part=(1.0 - white)[:, None],
+            white=white,
             prior=np.append(1.0, np.full(rho.size, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS)),
         )
         bases = [np.linalg.qr(basis)[0] for basis in smooth_curves(self.time)]
@@ -183,16 +185,21 @@ class Whitened:
         within = likely - logsumexp(likely, axis=-2, keepdims=True)
         return Models(weight=within + between, rss=rss, free=free)
 
-    def mean_space(self, point: int, basis: int, steps: FloatArray) -> FloatArray:
-        """Orthonormal columns (n, k + q) of the mean of one model; ``steps`` are whitened."""
+    def residual(
+        self, y: FloatArray, steps: FloatArray, point: int, basis: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """What the mean of one model leaves of a curve (n,), and its orthonormal columns (n, k + q).
+
+        Curve and ``steps`` are whitened.
+        """
         start, size = self.design.starts[basis], self.design.sizes[basis]
-        return np.linalg.qr(np.hstack([self.columns[point][:, start : start + size], steps[point]]))[0]
+        q = np.linalg.qr(np.hstack([self.columns[point][:, start : start + size], steps[point]]))[0]
+        return y[point, :, 0] - q @ (q.T @ y[point, :, 0]), q
 
     def likely_step(self, y: FloatArray, steps: FloatArray, point: int, basis: int) -> int:
         """The number of the step that explains most of a curve beside one model's mean."""
-        q = self.mean_space(point, basis, steps)
+        left, q = self.residual(y, steps, point, basis)
         columns = self.design.filters[point] @ (self.design.steps / self.scale[:, None])
-        left = y[point, :, 0] - q @ (q.T @ y[point, :, 0])
         beyond = (columns**2).sum(axis=0) - ((q.T @ columns) ** 2).sum(axis=0)
         gain = np.where(beyond > 1e-6, (columns.T @ left) ** 2 / np.maximum(beyond, 1e-6), 0.0)
         return int(gain.argmax())
@@ -207,19 +214,17 @@ class Trend:
     def __init__(self, design: Design, y: FloatArray) -> None:
         self.design, self.y = design, y
         self.slack = y.size * (RESOLUTION * float(np.ptp(y))) ** 2 + TINY
-        self.steps, self.whitened = np.empty((y.size, 0)), design.even
-        self._fit()
-        self.whitened = Whitened(design, self._local_scale())
-        self._fit()
+        self.steps = np.empty((y.size, 0))
+        self._fit(design.even)
+        self._fit(Whitened(design, self._local_scale()))
         self._add_steps()
-        self.whitened = Whitened(design, self._local_scale())
-        self._fit()
+        self._fit(Whitened(design, self._local_scale()))
 
-    def _fit(self) -> None:
+    def _fit(self, whitened: Whitened) -> None:
         """Whiten the curve and its steps, and find the models."""
-        self.white = self.whitened.whiten(self.y[:, None])
-        self.white_steps = self.whitened.whiten(self.steps)
-        self.models = self.whitened.models(self.white_steps, self.white, self.slack)
+        self.whitened, self.white = whitened, whitened.whiten(self.y[:, None])
+        self.white_steps = whitened.whiten(self.steps)
+        self.models = whitened.models(self.white_steps, self.white, self.slack)
 
     def _add_steps(self) -> None:
         """Add the step that raises the evidence most, again and again.
@@ -230,14 +235,11 @@ class Trend:
         for _ in range(MOST_STEPS):
             point, basis = self.models.best
             beside = {(point, basis), (point, 0), (MODERATE, basis), (MODERATE, 0)}
-            likely = sorted(
-                {self.whitened.likely_step(self.white, self.white_steps, *model) for model in beside}
-            )
-            tried = self.whitened.whiten(self.design.steps[:, likely])
-            candidates = np.stack(
-                [np.concatenate([self.white_steps, tried[:, :, [i]]], axis=-1) for i in range(len(likely))]
-            )
-            curves = np.broadcast_to(self.white, (len(likely), *self.white.shape))
+            of_curve = self.white, self.white_steps
+            likely = sorted({self.whitened.likely_step(*of_curve, *model) for model in beside})
+            tried = self.whitened.whiten(self.design.steps[:, likely]).transpose(2, 0, 1)[..., None]
+            curves, steps = (np.broadcast_to(array, (len(likely), *array.shape)) for array in of_curve)
+            candidates = np.concatenate([steps, tried], axis=-1)
             tried_models = self.whitened.models(candidates, curves, self.slack)
             best = int(tried_models.total.argmax())
             if tried_models.total[best] <= self.models.total + TIED:
@@ -246,11 +248,15 @@ class Trend:
             self.white_steps, self.models = candidates[best], tried_models.of(best)
 
     def _local_scale(self) -> FloatArray:
-        """The scale of the innovations of the likeliest model."""
-        point, basis = self.models.best
-        q = self.whitened.mean_space(point, basis, self.white_steps)
-        white = self.white[point, :, 0]
-        return local_scale((white - q @ (q.T @ white)) * self.whitened.scale)
+        """The local sd of the likeliest model's innovations, of mean square 1, shrunk to a constant."""
+        left, _ = self.whitened.residual(self.white, self.white_steps, *self.models.best)
+        n = left.size
+        reach, square = max(6, int(n * SCALE_REACH)), (left * self.whitened.scale) ** 2
+        square = np.minimum(square, SCALE_CAP * float(np.median(square)) + 1e-18)
+        mean, total = float(square.mean()) + 1e-18, np.concatenate([[0.0], np.cumsum(square)])
+        low, high = np.maximum(np.arange(n) - reach, 0), np.minimum(np.arange(n) + reach + 1, n)
+        variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
+        return np.asarray(np.sqrt(variance / variance.mean()))
 
     def draws(self, count: int, *, steps: bool = True) -> FloatArray:
         """Curves (count, n) without drift and noise, with the steps or without any."""
@@ -281,26 +287,9 @@ class Trend:
 
         The curve's own steps and scale are kept.
         """
-
-        def whitened(rows: FloatArray) -> FloatArray:
-            return self.whitened.whiten(rows.T).transpose(2, 0, 1)[..., None]
-
-        y, own = whitened(curves), np.broadcast_to(self.white_steps, (len(curves), *self.white_steps.shape))
-        without = self.whitened.models(own, y, self.slack)
-        with_change = self.whitened.models(np.concatenate([own, whitened(changes)], axis=-1), y, self.slack)
+        y, change = (self.whitened.whiten(r.T).transpose(2, 0, 1)[..., None] for r in (curves, changes))
+        steps = np.broadcast_to(self.white_steps, (len(curves), *self.white_steps.shape))
+        without = self.whitened.models(steps, y, self.slack)
+        with_change = self.whitened.models(np.concatenate([steps, change], axis=-1), y, self.slack)
         likelier = with_change.total > without.total
         return [(with_change if likelier[i] else without).of(i) for i in range(len(curves))]
-
-
-def local_scale(innovation: FloatArray) -> FloatArray:
-    """The local standard deviation of innovations (n,), of mean square 1, shrunk to a constant."""
-    n = innovation.size
-    reach = max(6, int(n * SCALE_REACH))
-    square = innovation**2
-    square = np.minimum(square, SCALE_CAP * float(np.median(square)) + 1e-18)
-    mean = float(square.mean()) + 1e-18
-    total = np.concatenate([[0.0], np.cumsum(square)])
-    low = np.maximum(np.arange(n) - reach, 0)
-    high = np.minimum(np.arange(n) + reach + 1, n)
-    variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
-    return np.asarray(np.sqrt(variance / variance.mean()))

@@ -8,7 +8,7 @@ simulated once for the steps, and serves all curves.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import chdtri
@@ -28,6 +28,7 @@ class Windows:
 
     def __init__(self, design: Design, pairs: IntArray) -> None:
         self.design, self.pairs = design, pairs
+        self.even = self.deviations(np.ones(design.step.size))
         self._null: dict[int, FloatArray] = {}
 
     def differences(self, curves: FloatArray) -> FloatArray:
@@ -53,16 +54,12 @@ class Windows:
         own = mean(later, last, later, last) + mean(first, end, first, end)
         return np.sqrt(np.maximum(own - 2.0 * mean(first, end, later, last), TINY))
 
-    @cached_property
-    def _even(self) -> FloatArray:
-        return self.deviations(np.ones(self.design.step.size))
-
     def null(self, point: int) -> FloatArray:
         """The largest of the standardised differences of constant curves with constant scale (draws,)."""
         if point not in self._null:
             normal = np.random.default_rng(0).standard_normal((DRAWS, self.design.step.size))
             noise = normal @ np.linalg.cholesky(self.design.correlations[point]).T
-            self._null[point] = np.sort((self.differences(noise) / self._even[point]).max(axis=1))
+            self._null[point] = np.sort((self.differences(noise) / self.even[point]).max(axis=1))
         return self._null[point]
 
     def p_values(self, curve: FloatArray, models: Models, deviations: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -244,12 +244,7 @@ def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
     return backtest_run(series.step, series.entropy, series.reward, **how)
 
 
-COMPUTED: dict[str, Callable[..., Any]] = {
-    "fit": fit,
-    "law": law,
-    "phases": phases,
-    "backtest": backtest,
-}
+COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit, "law": law, "phases": phases, "backtest": backtest}
 """Name of a step → its function of a run, the run's series and the options."""
 
 
@@ -268,33 +263,33 @@ def predict_runs(
     entropy now, 0, and half as many steps again. ``gain`` of reward and ``level`` are by default those of
     each fit.
     """
-    requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step))
+    requested: dict[str, Any] = {"entropies": entropies, "rewards": rewards, "at_step": at_step}
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:
-            predicted: Any = predict_run(entry.result, requested, gain=gain, level=level)
+            predicted: Any = predict_run(entry.result, **requested, gain=gain, level=level)
             entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
 
 
-class Targets(NamedTuple):
-    """What is predicted of every run."""
-
-    entropies: Sequence[float]
-    rewards: Sequence[float]
-    at_step: Sequence[float]
-
-
-def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
+def predict_run(
+    answer: Fit,
+    *,
+    entropies: Sequence[float],
+    rewards: Sequence[float],
+    at_step: Sequence[float],
+    gain: float | None,
+    level: float | None,
+) -> RunPrediction:
     """The predictions from one fit; parameters as :func:`predict_runs`."""
-    law, at, later = answer.law, targets.entropies, targets.at_step
-    if not any(targets):
-        at, later = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
+    law = answer.law
+    if not any((entropies, rewards, at_step)):
+        entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
     least = answer.gain if gain is None else gain
     if answer.lost:
         # Below the run's entropies its curve leads to the ceiling, which is unknown.
         lowest = min(law.entropy.min(), law.entropy_now)
-        at = [entropy for entropy in at if entropy >= lowest]
+        entropies = [entropy for entropy in entropies if entropy >= lowest]
     prediction = RunPrediction(
         verdict=answer.verdict,
         why=answer.why,
@@ -302,13 +297,13 @@ def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: flo
         gain=least,
         p_headroom=None if answer.lost else p_gain(law.reads, least),
         entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
-        predictions=answer.predict(at, level=level),
-        entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
+        predictions=answer.predict(entropies, level=level),
+        entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
     )
-    if not later:
+    if not at_step:
         return prediction
     try:
-        return replace(prediction, forecast=forecast_of(answer, later, gain=gain, level=level))
+        return replace(prediction, forecast=forecast_of(answer, at_step, gain=gain, level=level))
     except FitError as error:
         # The run is too short for it.
         return replace(prediction, no_forecast=error.message)

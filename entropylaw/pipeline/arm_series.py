@@ -76,14 +76,12 @@ def of_rewards(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
     if len(common) < 2:
         return {"": list(runs)}
     return {
-        label: [with_entry(run, labels.get(label)) for run, labels in zip(runs, entries, strict=True)]
+        label: [
+            run._replace(entry=labels[label], fit=labels[label].result) if label in labels else run
+            for run, labels in zip(runs, entries, strict=True)
+        ]
         for label in common
     }
-
-
-def with_entry(run: ArmRun, entry: Entry[Fit] | None) -> ArmRun:
-    """A run with the entry of another of its rewards, and its fit; without one the run as it is."""
-    return run if entry is None else run._replace(entry=entry, fit=entry.result)
 
 
 def results_of(
@@ -262,29 +260,24 @@ def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
 def staged_runs(
     members: Sequence[tuple[ArmRun, RunSeries]], options: CompareOptions
 ) -> dict[str, list[StagedRun]]:
-    """Arm → its runs with their stages; errors as of each."""
-    staged: dict[str, list[StagedRun]] = {}
-    for run, series in members:
-        staged.setdefault(run.arm, []).append(_staged(run, series, options))
-    return staged
-
-
-def _staged(run: ArmRun, series: RunSeries, options: CompareOptions) -> StagedRun:
-    """A run with its stages.
+    """Arm → its runs with their stages.
 
     Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stages_of`.
     """
-    log, stage = run.input.run, options.stage
-    assert stage is not None
-    if log is None:
-        message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
-        raise UsageError("stages-need-logs", message, "give the logs themselves")
-    chosen = select(log, entropy=options.entropy, reward=options.reward)
-    stages = stages_of(log, stage, options.domain, chosen.reward_choice.column)
-    rewards = {}
-    for domain, values in stages.rewards.items():
-        there = np.isfinite(values)
-        rewards[domain] = (stages.step[there], values[there])
-    evaluated = chosen.reward_choice.meaning.kind != "training"
-    before = evaluated and chosen.pair == "same"
-    return StagedRun(series=series, stages=stages.stages, rewards=rewards, before_update=before)
+    assert options.stage is not None
+    staged: dict[str, list[StagedRun]] = {}
+    for run, series in members:
+        log = run.input.run
+        if log is None:
+            message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
+            raise UsageError("stages-need-logs", message, "give the logs themselves")
+        chosen = select(log, entropy=options.entropy, reward=options.reward)
+        stages = stages_of(log, options.stage, options.domain, chosen.reward_choice.column)
+        rewards = {}
+        for domain, values in stages.rewards.items():
+            there = np.isfinite(values)
+            rewards[domain] = (stages.step[there], values[there])
+        before = chosen.reward_choice.meaning.kind != "training" and chosen.pair == "same"
+        of_stages = StagedRun(series=series, stages=stages.stages, rewards=rewards, before_update=before)
+        staged.setdefault(run.arm, []).append(of_stages)
+    return staged

@@ -106,7 +106,9 @@ def user_cache() -> Cache:
     None below the working folder or in a repository: what lies there may come from another person.
     """
     named = os.environ.get(VARIABLE, "")
-    folder = Path(os.path.expanduser(named or str(Path(_caches()) / "entropylaw")))  # noqa: PTH111  no error without a home
+    caches = {"win32": os.environ.get("LOCALAPPDATA", ""), "darwin": "~/Library/Caches"}
+    default = Path(caches.get(sys.platform, os.environ.get("XDG_CACHE_HOME", "~/.cache"))) / "entropylaw"
+    folder = Path(os.path.expanduser(named or str(default)))  # noqa: PTH111  no error without a home
     # A relative folder would be one of the working folder.
     if named == "off" or not folder.is_absolute():
         return OFF
@@ -119,13 +121,6 @@ def user_cache() -> Cache:
         if not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid():
             return Cache(folder)
     return OFF
-
-
-def _caches() -> str:
-    """The folder of the user's caches, as the system has it."""
-    if sys.platform == "win32":
-        return os.environ.get("LOCALAPPDATA", "")
-    return "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME", "~/.cache")
 
 
 def packed(result: Any) -> bytes:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import documents_of, flaws_of, whole_pages
@@ -213,7 +213,10 @@ def gather(
     """
     sources = find(arguments, kinds, strict=strict)
     if sources.documents and fixed:
-        refuse_flags(shown_path(sources.documents[0].path), fixed)
+        # A settings file may have them.
+        message = f"{shown_path(sources.documents[0].path)} was given together with {', '.join(fixed)}, "
+        message += "an option of the fit"
+        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
     documents: list[Document[Any]] = []
     if kinds is not None and not strict:
         documents += [load(stored, kinds) for stored in sources.documents]
@@ -383,15 +386,6 @@ def distinct(entries: Sequence[Input]) -> Iterator[Input]:
 def distinct_files(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
     """Files, each once."""
     return tuple({(file.path, file.sha256): file for file in files}.values())
-
-
-def refuse_flags(source: str, flags: Sequence[str]) -> NoReturn:
-    """Refuse flags of the fit together with a stored document; a settings file may have them.
-
-    Raises UsageError (``fit-is-fixed``).
-    """
-    message = f"{source} was given together with {', '.join(flags)}, an option of the fit"
-    raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
 
 
 def same_settings(settings: Sequence[Any]) -> Any:

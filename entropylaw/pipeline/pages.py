@@ -10,15 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import (
-    Entry,
-    InputFile,
-    RunReport,
-    report_of,
-)
+from entropylaw.documents.document import Entry, InputFile, RunReport, report_of
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
@@ -106,10 +99,8 @@ class Done:
         return len(self.refused) < len(self.rows)
 
 
-class Files(Struct, frozen=True, kw_only=True):
-    """The files of a run by their names in the folder of the report, each compressed."""
-
-    contents: dict[str, bytes]
+Files = dict[str, bytes]
+"""The files of a run by their names in the folder of the report, each compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +140,7 @@ class Page(steps.Step[Files]):
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
-        return Files(contents={name: zlib.compress(data, 1) for name, data in contents.items()})
+        return {name: zlib.compress(data, 1) for name, data in contents.items()}
 
 
 def work(task: Task) -> Done:
@@ -205,7 +196,7 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entries = task.making, [report.fit for report in reports]
     phases = reports[0].phases.result if reports[0].phases is not None else None
-    contents = steps.answer(Page(page_options(task)), reports, making.cache).contents
+    contents = steps.answer(Page(page_options(task)), reports, making.cache)
     return Done(
         rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),
@@ -259,9 +250,10 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     """
     slug, tokens = options.slug, None
     if options.histogram is not None:
-        from entropylaw.pipeline.tokens import token_histogram
+        from entropylaw.results.tokens import TokenHistogram
+        from entropylaw.tokens.summary import bands
 
-        tokens = token_histogram(options.histogram[0])
+        tokens = TokenHistogram(**bands(Path(options.histogram[0])))
     first, *others = stems(slug, document.reports)
     below: list[str] = []
     # The page of the first reward is last: it has the others below it.

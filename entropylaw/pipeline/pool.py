@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from entropylaw.paths import Inputs, adopt_inputs, noted_inputs
+from entropylaw.paths import INPUTS, Inputs
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -92,7 +92,7 @@ def _until_broken(
     start(work.__module__)
     running: dict[Future[R], T] = {}
     count = min(jobs, len(waiting))
-    with ProcessPoolExecutor(count, _CONTEXT, initializer=prepare_worker, initargs=(noted_inputs(),)) as pool:
+    with ProcessPoolExecutor(count, _CONTEXT, initializer=prepare_worker, initargs=(dict(INPUTS),)) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * jobs:
@@ -111,7 +111,7 @@ def prepare_worker(read: Inputs) -> None:
     """Ignore Ctrl-C, which the main process handles, and end when it ends for any reason."""
     # What was imported before the fork stays: no search for garbage goes through it.
     gc.freeze()
-    adopt_inputs(read)
+    INPUTS.update(read)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)

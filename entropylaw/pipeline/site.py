@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
@@ -15,11 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import (
-    AnyDocument,
-    InputFile,
-    RunReport,
-)
+from entropylaw.documents.document import AnyDocument, InputFile, RunReport
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError, UsageError
@@ -33,7 +30,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import IN_FOLDER, Neighbour, phases_page, section_of
+from entropylaw.report.pages import IN_FILE, IN_FOLDER, Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -151,6 +148,36 @@ def report_logs(
         return outcome
 
 
+def one_page(
+    sources: Sequence[str],
+    making: Making,
+    target: Path,
+    *,
+    jobs: int,
+    fixed: Sequence[str] = (),
+    progress: Progress = lambda *_: None,
+) -> Outcome:
+    """Write a report as one HTML file: the page of its only run, or the index and all pages.
+
+    ``making`` has no folder. Parameters and errors are otherwise as in :func:`report_logs`.
+    """
+    outcome = tasks_of(sources, making, fixed)
+    check_targets([target])
+    outcome = worked(outcome, jobs, progress)
+    if not outcome.answered:
+        return outcome
+    sections = [zlib.decompress(run.page).decode() for run in outcome.done]
+    page = sections[0]
+    if len(outcome.tasks) > 1:
+        index = index_of(outcome)
+        if index.across is not None:
+            slugs = {row.run: row.slug for row in index.rows}
+            sections = [phases_page(index.across, slugs, IN_FILE), *sections]
+        page = index_html(index, outcome, making.arms, addresses=IN_FILE, sections=sections)
+    write_atomically(target, page)
+    return replace(outcome, written=(target,))
+
+
 def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
     targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
@@ -175,21 +202,17 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
-    if making.arms is not None and tasks:
-        refuse_arms(making.arms, [task.name for task in tasks])
+    arms = making.arms
+    if arms is not None and tasks and not any(pages.arm_of(task.name, arms) for task in tasks):
+        message = f"--arms {arms!r} matches the name of no run; the first is {tasks[0].name!r}"
+        hint = "leave --arms out, or give what names have in common, "
+        hint += "such as '[^-_]+' for their first part"
+        raise UsageError("no-such-arm", message, hint)
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
     final = replace(making, settings=inputs.settings, kinds=kinds)
     return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=tuple(warnings))
-
-
-def refuse_arms(arms: str, names: Sequence[str]) -> None:
-    """Raise UsageError ``no-such-arm`` where the expression for ``arms`` matches no name of a run."""
-    if not any(pages.arm_of(name, arms) for name in names):
-        message = f"--arms {arms!r} matches the name of no run; the first is {names[0]!r}"
-        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
 
 
 def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
@@ -221,13 +244,19 @@ def index_of(outcome: Outcome) -> IndexDocument:
     """The index of the runs that are done."""
     done = {run.rows[0].slug for run in outcome.done}
     files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
+    # The phases over all runs that have some, where there are two or more.
+    summaries, across = [run.phases for run in outcome.done if run.phases is not None], None
+    if len(summaries) > 1:
+        from entropylaw.analysis.phases import combine_summaries
+
+        across = as_stored(combine_summaries(summaries, level=outcome.settings.level))
     return IndexDocument(
         inputs=distinct_files(files),
         settings=outcome.settings,
         rows=tuple(chain.from_iterable(run.rows for run in outcome.done)),
         unfinished=outcome.unfinished,
         warnings=(*outcome.interrupted, *outcome.warnings),
-        across=phases_across(outcome),
+        across=across,
         config=outcome.tasks[0].making.config if outcome.tasks else None,
     )
 
@@ -247,18 +276,19 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
         "report.md": markdown_of(index, outcome, folder),
         "report.csv": csv_text(index_table(index.rows)),
         "report.json": data,
-        PAGE: pages.index_page(
-            index.rows,
-            warnings=outcome.interrupted,
-            skipped=outcome.warnings,
-            files=FILES,
-            phases=index.across is not None,
-            arms=arms,
-        ),
+        PAGE: index_html(index, outcome, arms, files=FILES),
     }
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)
+
+
+def index_html(index: IndexDocument, outcome: Outcome, arms: str | None, **addresses: Any) -> str:
+    """The page of the index; ``addresses`` are those of other pages and files."""
+    phases, warnings = index.across is not None, outcome.interrupted
+    return pages.index_page(
+        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, arms=arms, **addresses
+    )
 
 
 def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
@@ -275,16 +305,6 @@ def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
 
     said: dict[str, Any] = {"warnings": index.warnings, "figures": figures, "across": index.across}
     return pages.markdown(index.rows, sections(), **said)
-
-
-def phases_across(outcome: Outcome) -> PhasesAcross | None:
-    """The phases over all runs that have some, where there are two or more."""
-    summaries = [run.phases for run in outcome.done if run.phases is not None]
-    if len(summaries) < 2:
-        return None
-    from entropylaw.analysis.phases import combine_summaries
-
-    return as_stored(combine_summaries(summaries, level=outcome.settings.level))
 
 
 def earlier_index(folder: Path) -> bytes:

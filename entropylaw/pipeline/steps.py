@@ -17,12 +17,7 @@ import numpy as np
 
 from entropylaw.arguments import bad_argument, of_kind, several, type_of
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import (
-    BacktestDocument,
-    Entry,
-    FitDocument,
-    PhasesDocument,
-)
+from entropylaw.documents.document import BacktestDocument, Entry, FitDocument, PhasesDocument
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.option import COLUMNS, Option, options_of
 from entropylaw.options import FitOptions, PhaseOptions

@@ -1,4 +1,4 @@
-"""The methods of results that draw and print them, as :class:`entropylaw.binding.Rendering`."""
+"""The methods of results that draw and print them, bound by :mod:`entropylaw.binding`."""
 
 from entropylaw.documents.codec import encode
 from entropylaw.report.findings import sentence

@@ -18,7 +18,7 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Estimate, FormEstimate, Verdict, Why
+from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.arms import QUANTITIES
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
@@ -168,7 +168,7 @@ def p_left(fit: Fit) -> str:
     return "" if fit.p_headroom is None else p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:.3g})", 1)
 
 
-def shapes_words(form: FormEstimate) -> str:
+def shapes_words(form: FormAnswer) -> str:
     """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
     return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
 

@@ -155,7 +155,7 @@ FEWEST_FOR_MEMORY = 150
 """Evaluations below which long and short memory are not distinguished."""
 
 
-class FormEstimate(Struct, frozen=True, kw_only=True):
+class FormAnswer(Struct, frozen=True, kw_only=True):
     """A functional form fitted to a run.
 
     Attributes
@@ -164,8 +164,8 @@ class FormEstimate(Struct, frozen=True, kw_only=True):
         A name of :data:`entropylaw.analysis.forms.FORMS`, symbols, and number of free coefficients.
     probability
         Posterior probability among the forms, equal before the data.
-    ceiling
-        The reward at H = 0 if the form is true.
+    ceiling, headroom
+        The reward at H = 0, and the gain of reward that is left, if the form is true.
     residual_sd
         Root of the residual sum of squares over n − parameters, reward units.
     shapes
@@ -179,6 +179,7 @@ class FormEstimate(Struct, frozen=True, kw_only=True):
     ceiling: Estimate
     residual_sd: float
     shapes: Mapping[str, Estimate]
+    headroom: Estimate
 
 
 class Influence(Struct, frozen=True, kw_only=True):

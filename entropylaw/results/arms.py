@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import groupby
 
 from msgspec import Struct
 
 from entropylaw.arrays import FloatArray
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, Result, sentences
+from entropylaw.results.result import Finding, Qualified, Result
 
 
 class Decision(StrEnum):
@@ -193,19 +194,11 @@ class Band(Struct, frozen=True, kw_only=True):
     @property
     def outside(self) -> list[tuple[str, float, float]]:
         """Where it excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
-        ranges: list[tuple[str, float, float]] = []
-        last = ""
-        for at, low, high in zip(self.along, self.low, self.high, strict=True):
-            side = ""
-            if low > 0:
-                side = "above"
-            elif high < 0:
-                side = "below"
-            if side and side == last:
-                ranges[-1] = (side, ranges[-1][1], at)
-            elif side:
-                ranges.append((side, at, at))
-            last = side
+        points, ranges = zip(self.along, self.low, self.high, strict=True), list[tuple[str, float, float]]()
+        for side, members in groupby(points, key=lambda point: (point[1] > 0) - (point[2] < 0)):
+            within = [at for at, _, _ in members]
+            if side:
+                ranges.append(("above" if side > 0 else "below", within[0], within[-1]))
         return ranges
 
 
@@ -244,7 +237,7 @@ class Pair(Struct, frozen=True, kw_only=True):
         return next((difference for difference in self.differences if difference.quantity == quantity), None)
 
 
-class ArmComparison(Result, frozen=True, kw_only=True):
+class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
     """Arms of an experiment, compared with the seed as the unit.
 
     Attributes
@@ -280,11 +273,6 @@ class ArmComparison(Result, frozen=True, kw_only=True):
     paired: str = ""
     reward: str = ""
     findings: tuple[Finding, ...] = ()
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Limitations in sentences."""
-        return sentences(self.findings, "caution")
 
     def flaw(self) -> str:
         """An arm, a pair of arms or a quantity of a pair that occurs twice."""

@@ -1,24 +1,31 @@
 """The answer for one run: its verdict, and its numbers averaged over the functional forms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 from msgspec import Struct, field
 
-from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
-from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
+from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.groups import LevelShift
-from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, Finding, Result, has, sentences
+from entropylaw.results.law import LawFit, Predictor
+from entropylaw.results.result import LOST, Finding, Qualified, Result, has
 
 
-class FormAnswer(FormEstimate, frozen=True, kw_only=True):
-    """What one functional form says; ``headroom`` is the gain of reward that is left if it is true."""
+class LevelShift(Struct, frozen=True, kw_only=True):
+    """A level shift of one ``series``, ``"reward"`` or ``"entropy"``.
 
-    headroom: Estimate
+    ``step`` and ``after`` are the first evaluation after the shift and the last one before it; ``jump`` is
+    its size in reward units or nats, with an interval given the step; ``p_value`` the probability of one this
+    clear anywhere in a run that only drifts (Bonferroni), or at that step where it was given.
+    """
+
+    series: str
+    step: float
+    after: float
+    jump: Estimate
+    p_value: float
 
 
 class IfMemory(Struct, frozen=True, kw_only=True):
@@ -41,7 +48,7 @@ class IfMemory(Struct, frozen=True, kw_only=True):
     a: Estimate
 
 
-class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
+class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
     Ceiling, headroom, reward now, share reached, curve and predictions are averaged over the functional forms
@@ -164,16 +171,6 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         """The most probable form."""
         return self.forms[0]
 
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why the law fails or is undecided, in sentences."""
-        return sentences(self.findings, "reason")
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Limitations of the numbers, in sentences."""
-        return sentences(self.findings, "caution")
-
     def flaw(self) -> str:
         """A reason without a failure or the other way round, no form, or a ceiling of a lost reward."""
         if (self.why is None) == (self.verdict is Verdict.fails):
@@ -189,30 +186,6 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         """The averaged curve with its bands, and each form's mean, over a grid of entropies; for figures."""
         return methods.predicting().curve(self)  # type: ignore[no-any-return]
 
-    @overload
-    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
-    @overload
-    def predict(
-        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> tuple[Prediction, ...]: ...
-    def predict(
-        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> Prediction | tuple[Prediction, ...]:
-        """Reward at an entropy, or at each of several, averaged over the forms.
-
-        Arguments and errors as for :meth:`entropylaw.results.law.LawFit.predict`, which is the law's own.
-        """
-        return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
-
-    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
-        """The entropies at which the averaged reward is compatible with a target, in the run's reward units.
-
-        The set holds every H for which the target is in the interval of the mean at H, with coverage
-        ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
-        interval.
-        """
-        return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
-
     def summary(self) -> str:
         """The answer in a few lines."""
         return str(self)
@@ -223,7 +196,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
 
     def to_latex(self) -> str:
         """Its numbers as a LaTeX table."""
-        return methods.rendering().rendered(self, "latex")
+        return str(methods.rendering().rendered(self, "latex"))
 
 
 class RunFit(Fit, frozen=True, kw_only=True, eq=False, dict=True):

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from entropylaw.arrays import lengths_flaw
 from entropylaw.results import Estimate
-from entropylaw.results.result import Finding, Result, sentences
+from entropylaw.results.result import Finding, Qualified, Result
 
 SPENT = 0.95
 """Share of exp(H) − 1 from which on the entropy is called spent."""
@@ -47,7 +47,7 @@ class LawAhead(Struct, frozen=True, kw_only=True):
     last_value_error: float
 
 
-class Forecast(Result, frozen=True, kw_only=True):
+class Forecast(Qualified, Result, frozen=True, kw_only=True):
     """Reward at later steps.
 
     Attributes
@@ -103,11 +103,6 @@ class Forecast(Result, frozen=True, kw_only=True):
     def p_gain(self) -> float | tuple[float, ...]:
         """The probability of the gain at the later step, or at each of several."""
         return self.p_gains[0] if len(self.p_gains) == 1 else self.p_gains
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes in sentences."""
-        return sentences(self.findings, "note")
 
     def flaw(self) -> str:
         """Lists of several lengths."""

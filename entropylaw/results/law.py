@@ -11,7 +11,51 @@ from entropylaw.binding import methods
 from entropylaw.results import EntropySet, Estimate, Influence, Prediction, Residuals
 
 
-class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
+class Predictor:
+    """What is read of the curve of a fit, which is averaged over the forms, or of its law alone."""
+
+    @overload
+    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
+    @overload
+    def predict(
+        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
+    ) -> tuple[Prediction, ...]: ...
+    def predict(
+        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
+    ) -> Prediction | tuple[Prediction, ...]:
+        """Reward at an entropy, or at each of several.
+
+        Parameters
+        ----------
+        entropy
+            Nats; a number, or shape (m,).
+        level
+            Coverage of the intervals; the fit's own where not given.
+
+        Returns
+        -------
+        A :class:`~entropylaw.results.Prediction`, or a tuple of them. Its ``mean`` is the curve, of the law
+        c − a(exp(H) − 1); its ``observation`` one more evaluation far from the last step, so that the
+        drift there is unknown.
+
+        Raises
+        ------
+        UsageError
+            ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
+        """
+        return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
+
+    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
+        """The entropies at which the reward is compatible with a target, in the run's reward units.
+
+        The set holds every H for which the target is in the interval of the mean at H, with coverage
+        ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
+        interval, and has no upper end where the sign of a is not settled.
+        """
+        return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
+
+
+class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """The law R = −a·exp(H) + b fitted to one run: its own numbers, as if it were true.
 
     Attributes
@@ -96,43 +140,3 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         if listed:
             return ""
         return "" if (self.step[1:] > self.step[:-1]).all() else "increasing steps"
-
-    @overload
-    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
-    @overload
-    def predict(
-        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> tuple[Prediction, ...]: ...
-    def predict(
-        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> Prediction | tuple[Prediction, ...]:
-        """Reward at an entropy, or at each of several.
-
-        Parameters
-        ----------
-        entropy
-            Nats; a number, or shape (m,).
-        level
-            Coverage of the intervals; the fit's own where not given.
-
-        Returns
-        -------
-        A :class:`~entropylaw.results.Prediction`, or a tuple of them. Its ``mean`` is the law
-        c − a(exp(H) − 1); its ``observation`` one more evaluation far from the last step, so that the
-        drift there is unknown.
-
-        Raises
-        ------
-        UsageError
-            ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
-        """
-        return methods.predicting().law_predict(self, entropy, level)  # type: ignore[no-any-return]
-
-    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
-        """The entropies at which the law's reward is compatible with a target, in the run's reward units.
-
-        The set holds every H for which the target is in the interval of the mean at H, with coverage
-        ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
-        interval, and has no upper end where the sign of a is not settled.
-        """
-        return methods.predicting().law_entropy_for(self, reward, level)  # type: ignore[no-any-return]

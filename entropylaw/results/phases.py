@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from entropylaw.arrays import BoolArray, FloatArray, lengths_flaw
 from entropylaw.results import VERDICTS, WORDS, Estimate
-from entropylaw.results.result import Finding, Result, replace, sentences
+from entropylaw.results.result import Finding, Qualified, Result, replace
 
 CURVES = {"planning": "planning", "execution": "execution", "semantic": "plans", "aggregate": "all tokens"}
 """Name of each curve → what it is the entropy of, in words."""
@@ -71,7 +71,7 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         The step from which on the curve stays within 5 % of its range of its final level; None where it
         rises, or does not fall.
     last
-        Entropy at the last step, nats: the local level there, without the noise.
+        Entropy at the last step, nats: the level there, without the noise.
     noise
         Standard deviation of the residuals, nats.
     first_step, last_step
@@ -148,7 +148,7 @@ class PhaseSummary(Result, frozen=True, kw_only=True):
     curves: tuple[CurveSummary, ...]
 
 
-class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
+class PhaseFit(Qualified, Result, frozen=True, kw_only=True, eq=False):
     """The phases of one run.
 
     Attributes
@@ -185,16 +185,6 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
         """An unknown verdict."""
         allowed = self.verdict is None or self.verdict in VERDICTS
         return "" if allowed else f"one of {', '.join(VERDICTS)} as verdict"
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """The cautions in sentences."""
-        return sentences(self.findings, "caution")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes in sentences."""
-        return sentences(self.findings, "note")
 
     @property
     def curves(self) -> tuple[CurvePhases, ...]:
@@ -279,7 +269,7 @@ class PooledCurve(Result, frozen=True, kw_only=True, eq=False):
         return self.runs - self.rising - self.not_rising
 
 
-class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
+class PhasesAcross(Qualified, Result, frozen=True, kw_only=True, eq=False):
     """Phases over several runs.
 
     Attributes
@@ -300,8 +290,3 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
     delta: Estimate | None
     each: tuple[PhaseSummary, ...] = ()
     findings: tuple[Finding, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The findings in sentences."""
-        return sentences(self.findings, "note")

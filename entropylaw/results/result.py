@@ -52,7 +52,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """What the command line prints."""
-        return methods.rendering().rendered(self, "text")
+        return str(methods.rendering().rendered(self, "text"))
 
     def __repr__(self) -> str:
         """The same, at most twelve lines of it."""
@@ -60,7 +60,7 @@ class Result(Struct, frozen=True, kw_only=True):
         return "\n".join([*lines[:11], "…"] if len(lines) > 12 else lines)
 
     def _repr_html_(self) -> str:
-        return methods.rendering().html(self)
+        return str(methods.rendering().html(self))
 
 
 LOST, NO_SHIFT, ENDS = "reward-lost", "no-level-shift", "reward-ends"
@@ -83,7 +83,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The sentence of the finding."""
-        return methods.rendering().sentence(self)
+        return str(methods.rendering().sentence(self))
 
 
 def reason(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:
@@ -109,3 +109,24 @@ def has(findings: Iterable[Finding], code: str) -> bool:
 def sentences(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:
     """The sentences of the findings of one severity, in their order."""
     return tuple(finding.sentence for finding in findings if finding.severity == severity)
+
+
+class Qualified:
+    """A result with ``findings``."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why numbers are not valid, in sentences: of a fit, why the law fails or is undecided."""
+        return sentences(self.findings, "reason")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Limitations of the numbers, in sentences."""
+        return sentences(self.findings, "caution")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Decisions and missing values, in sentences."""
+        return sentences(self.findings, "note")

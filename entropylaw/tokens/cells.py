@@ -29,7 +29,7 @@ class Cells:
     square_low: IntArray
 
     @classmethod
-    def of(cls, sums: dict[str, IntArray], groups: int = 1, group: IntArray | int = 0) -> Cells:
+    def of(cls, sums: dict[str, IntArray], groups: int, group: IntArray) -> Cells:
         """Sums by bin in each of the ``groups``; entropies that were rounded up to zero are in the first bin.
 
         ``group`` (rows,) is the number of each row's group.
@@ -49,12 +49,6 @@ class Cells:
     def fixed(self) -> IntArray:
         """Exact Σq of each group (g,)."""
         return np.asarray(self.total.sum(axis=1))
-
-    def means(self) -> list[float | None]:
-        """Mean entropy of each group in nats."""
-        # A quotient of Python integers is rounded once.
-        pairs = zip(self.fixed.tolist(), self.n.tolist(), strict=True)
-        return [fixed / (n * POINT) if n else None for fixed, n in pairs]
 
     def deviations(self) -> list[float | None]:
         """Standard deviation between a group's tokens in nats, with n − 1; exact until the square root."""

@@ -57,8 +57,7 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
         if element_type(types[name]) == pa.null():
             types[name] = other.types.get(name, kind)
     columns = named_columns([*types], options, file)
-    check_types(columns, types, file)
-    check_unit(columns.entropy, file)
+    check_columns(columns, types, file)
     nested, lists = pa.types.is_list(types[columns.entropy]), list_columns(columns, types)
     notes = []
     if lists and not nested:
@@ -100,20 +99,6 @@ def with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns,
         # A response belongs to one prompt.
         columns = replace(columns, response=(columns.prompt, *columns.response))
     return columns, notes
-
-
-def check_unit(column: str, file: str) -> None:
-    """Refuse an entropy that is not in nats by its name: tokens are summed as they are."""
-    nats, unit = nats_per_unit(column)
-    if is_perplexity(column):
-        message = f"{shown(column)} of {shown(file)} is a perplexity by its name, "
-        message += "the exponential of an entropy"
-        raise InputError("entropy-is-perplexity", message, "write its logarithm into a column of its own")
-    if unit != "nats":
-        message = f"{shown(column)} of {shown(file)} is in {unit} by its name, "
-        message += "and tokens' entropies are in nats"
-        hint = f"multiply it by {nats:.6f}, and name it without {unit}"
-        raise InputError("entropy-in-bits", message, hint)
 
 
 def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
@@ -163,8 +148,8 @@ def _similar(names: Sequence[str], columns: Sequence[str], otherwise: str) -> st
     return f"similar: {listing(close)}" if close else f"{otherwise} {listing(columns)}"
 
 
-def check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
-    """Refuse columns of other types than numbers here, where the error can name the column."""
+def check_columns(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
+    """Refuse columns of other types than numbers, and by its name an entropy that is not in nats."""
     needed = {"step": "whole numbers", "entropy": "entropies", "logprob": "log-probabilities"}
     others = {"step": {pa.string()}, "entropy": set(), "logprob": set()}
     # The roles that are not here may have any type, or are checked where they are used.
@@ -175,7 +160,16 @@ def check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: s
         slug = "step-not-whole" if role == "step" else "column-not-numeric"
         message = f"column {shown(name)} of {shown(file)} holds {kind}, expected "
         option = "--class" if role == "planning" else f"--{role}"
-        hint = f"name the column with {option}" + (
-            "" if role in ("step", "entropy") else f", or {option} '' for none"
-        )
+        hint = f"name the column with {option}"
+        if role not in ("step", "entropy"):
+            hint += f", or {option} '' for none"
         raise InputError(slug, message + needed.get(role, "0 and 1"), hint)
+    nats, unit = nats_per_unit(columns.entropy)
+    message = f"{shown(columns.entropy)} of {shown(file)} is "
+    if is_perplexity(columns.entropy):
+        message += "a perplexity by its name, the exponential of an entropy"
+        raise InputError("entropy-is-perplexity", message, "write its logarithm into a column of its own")
+    # Tokens are summed as they are.
+    if unit != "nats":
+        message += f"in {unit} by its name, and tokens' entropies are in nats"
+        raise InputError("entropy-in-bits", message, f"multiply it by {nats:.6f}, and name it without {unit}")

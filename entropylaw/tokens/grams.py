@@ -39,16 +39,14 @@ from entropylaw.tokens.semantic import semantic_entropy
 
 Notation = Literal["byte-level", "sentencepiece", "plain"]
 
-PLANNING, PLANNING_LONG = "planning_by_gram", "planning_by_long_gram"
-"""Columns of the rows that a gram covers, and that a gram of more than two words covers."""
+PLANNING = "planning_by_gram"
+"""Column of the rows that a gram covers."""
 
 MOST_GRAMS, MOST_WORDS = 10_000, 32
 """Largest number of grams in a list (the published one has 249), and of words in a gram."""
-SHORT = 2
-"""Largest number of words in a short gram; results without short grams are reported in addition."""
 _BREAK_BYTE = b"\0"
-_OTHER, _SPACE, _MARK, _BREAK = 0, -1, -2, -3
-"""Codes of units that are in no gram: another word, white space, punctuation, a break."""
+_OTHER, _SPACE = 0, -1
+"""Codes of what is in no gram: another unit, white space."""
 
 # Thai to Tibetan, Myanmar, Khmer, and the scripts of China and Japan: no spaces between words.
 _SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
@@ -68,9 +66,6 @@ class GramList:
     grams: tuple[str, ...]
     words: tuple[int, ...]
 
-    def __len__(self) -> int:
-        return len(self.grams)
-
     @property
     def fingerprint(self) -> str:
         """SHA-256 over the normalised grams in alphabetical order."""
@@ -81,36 +76,30 @@ class GramList:
 class GramMatches:
     """Occurrences of grams in a sequence of n tokens.
 
-    ``covered`` (n,) marks tokens of any occurrence, counted or not; ``covered_long`` the same for grams of
-    more than two words. The other arrays have one entry per *counted* occurrence, by position: ``gram`` its
-    index in the list, ``start`` and ``stop`` its tokens (start included, stop not), and ``follower`` the
-    folded word after it (None where the text ends before it; punctuation is skipped).
-
-    Of two overlapping occurrences only one is counted: the one with more words, then with more units, then
-    the earlier one. To leave out short grams afterwards is therefore the same as a list without them.
+    ``covered`` (n,) marks tokens of any occurrence, counted or not. The other arrays have one entry per
+    *counted* occurrence, by position: ``gram`` its index in the list, ``start`` and ``stop`` its tokens
+    (start included, stop not). Of two overlapping ones only that with more words is counted, then that
+    with more units, then the earlier one.
     """
 
     covered: BoolArray
-    covered_long: BoolArray
     gram: IntArray
     start: IntArray
     stop: IntArray
-    follower: tuple[str | None, ...]
-
-
-def default_grams() -> GramList:
-    """Our short English list, ``entropylaw/tokens/data/grams.txt``; it is not that of arXiv:2509.03646."""
-    text = resources.files("entropylaw.tokens").joinpath("data/grams.txt").read_text(encoding="utf-8")
-    return parse_grams(text, "entropylaw's default list")
 
 
 def read_grams(path: str | Path) -> GramList:
-    """Read a list of grams: UTF-8, one per line, ``#`` for comments.
+    """Read a list of grams: UTF-8, one per line, ``#`` for comments; ``default`` is our short English list.
+
+    Ours is ``entropylaw/tokens/data/grams.txt``, not that of arXiv:2509.03646.
 
     InputErrors are ``grams-unreadable`` (not a file, not UTF-8, or a line is not a gram), ``grams-empty``
     and ``grams-too-many`` (more than 10,000).
     """
     name = shown_path(str(path))
+    if path == "default":
+        text = resources.files("entropylaw.tokens").joinpath("data/grams.txt").read_text(encoding="utf-8")
+        return parse_grams(text, "entropylaw's default list")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -144,7 +133,7 @@ def parse_grams(text: str, source: str) -> GramList:
 def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | None = None) -> GramMatches:
     """Find grams in tokens, which are UTF-8 bytes (:func:`token_bytes`) and may split a character.
 
-    ``breaks[i]`` is True where a new text starts at token i: no gram and no follower crosses a break.
+    ``breaks[i]`` is True where a new text starts at token i: no gram crosses a break.
     """
     pieces = list(tokens)
     if breaks is not None:
@@ -163,16 +152,15 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     last = position + matcher.length[gram] - 1
     first_token = np.searchsorted(stop, begin[position], side="right")
     after_token = np.searchsorted(start, end[last], side="left")
-    long = matcher.words[gram] > SHORT
     counted = matcher.counted(position, gram)
-    follower = matcher.next_words(codes, last[counted] + 1)
+    # Which tokens are in any interval from the first token to the one after it.
+    change = np.bincount(first_token, minlength=len(start) + 1)
+    change -= np.bincount(after_token, minlength=len(start) + 1)
     return GramMatches(
-        covered=_covered(len(start), first_token, after_token),
-        covered_long=_covered(len(start), first_token[long], after_token[long]),
+        covered=np.asarray(np.cumsum(change[:-1]) > 0),
         gram=gram[counted],
         start=first_token[counted],
         stop=after_token[counted],
-        follower=tuple(None if at < 0 else _folded(units[solid[at]]) for at in follower.tolist()),
     )
 
 
@@ -201,7 +189,7 @@ def token_bytes(token: str, notation: Notation) -> bytes:
 
 
 def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
-    """Write a token table with :data:`PLANNING` and :data:`PLANNING_LONG`, without text, to a Parquet file.
+    """Write a token table with :data:`PLANNING`, without text, to a Parquet file.
 
     ``ordered`` is a Parquet file sorted by step, response and position (:func:`query.in_order`), read in
     batches. Returns the scan, with the entropies of the grams.
@@ -210,9 +198,8 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
     text = [columns.token, columns.position]
     tables = (pa.Table.from_batches([batch]).drop_columns(text) for batch in batches)
-    first = next(tables, None)
-    if first is None:
-        raise InputError("no-records", "no row is left to search for grams", "check the table and its mask")
+    # There is one: a table without a row that counts was refused.
+    first = next(tables)
     with pq.ParquetWriter(target, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
@@ -225,7 +212,7 @@ class GramScan:
     Parameters
     ----------
     grams
-        The list; results without its short grams come from the same pass.
+        The list.
     columns
         Names of the columns: ``response`` and the step identify a response; ``position`` must increase within
         a response, and a gap in it ends the text.
@@ -242,12 +229,11 @@ class GramScan:
         self._step, self._position, self._token = columns.step, columns.position, columns.token
         self._notation: Notation | None = None
         self._responses, self._steps = 0, set[int]()
-        self._followers: dict[str | None, int] = {None: -1}
-        # Four numbers per occurrence: step, gram, response, follower.
+        # Three numbers per occurrence: step, gram, response.
         self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
 
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in their order with two boolean columns, see :data:`PLANNING`.
+        """Yield the rows in their order with the column :data:`PLANNING`.
 
         InputErrors are ``tokens-without-column`` (a step, response or position is null or not whole),
         ``tokens-without-text``, and ``tokens-unordered`` if a position does not increase within a response.
@@ -271,26 +257,11 @@ class GramScan:
         if rows:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
-    def result(self, *, long_only: bool = False) -> pa.Table:
-        """Semantic entropy over the rows read so far, one row per step.
-
-        ``step, grams, gram_types, entropy_semantic…`` are of all occurrences, ``gram_pairs, gram_contexts,
-        entropy_conditional…`` of those with a word after them, ``grams_unfollowed`` the number of the others;
-        for the names see :meth:`CountEntropy.columns`. ``long_only`` leaves out grams of one or two words.
-        """
-        parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
-        step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
-        chosen = np.array(self.grams.words)[gram] > (SHORT if long_only else 0)
-        steps = np.array(sorted(self._steps), dtype=np.int64)
-        plans = semantic_entropy(step[chosen], gram[chosen], cluster=response[chosen], steps=steps)
-        chosen &= follower >= 0
-        step, follower, gram, response = step[chosen], follower[chosen], gram[chosen], response[chosen]
-        next_words = semantic_entropy(step, follower, context=gram, cluster=response, steps=steps)
-        columns = {"step": steps, "grams": plans.count, "gram_types": plans.types}
-        columns |= plans.columns("entropy_semantic")
-        columns |= {"gram_pairs": next_words.count, "gram_contexts": next_words.contexts}
-        columns |= {"grams_unfollowed": plans.count - next_words.count}
-        return pa.table(columns | next_words.columns("entropy_conditional"))
+    def result(self) -> pa.Table:
+        """Semantic entropy over the rows read so far, one row per step, see :func:`semantic_entropy`."""
+        parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 3]
+        step, gram, response = map(np.concatenate, zip(*parts, strict=True))
+        return semantic_entropy(step, gram, cluster=response, steps=np.array(sorted(self._steps), np.int64))
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows in which a response begins."""
@@ -318,15 +289,12 @@ class GramScan:
         matches = match_tokens(self.grams, map(texts.__getitem__, places), breaks)
         step = _integers(table, self._step)
         self._steps.update(step.tolist())
-        names = self._followers
-        follower = [names.setdefault(word, len(names) - 1) for word in matches.follower]
         response = self._responses + np.cumsum(starts) - 1
         self._responses += int(starts.sum())
-        # Three of the four fit in 32 bits, and there can be millions of each.
-        short = (np.asarray(c, dtype=np.int32) for c in (matches.gram, response[matches.start], follower))
+        # Two of the three fit in 32 bits, and there can be millions of each.
+        short = (np.asarray(c, dtype=np.int32) for c in (matches.gram, response[matches.start]))
         self._parts.append((step[matches.start], *short))
-        table = table.append_column(PLANNING, pa.array(matches.covered))
-        yield from table.append_column(PLANNING_LONG, pa.array(matches.covered_long)).to_batches()
+        yield from table.append_column(PLANNING, pa.array(matches.covered)).to_batches()
 
     def _jumps(self, table: pa.Table, starts: BoolArray) -> BoolArray:
         """Rows before which there is a gap in the positions."""
@@ -379,8 +347,7 @@ class _Matcher:
             key = tuple(self.units.setdefault(unit, len(self.units) + 1) for unit in gram.split(" "))
             self.grams[key] = number
             self.lengths.setdefault(key[0], set()).add(len(key))
-        self.is_word = np.array([True, *map(_is_word, self.units)])
-        self.begins = np.isin(np.arange(len(self.is_word)), list(self.lengths))
+        self.begins = np.isin(np.arange(len(self.units) + 1), list(self.lengths))
         self.words = np.array(grams.words, dtype=np.int64)
         self.length = np.array([len(key) for key in self.grams], dtype=np.int64)
 
@@ -388,15 +355,7 @@ class _Matcher:
         """Code of every piece: above 0 for a unit of a gram, otherwise its kind."""
         codes = {}
         for piece in set(pieces):
-            unit = _folded(piece)
-            if piece.isspace():
-                codes[piece] = _SPACE
-            elif unit in self.units:
-                codes[piece] = self.units[unit]
-            elif _is_word(unit):
-                codes[piece] = _OTHER
-            else:
-                codes[piece] = _BREAK if piece == "\0" else _MARK
+            codes[piece] = _SPACE if piece.isspace() else self.units.get(_folded(piece), _OTHER)
         return np.array([codes[piece] for piece in pieces], dtype=np.int64)
 
     def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
@@ -422,13 +381,6 @@ class _Matcher:
                 chosen.append(index)
         return np.array(sorted(chosen), dtype=np.int64)
 
-    def next_words(self, codes: IntArray, after: IntArray) -> IntArray:
-        """The first word from each unit ``after`` on; -1 if a break or the end comes first."""
-        word = np.flatnonzero((codes == _OTHER) | self.is_word[np.maximum(codes, 0)] & (codes > 0))
-        limit = np.append(np.flatnonzero(codes == _BREAK), len(codes))
-        first = np.append(word, len(codes))[np.searchsorted(word, after)]
-        return np.where(first < limit[np.searchsorted(limit, after)], first, -1)
-
 
 _matcher = lru_cache(maxsize=4)(_Matcher)
 
@@ -437,12 +389,6 @@ def _extents(parts: Sequence[str] | Sequence[bytes]) -> tuple[IntArray, IntArray
     """Start and stop of each part in the concatenation of all."""
     lengths = np.fromiter(map(len, parts), np.int64, len(parts))
     return np.cumsum(lengths) - lengths, np.cumsum(lengths)
-
-
-def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:
-    """Which of n tokens are in any interval [first, after)."""
-    change = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
-    return np.asarray(np.cumsum(change[:n]) > 0)
 
 
 def _plain(table: pa.Table, name: str) -> pa.Array:

@@ -326,6 +326,7 @@ def _flag(table: Table, column: str) -> tuple[str, str, str]:
 
 
 def _class_code(table: Table, column: str) -> str:
+    """The class of tokens as a number: by its name, or as :func:`_flag_code`."""
     if not pa.types.is_string(table.types[column]):
         return _flag_code(table, column)
     name = quoted(column)
@@ -334,10 +335,8 @@ def _class_code(table: Table, column: str) -> str:
 
 
 def _flag_code(table: Table, column: str) -> str:
-    if pa.types.is_boolean(table.types[column]):
-        # True, false and null become the same codes as below per group, not per token.
-        return quoted(column)
-    return _code(*_flag(table, column))
+    """A flag as a number, or as it is: its values become the same codes per group, not per token."""
+    return quoted(column) if pa.types.is_boolean(table.types[column]) else _code(*_flag(table, column))
 
 
 def _code(yes: str, no: str, unknown: str) -> str:

@@ -17,18 +17,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.arrow import from_values
-from entropylaw.errors import UsageError
+from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens import sums as token_sums
 from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
-from entropylaw.tokens.sums import Sums
+from entropylaw.tokens.sums import Responses, Sums
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
@@ -79,8 +78,11 @@ def summarise_tokens(
     check_options(options)
     files, notes = find(tables, names=names_by_role(options))
     notes += check_gaps(files, allow_missing=options.allow_missing)
-    grams = [] if options.grams in (None, "default") else [Path(options.grams or "")]
-    check_output([*(file.path for file in files), *grams], output)
+    for file in files:
+        note_input(file.path)
+    if options.grams is not None and options.grams != "default":
+        note_input(options.grams)
+    check_targets(() if output is None else (histogram_path(output), output))
     columns, column_notes = resolve(files, options)
     check_alike(files, columns.stored)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
@@ -99,8 +101,8 @@ def summarise_tokens(
             table = engine.unrolled(table, columns)
         if options.grams is None:
             return _finished(_queried(engine, table, columns), options, about, notes)
-        sums, about["class"], others = by_grams(engine, table, columns, options.grams)
-    return _finished(sums, options, about, notes, others)
+        sums, about["class"], plans = by_grams(engine, table, columns, options.grams)
+    return _finished(sums, options, about, notes, plans)
 
 
 def backend(name: str, master: str | None, progress: Progress | None) -> AbstractContextManager[Backend]:
@@ -125,41 +127,20 @@ def backend(name: str, master: str | None, progress: Progress | None) -> Abstrac
 def check_options(options: TokenOptions) -> None:
     """Refuse options that contradict each other."""
     share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
-    for wrong, slug, message, hint in (
-        (
-            options.master is not None and options.backend != "spark",
-            "master-needs-spark",
-            f"--master {options.master} names a Spark cluster",
-            "add --backend spark",
-        ),
-        (
-            share is not None and not 0 < share < 1,
-            "bad-quantile",
-            f"--top-quantile {share or 0:g} is not a share, expected a number between 0 and 1",
-            "0.2 classes the fifth of each step's tokens with the highest entropy as planning",
-        ),
-        (
-            options.grams is not None and options.backend == "spark",
-            "grams-need-duckdb",
-            "--grams reads the tokens of each response in order, which --backend spark does not support",
-            "mark the tokens in a column of the table, or use --backend duckdb",
-        ),
-        (
-            sum(map(bool, rules)) > 1,
-            "two-class-rules",
-            "--class, --top-quantile and --grams each define classes, and several were given",
-            "give one of them",
-        ),
-    ):
-        if wrong:
-            raise UsageError(slug, message, hint)
-
-
-def check_output(files: Sequence[Path], output: str | None) -> None:
-    """Note the input files, and refuse an output that would replace one of them."""
-    for file in files:
-        note_input(file)
-    check_targets(() if output is None else (histogram_path(output), output))
+    if options.master is not None and options.backend != "spark":
+        message = f"--master {options.master} names a Spark cluster"
+        raise UsageError("master-needs-spark", message, "add --backend spark")
+    if share is not None and not 0 < share < 1:
+        message = f"--top-quantile {share:g} is not a share, expected a number between 0 and 1"
+        hint = "0.2 classes the fifth of each step's tokens with the highest entropy as planning"
+        raise UsageError("bad-quantile", message, hint)
+    if options.grams is not None and options.backend == "spark":
+        message = "--grams reads the tokens of each response in order, which --backend spark does not support"
+        hint = "mark the tokens in a column of the table, or use --backend duckdb"
+        raise UsageError("grams-need-duckdb", message, hint)
+    if sum(map(bool, rules)) > 1:
+        message = "--class, --top-quantile and --grams each define classes, and several were given"
+        raise UsageError("two-class-rules", message, "give one of them")
 
 
 def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -> Sums:
@@ -178,19 +159,24 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     for role, keys in (("responses", columns.response), ("prompts", (columns.prompt or "",))):
         if any(keys):
             result = engine.run(query.responses(table, replace(columns, response=keys)))
-            by_step[role] = token_sums.sums_by_step(result)
+            names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
+            numbers = {row["step"]: map(int, map(row.get, names)) for row in result.to_pylist()}
+            by_step[role] = {int(step): Responses(*sums) for step, sums in numbers.items()}
     return replace(sums, **by_step)
 
 
 def by_grams(
     engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
-) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
-    """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""
-    from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, default_grams, mark, read_grams
+) -> tuple[Sums, dict[str, Any], pa.Table]:
+    """Sums with the tokens in strategic n-grams as planning, the rule, and the semantic entropy by step."""
+    from entropylaw.tokens.grams import PLANNING, mark, read_grams
 
     assert isinstance(engine, DuckDB)
-    summary.check_text(columns)
-    grams = default_grams() if given == "default" else read_grams(given)
+    if missing := [role for role in ("token", "response", "position") if not getattr(columns, role)]:
+        message = "grams are matched in the text of each response, and there is no column of "
+        hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
+        raise InputError("grams-need-text", message + ", ".join(missing), hint)
+    grams = read_grams(given)
     with temporary_folder() as folder:
         target, ordered = folder / "marked.parquet", folder / "ordered.parquet"
         all_tokens = _queried(engine, table, replace(columns, response=(), prompt=None))
@@ -200,12 +186,13 @@ def by_grams(
         marked = engine.parquet(target)
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
-        long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=(), prompt=None))
     name = "our own default list" if given == "default" else repr(Path(given).name)
-    rule = {"rule": f"{len(grams)} n-grams of {name}", "grams": len(grams), "sha256": grams.fingerprint}
-    by_long = ("step", "planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
-    others = [(summary.summarise(long).select(by_long), "_long"), (scan.result(), "")]
-    return sums.with_masked(all_tokens), rule, [*others, (scan.result(long_only=True), "_long")]
+    rule = {
+        "rule": f"{len(grams.grams)} n-grams of {name}",
+        "grams": len(grams.grams),
+        "sha256": grams.fingerprint,
+    }
+    return sums.with_masked(all_tokens), rule, scan.result()
 
 
 def _finished(
@@ -213,9 +200,9 @@ def _finished(
     options: TokenOptions,
     about: dict[str, Any],
     notes: Sequence[str],
-    others: Sequence[tuple[pa.Table, str]] = (),
+    plans: pa.Table | None = None,
 ) -> Summarised:
-    """Apply the rule for classes and summarise; ``others`` are tables with further columns, and suffixes."""
+    """Apply the rule for classes and summarise; ``plans`` has further columns by step."""
     cuts, rule = None, about.get("class", {"rule": "none"})
     if options.top_quantile is not None:
         sums, cuts = sums.by_quantile(options.top_quantile)
@@ -227,14 +214,14 @@ def _finished(
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
-    for table, suffix in others:
-        row_of = {step: row for row, step in enumerate(table["step"].to_pylist())}
-        # Null for a step that the other table does not have.
+    if plans is not None:
+        row_of = {step: row for row, step in enumerate(plans["step"].to_pylist())}
+        # Null for a step without a token that counts.
         rows = from_values([row_of.get(step) for step in steps["step"].to_pylist()], np.int64)
-        for name in table.column_names[1:]:
-            steps = steps.append_column(f"{name}{suffix}", table[name].take(rows))
+        for name in plans.column_names[1:]:
+            steps = steps.append_column(name, plans[name].take(rows))
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
-    notes = (*notes, *summary.notes(sums), *summary.unit_changes(sums), *summary.logprob_mismatch(sums))
+    notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
     return Summarised(steps=steps, histogram=sums.to_arrow(about), about=about, notes=notes)
 

@@ -20,12 +20,8 @@ fifth too small if a type has about one occurrence (0.82 of the true standard de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
@@ -33,68 +29,16 @@ from entropylaw.arrays import FloatArray
 from entropylaw.tokens.query import IntArray
 
 _Maybe = float | None
-_COUNTS = ("types", "contexts", "clusters")
-_ENTRIES = (*_COUNTS, "plug_in", "plug_in_se", "miller_madow", "rarefied", "rarefied_se", "note")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountEntropy:
-    """Entropy by step in nats, of plans, or Σ p(s) H(next | s) of the words after grams s.
-
-    Parameters
-    ----------
-    step, count
-        Steps, ascending, and their numbers of occurrences N (of a gram, or of a gram with the next word).
-    types, contexts, clusters
-        Numbers of different occurrences, K; of different grams s, S (1 for the plans); of clusters, 0 if none
-        were given and occurrences count as independent.
-    plug_in, miller_madow
-        Entropy of the observed frequencies, None if a step has no occurrence; and the same + (K − S)/(2N).
-    rarefied
-        Expected plug-in value of ``common`` occurrences drawn without replacement; None if a step has fewer.
-    plug_in_se, rarefied_se
-        Standard errors by the delta method; that of ``miller_madow`` is ``plug_in_se``.
-    common
-        The number of occurrences that steps are rarefied to; None if there is none of at least 2.
-    note
-        The reason why a value is None.
-    """
-
-    step: IntArray
-    count: IntArray
-    types: IntArray
-    contexts: IntArray
-    clusters: IntArray
-    plug_in: tuple[_Maybe, ...]
-    plug_in_se: tuple[_Maybe, ...]
-    miller_madow: tuple[_Maybe, ...]
-    rarefied: tuple[_Maybe, ...]
-    rarefied_se: tuple[_Maybe, ...]
-    common: int | None
-    note: tuple[str | None, ...]
-
-    def columns(self, name: str) -> dict[str, pa.Array]:
-        """Columns of a per-step table, whose names begin with ``name``."""
-        numbers = (self.plug_in, self.plug_in_se, self.miller_madow, self.rarefied, self.rarefied_se)
-        ends = ("", "_se", "_mm", "_rarefied", "_rarefied_se")
-        columns = {name + end: pa.array(x, pa.float64()) for end, x in zip(ends, numbers, strict=True)}
-        columns[f"{name}_rarefied_n"] = pa.array([self.common] * len(self.step), pa.int64())
-        return columns | {f"{name}_note": pa.array(self.note, pa.string())}
 
 
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     """Expected plug-in entropy of ``size`` occurrences drawn without replacement, nats.
 
     Σ over types of Σ_j −(j/n) log(j/n) · C(c, j) C(N − c, n − j) / C(N, n), no sampling. Terms more than ten
-    standard deviations and 50 counts from a type's mean are left out; their sum is below 10⁻²⁰. ValueError if
-    a count is below 0, or ``size`` below 1 or above the number of occurrences.
+    standard deviations and 50 counts from a type's mean are left out; their sum is below 10⁻²⁰.
     """
     counts = np.asarray(counts, dtype=np.int64)
     total = int(counts.sum())
-    if np.any(counts < 0):
-        raise ValueError("counts are at least 0")
-    if not 1 <= size <= total:
-        raise ValueError(f"{size} of {total} occurrences cannot be drawn")
     different, times = np.unique(counts[counts > 0], return_counts=True)
     # E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type.
     mean = different * (size / total)
@@ -109,62 +53,53 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
 
 
 def semantic_entropy(
-    step: ArrayLike,
-    label: Any,
+    step: IntArray,
+    label: IntArray,
     *,
-    context: Any = None,
-    cluster: Any = None,
-    steps: ArrayLike | None = None,
+    cluster: IntArray | None = None,
+    steps: IntArray | None = None,
     common: int | None = None,
-) -> CountEntropy:
-    """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of the words after the grams s.
-
-    The latter is H(s, label) − H(s), and so is its rarefied value, both at the same number of *pairs*. More
-    grams have fewer pairs each, and lower plug-in values: compare ``contexts``.
+) -> pa.Table:
+    """Entropy by step of the frequencies of plans, in nats.
 
     Parameters
     ----------
     step, label
-        (n,) step and gram, plan or next word of every occurrence; None is not counted.
-    context
-        (n,) the gram s before each label; without it labels are plans.
+        (n,) step and gram, or plan, of every occurrence, as numbers from 0.
     cluster
         (n,) response or prompt of every occurrence, for the standard error.
     steps
         All steps to report, including those without an occurrence; by default those in ``step``.
     common
-        Number of occurrences to rarefy to; by default :func:`common_size`.
+        Number of occurrences to rarefy to, at least 2; by default :func:`common_size`.
 
-    Raises ValueError if the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
+    Returns
+    -------
+    pyarrow.Table
+        One row per step, ascending. ``grams, gram_types``: numbers of occurrences N, and of different ones K.
+        ``entropy_semantic, entropy_semantic_mm``: entropy of the observed frequencies, null if a step has no
+        occurrence; and the same + (K − 1)/(2N). ``entropy_semantic_rarefied``: expected plug-in value of
+        ``entropy_semantic_rarefied_n`` occurrences drawn without replacement, null if a step has fewer; they
+        are as many at all steps. ``…_se``: standard errors by the delta method; that of ``…_mm`` is the
+        plug-in value's. ``entropy_semantic_note``: the reason why a value is null.
     """
-    step, labels = np.asarray(step), _codes(label)
-    contexts, groups = _codes(context, len(labels)), _codes(cluster, len(labels))
-    lengths = {len(step), len(labels), len(contexts), len(groups)}
-    if len(lengths) > 1:
-        raise ValueError(f"the columns have {sorted(lengths)} rows")
-    every = every_step(step, steps)
-    if common is not None and common < 2:
-        raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
-    pairs = contexts * (labels.max(initial=0) + 1) + labels
-    order = np.flatnonzero((labels >= 0) & (contexts >= 0))
-    order = order[np.argsort(step[order], kind="stable")]
+    # Numbered as they first appear, so that sums have one order for any numbers.
+    label = np.asarray(pa.array(label).dictionary_encode().indices)
+    every = np.unique(step if steps is None else steps)
+    order = np.argsort(step, kind="stable")
     bounds = np.searchsorted(step[order], np.append(every, every[-1:] + 1))
     count = np.diff(bounds)
     size = common_size(count) if common is None else common
-    parts = np.split(order, bounds[1:])[:-1]
-    rows = [step_entropy(contexts[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
-    entries = zip(*rows, strict=True) if rows else [()] * len(_ENTRIES)
-    columns: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
-    columns |= {name: np.array(columns[name], dtype=np.int64) for name in _COUNTS}
-    return CountEntropy(step=every, count=count, common=size, **columns)
-
-
-def every_step(step: IntArray, steps: ArrayLike | None) -> IntArray:
-    """The steps to report, ascending: given ones, or those of the occurrences."""
-    every = np.unique(step if steps is None else np.asarray(steps))
-    if not np.isin(step, every).all():
-        raise ValueError("an occurrence belongs to none of the steps")
-    return every
+    rows = [
+        step_entropy(label[at], None if cluster is None else cluster[at], size)
+        for at in np.split(order, bounds[1:])[:-1]
+    ]
+    types, *numbers, notes = zip(*rows, strict=True) if rows else [()] * 7
+    columns = {"step": every, "grams": count, "gram_types": pa.array(types, pa.int64())}
+    for end, cells in zip(("", "_se", "_mm", "_rarefied", "_rarefied_se"), numbers, strict=True):
+        columns[f"entropy_semantic{end}"] = pa.array(cells, pa.float64())
+    columns["entropy_semantic_rarefied_n"] = pa.array([size] * len(every), pa.int64())
+    return pa.table(columns | {"entropy_semantic_note": pa.array(notes, pa.string())})
 
 
 def common_size(counts: ArrayLike) -> int | None:
@@ -174,29 +109,16 @@ def common_size(counts: ArrayLike) -> int | None:
     return size if size >= 2 else None
 
 
-def _codes(values: Any, count: int = 0) -> IntArray:
-    """Equal numbers from 0 for equal values; -1 for None. For no column, ``count`` zeros."""
-    if values is None:
-        return np.zeros(count, dtype=np.int64)
-    array = pa.table({"values": values})["values"].combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
-
-
 def step_entropy(
-    context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None
-) -> tuple[Any, ...]:
-    """The entries of the step with these occurrences, in the order of :data:`_ENTRIES`."""
+    label: IntArray, cluster: IntArray | None, size: int | None
+) -> tuple[int, _Maybe, _Maybe, _Maybe, _Maybe, _Maybe, str | None]:
+    """The numbers of a step with these occurrences, in the order of the columns."""
     n = len(label)
     if n == 0:
-        return 0, 0, 0, None, None, None, None, None, "no occurrence"
-    _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
-    # All occurrences of a pair have the same context.
-    outer, inverse = np.unique(context[first], return_inverse=True)
-    around = np.bincount(inverse, weights=counts).astype(np.int64)
-    share = counts / around[inverse]
-    value = float(-(counts / n) @ np.log(share)) + 0.0
+        return 0, None, None, None, None, None, "no occurrence"
+    _, code, counts = np.unique(label, return_inverse=True, return_counts=True)
+    share = counts / n
+    value = float(-share @ np.log(share)) + 0.0
     error = _standard_error(-np.log(share), counts, code, cluster)
     unknown = "its standard error is unknown: one cluster, or all types equally frequent; "
     note = unknown if error is None else ""
@@ -206,12 +128,11 @@ def step_entropy(
     elif n < size:
         note += f"not rarefied: {n} occurrences, fewer than the common {size}"
     else:
-        rarefied = rarefied_entropy(counts, size) - rarefied_entropy(around, size) + 0.0
-        slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
-        rarefied_error = _standard_error(slope, counts, code, cluster)
-    clusters = 0 if cluster is None else len(np.unique(cluster))
-    values = (value, error, value + (len(counts) - len(outer)) / (2 * n), rarefied, rarefied_error)
-    return len(counts), len(outer), clusters, *values, note.removesuffix("; ") or None
+        rarefied = rarefied_entropy(counts, size)
+        rarefied_error = _standard_error(_rarefied_slopes(share, size), counts, code, cluster)
+    corrected = value + (len(counts) - 1) / (2 * n)
+    note = note.removesuffix("; ")
+    return len(counts), value, error, corrected, rarefied, rarefied_error, note or None
 
 
 def _standard_error(

@@ -1,12 +1,10 @@
-"""The files of a token table as one set: columns of one type, missing files, and copies."""
+"""The files of a token table as one set: columns of one type, and missing files."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,11 +14,8 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.tokens.files import TokenFile
 
 _OF = re.compile(r"(?P<stem>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<rest>\D.*)?$")
-_KINDS = "(?i:part|shard|chunk|split|rank)"
-_NUMBERED = re.compile(rf"(?P<stem>(?:.*[-_.])?{_KINDS}[-_.]?)(?P<number>\d+)(?P<rest>\D.*)$")
 _RANK = re.compile(r"rank_(\d+)\..+$")
 _STEP_FOLDER = re.compile(r"step_(\d+)$")
-_NEVER_WRITTEN = "were they written, and not copied?"
 
 
 def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
@@ -30,12 +25,9 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
         for file, kind in zip(files[1:], others, strict=True):
             if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
                 continue
-            here, there = (
-                f"as {column_type}" if column_type else "not at all" for column_type in (kind, first)
-            )
-            message = (
-                f"{shown(file.name)} has column {shown(column)} {here}, {shown(files[0].name)} has it {there}"
-            )
+            here, there = (f"as {stored}" if stored else "not at all" for stored in (kind, first))
+            message = f"{shown(file.name)} has column {shown(column)} {here}, "
+            message += f"{shown(files[0].name)} has it {there}"
             hint = "write all files with the same columns and types, or name only those that belong "
             hint += f"together; the file's columns are {listing(list(file.types))}"
             raise InputError("shards-differ", message, hint)
@@ -51,7 +43,7 @@ def alike_in_json(first: pa.DataType | None, other: pa.DataType | None) -> bool:
 
 
 def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
-    """Notes on copies, and on files that the names of the others imply; or InputError ``shard-missing``."""
+    """A note on missing files, which the names of the others imply; or InputError ``shard-missing``."""
     paths = [file.path for file in files]
     gaps = [*missing_in_sets(paths), *missing_in_steps(paths)]
     if gaps and not allow_missing:
@@ -59,13 +51,7 @@ def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
         hint = "copy it as well, or go on without it: --allow-missing"
         raise InputError("shard-missing", f"{shown(name)} is missing{reason}", hint)
     names = listing([name for name, _ in gaps])
-    notes = [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
-    notes += [*missing_numbers(paths), *missing_steps(paths)]
-    # Files without rows may have the same bytes.
-    for later, earlier in copies([(file.name, file.path) for file in files if file.rows != 0]):
-        same = f"{shown(later)} holds the same bytes as {shown(earlier)}"
-        notes.append(f"{same}: if it is a copy, its tokens count twice")
-    return notes
+    return [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
 
 
 def missing_in_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
@@ -98,47 +84,3 @@ def missing_in_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
         unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
         for step in unmarked if len(unmarked) < len(order) else ():
             yield f"{step}/STABLE", ", and other steps have it: this step was not finished"
-
-
-def missing_numbers(paths: Iterable[Path]) -> Iterator[str]:
-    """A note on each gap in numbers without a total: the files may never have been written."""
-    numbered: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
-    for path in paths:
-        if not _OF.match(path.name) and (match := _NUMBERED.match(path.name)):
-            numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
-    for (_, stem, rest), numbers in sorted(numbered.items()):
-        width, absent = len(numbers[max(numbers)]), sorted(set(range(1, max(numbers))) - set(numbers))
-        if len(numbers) > 1 and absent:
-            names = listing([f"{stem}{number:0{width}d}{rest}" for number in absent], 3)
-            yield f"{names} would come between files that are there: {_NEVER_WRITTEN}"
-
-
-def missing_steps(paths: Iterable[Path]) -> Iterator[str]:
-    """A note on each evenly spaced series of ``step_N`` folders that lacks steps."""
-    folders: dict[Path, set[int]] = defaultdict(set)
-    for path in paths:
-        if folder := _STEP_FOLDER.match(path.parent.name):
-            folders[path.parent.parent].add(int(folder[1]))
-    for _, steps in sorted(folders.items()):
-        pairs = list(pairwise(sorted(steps)))
-        usual = min(apart := [after - before for before, after in pairs], default=0)
-        if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
-            continue
-        gaps = [f"step_{s}" for a, b in pairs if (b - a) % usual == 0 for s in range(a + usual, b, usual)]
-        if gaps:
-            yield f"no folder {listing(gaps, 3)}, and the others are {usual} apart: {_NEVER_WRITTEN}"
-
-
-def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:
-    """Pairs of files (name of the later, name of the earlier) that hold the same bytes."""
-    sizes = Counter(path.stat().st_size for _, path in files)
-    first: dict[bytes, str] = {}
-    pairs = []
-    for name, path in files:
-        if sizes[path.stat().st_size] > 1:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "blake2b").digest()
-            if digest in first:
-                pairs.append((name, first[digest]))
-            first.setdefault(digest, name)
-    return pairs

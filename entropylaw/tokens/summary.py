@@ -1,8 +1,4 @@
-"""One row per step from exact sums: the summary, the histogram, and the checks and notes on what they mean.
-
-Nothing proves that entropies are in nats throughout. A change of units multiplies every percentile by 1.4427
-from one step to the next, while a policy moves gradually and its percentiles move differently.
-"""
+"""One row per step from exact sums: summary, histogram, and the checks and notes on what they mean."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +27,6 @@ Value = float | int | None
 
 _BLOCK = 64
 """Steps that are summarised at a time."""
-
-_BITS = 1 / math.log(2)
-_SHIFT = math.log(_BITS)
-_MOST_STEPS, _FEWEST_STEPS, _TOLERANCE = 5, 3, 0.04
 
 _LEFT_OUT = {
     "tokens_masked": (query.MASKED, query.NO_MASK),
@@ -130,7 +121,7 @@ def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
         values = zip(PERCENTS, cells.percentiles().T, strict=True)
         kind: dict[str, list[Value]] = {
             "tokens": n,
-            "entropy": [*cells.means()],
+            "entropy": _ratios(cells.fixed, cells.n * POINT),
             "entropy_sd": [*deviations],
             "entropy_se": [*errors],
             **{f"entropy_p{p:02d}": _or_none(column) for p, column in values},
@@ -174,10 +165,11 @@ def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str,
         if by_step is None:
             continue
         groups = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
-        columns[name] = [group.number for group in groups]
+        number, means, tokens = np.array(groups, dtype=object)[:, :3].T
+        columns[name] = [*number]
         if name == "responses":
-            columns["response_length"] = [group.length for group in groups]
-            columns["entropy_response_mean"] = [group.mean for group in groups]
+            columns["response_length"] = _ratios(tokens, number)
+            columns["entropy_response_mean"] = _ratios(means, number * query.MEAN_POINT)
         columns[f"entropy_se_{name}"] = [group.error for group in groups]
     return columns
 
@@ -270,16 +262,6 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     raise InputError("entropy-padding", message, hint)
 
 
-def check_text(columns: TokenColumns) -> None:
-    """Refuse to search for grams where a column is missing (``grams-need-text``)."""
-    missing = [role for role in ("token", "response", "position") if not getattr(columns, role)]
-    if missing:
-        message = "grams are matched in the text of each response, and there is no column of "
-        message += ", ".join(missing)
-        hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
-        raise InputError("grams-need-text", message, hint)
-
-
 def check_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
     """Notes on null or empty lists from the row of ``query.inspected``; InputError ``lists-differ``."""
     entropy, rows, notes = columns.entropy, counts["rows"], []
@@ -333,71 +315,6 @@ def notes(sums: Sums) -> list[str]:
     return sentences
 
 
-def unit_changes(sums: Sums) -> Iterator[str]:
-    """A note for each step at which all percentiles change by the factor between nats and bits."""
-    cells = sums.rows(sums.cells["bin"] >= 0)
-    steps, starts = steps_of(cells)
-    if len(steps) < _FEWEST_STEPS:
-        return
-    rows = np.append(starts, len(cells["step"]))
-    tokens, total = np.add.reduceat(cells["tokens"], starts), np.add.reduceat(cells["total"], starts)
-    # On either side of a change, enough steps for 2000 tokens, and at most five.
-    width = math.ceil(2000 / float(np.median(tokens)))
-    if width > _MOST_STEPS:
-        return
-    # From the second step on: log of the mean of the next ``width`` steps over that of the previous ones.
-    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
-    row = np.arange(1, len(tokens))
-    low, high = np.maximum(row - width, 0), np.minimum(row + width, len(tokens))
-    after = np.maximum((q[high] - q[row]) / (n[high] - n[row]), 1.0)
-    before = np.maximum((q[row] - q[low]) / (n[row] - n[low]), 1.0)
-    change = np.log(after) - np.log(before)
-    # Six times the median of all changes: in a policy that moves fast, a change of units cannot be seen.
-    steep = np.abs(change) > 6.0 * np.median(np.abs(change))
-    near = np.abs(np.abs(change) - _SHIFT) < 0.15
-    distances: dict[int, float] = {}
-    for at in (1 + np.flatnonzero(steep & near)).tolist():
-        ends = (rows[low[at - 1]], rows[at], rows[high[at - 1]])
-        sides = [{name: column[a:b] for name, column in cells.items()} for a, b in pairwise(ends)]
-        if (distance := distance_from_units(*map(Cells.of, sides))) is not None:
-            distances[at] = distance
-    while distances:
-        # Of neighbouring steps, the one that comes nearest to the factor.
-        at = min(distances, key=distances.__getitem__)
-        distances = {step: distances[step] for step in distances if abs(step - at) > _MOST_STEPS}
-        to_bits, to_nats = ("from nats to bits", _BITS), ("from bits to nats", 1 / _BITS)
-        words, factor = to_bits if change[at - 1] > 0 else to_nats
-        yield (
-            f"from step {steps[at - 1]} to {steps[at]} every percentile changes by the factor {factor:.2f}, "
-            f"as {words}: are all units the same?"
-        )
-
-
-def distance_from_units(before: Cells, after: Cells) -> float | None:
-    """Mean distance of the percentiles' log-ratios from a change of units; None if one is far from it."""
-    (old, old_error), (new, new_error) = _logs(before), _logs(after)
-    error = np.hypot(old_error, new_error)
-    # In the bins below 0.01 nats percentiles are known to 10 %, which is too coarse for this factor.
-    usable = (np.minimum(old, new) > math.log(0.01)) & (error < 0.1)
-    if usable.sum() < 3:
-        return None
-    shift = (new - old)[usable]
-    distance = np.abs(shift - math.copysign(_SHIFT, float(shift.mean())))
-    far = np.any(distance > np.maximum(_TOLERANCE, 2.0 * error[usable]))
-    return None if far else float(distance.mean())
-
-
-def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of the percentiles, and their standard errors by the density between their neighbours."""
-    share = np.array(PERCENTS) / 100
-    values = np.fmax(cells.percentiles()[0], 1e-9)
-    slope = np.gradient(np.log(values), share)
-    # Tokens of one response are correlated, which increases the error of a percentile by about a half.
-    error = 1.5 * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n[0])
-    # The density beyond the last percentile is unknown, and so is the error of the last.
-    return np.log(values)[:-1], error[:-1]
-
-
 def logprob_mismatch(sums: Sums) -> Iterator[str]:
     """A note if the mean log-probability is not minus the mean entropy, as for samples of the policy."""
     cells = sums.rows(sums.usable)
@@ -407,14 +324,14 @@ def logprob_mismatch(sums: Sums) -> Iterator[str]:
     steps, where = np.unique(cells["step"], return_inverse=True)
     surprise = np.bincount(where, -cells["logprob_total"] / query.LOGPROB_POINT)
     entropy = np.bincount(where, cells["total"] * (cells["bin"] >= 0) / POINT)
-    if len(steps) < _FEWEST_STEPS or surprise.sum() <= 0 or entropy.sum() <= 0:
+    if len(steps) < 3 or surprise.sum() <= 0 or entropy.sum() <= 0:
         return
     ratio, m = surprise.sum() / entropy.sum(), len(steps)
     error = math.sqrt(m / (m - 1) * ((surprise - ratio * entropy) ** 2).sum()) / surprise.sum()
     factor = abs(math.log(ratio))
     if factor < max(0.1, 4.0 * error):
         return
-    unit = " (the factor between nats and bits)" if abs(factor - _SHIFT) < _TOLERANCE else ""
+    unit = " (the factor between nats and bits)" if abs(factor + math.log(math.log(2))) < 0.04 else ""
     yield (
         f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and 1 for tokens sampled "
         "from the policy itself: other units, a sampling temperature, or tokens of another policy?"

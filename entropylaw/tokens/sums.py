@@ -21,7 +21,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.tokens import query
 from entropylaw.tokens.files import METADATA, metadata_of
-from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, SUM_SHIFT
+from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, SUM_SHIFT
 
 Columns = dict[str, NDArray[Any]]
 """Columns of one length by name."""
@@ -47,16 +47,6 @@ class Responses(NamedTuple):
     tt: int
     tn: int
     nn: int
-
-    @property
-    def length(self) -> float | None:
-        """Mean number of tokens."""
-        return self.tokens / self.number if self.number else None
-
-    @property
-    def mean(self) -> float | None:
-        """Mean of the responses' means, in nats."""
-        return self.mean_total / (self.number * MEAN_POINT) if self.number else None
 
     @property
     def error(self) -> float | None:
@@ -115,10 +105,14 @@ class Sums:
 
     def identity(self) -> str:
         """A hash of the sums, which a summary and its histograms share."""
-        digest = hashlib.blake2b(digest_size=12)
+        digest, clusters = hashlib.blake2b(digest_size=12), list[Any]()
         for name in (*KEYS, *SUMS):
             digest.update(np.ascontiguousarray(self.cells[name]).data)
-        digest.update(json.dumps([to_json(sums) for sums in (self.responses, self.prompts)]).encode())
+        for by_step in (self.responses, self.prompts):
+            # Integers as text: those of 128 bits are no numbers of JSON.
+            texts = {str(step): list(map(str, sums)) for step, sums in sorted((by_step or {}).items())}
+            clusters.append(texts if by_step is not None else None)
+        digest.update(json.dumps(clusters).encode())
         return digest.hexdigest()
 
     @classmethod
@@ -274,19 +268,3 @@ def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
     # numpy.unique would sort again, and import numpy.ma.
     starts = np.flatnonzero(_changes(cells["step"]))
     return cells["step"][starts], starts
-
-
-def sums_by_step(table: pa.Table) -> ByStep:
-    """Sums over responses by step from the result of :func:`query.responses`."""
-    sums: ByStep = {}
-    for row in table.to_pylist():
-        values = (int(row[name]) for name in ("responses", "mean_total", "n", "t", "tt", "tn", "nn"))
-        sums[int(row["step"])] = Responses(*values)
-    return sums
-
-
-def to_json(by_step: ByStep | None) -> dict[str, list[str]] | None:
-    """Sums by step as JSON; integers are text, because many readers of JSON round those beyond 2^53."""
-    if by_step is None:
-        return None
-    return {str(step): list(map(str, sums)) for step, sums in sorted(by_step.items())}

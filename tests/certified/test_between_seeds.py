@@ -23,7 +23,6 @@ from entropylaw.analysis.between_seeds import (
     welch,
 )
 
-ARM = np.array([0, 0, 0, 1, 1, 1, 1])
 VALUE = np.array([0.61, 0.65, 0.60, 0.71, 0.68, 0.70, 0.74])
 
 

@@ -1,11 +1,11 @@
-"""The level of a series against scipy's smoothing spline, statsmodels' local level, and dense algebra."""
+"""The level of a series against scipy's smoothing spline, statsmodels' least squares, and dense algebra."""
 
 import numpy as np
 import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from entropylaw.engine import levels
-from entropylaw.engine.levels import levels_of
+from entropylaw.engine.levels import blocked, level_now, levels_of
 
 
 def values(n=40, seed=3):
@@ -74,3 +74,36 @@ def test_units_carry_over_and_p_above_is_symmetric():
     assert one.p_above(18, 39) == pytest.approx(other.p_above(18, 39), abs=1e-6)
     assert one.p_above(18, 39) + one.p_above(39, 18) == pytest.approx(1.0)
     assert one.p_above(18, 39) > 0.99
+
+
+def test_the_weights_are_those_of_restricted_likelihoods(monkeypatch):
+    """statsmodels' least squares with one covariance gives the sum of squares, and dense algebra the rest."""
+    statsmodels = pytest.importorskip("statsmodels.api")
+    monkeypatch.setattr(levels, "TRENDS", (0.0,))
+    monkeypatch.setattr(levels, "WALKS", (2.0, 7.0, 15.0))
+    monkeypatch.setattr(levels, "POWERS", (1.0,))
+    step, y = values(30)
+    x, logs = step / step[-1], []
+    t = ((x + 1 / 30) - 1 / 30) / 1.0
+    line = np.column_stack([np.ones(30), t])
+    for walk in (2.0, 7.0, 15.0):
+        covariance = np.eye(30) + walk * np.minimum.outer(x, x)
+        fit = statsmodels.GLS(y, line, sigma=covariance).fit()
+        inner = line.T @ np.linalg.solve(covariance, line)
+        log_det = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(inner)[1]
+        logs.append(-0.5 * log_det - 14.0 * np.log(fit.scale))
+    weight = np.exp(np.array(logs) - max(logs))
+    np.testing.assert_allclose(levels_of(step, y).weight, weight / weight.sum(), rtol=1e-8)
+
+
+def test_the_level_now_is_that_of_the_last_step():
+    step, y = values(50)
+    np.testing.assert_allclose(level_now(step, y).mean(), levels_of(step, y).level()[-1], rtol=0.02)
+    step, y = values(200)
+    s, v, size = blocked(step, y)
+    assert size == 4
+    ours = levels_of(s, v, step[-1:], levels.FREE_WALKS)
+    np.testing.assert_allclose(level_now(step, y).mean(), ours.level()[-1], rtol=1e-12)
+    walk = np.cumsum(np.random.default_rng(4).normal(0, 1, 60))
+    assert abs(level_now(step[:60], walk).mean() - walk[-1]) < 0.2
+    assert level_now(np.arange(8.0), np.ones(8)).mean() == pytest.approx(1.0)

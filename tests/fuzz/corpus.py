@@ -227,10 +227,8 @@ def _text() -> str:
 
 
 def _consoles() -> dict[str, str]:
-    """What trainers print, by format."""
+    """What trainers print in lines that the reader of text takes, by trainer."""
     return {
-        "trl": trl.terminal(every=1, total=12, evaluations=(4, 8, 12)),
-        "slime": consoles_a.slime(stop=12),
         "roll": consoles_a.roll(steps=range(12)),
         "areal": consoles_a.areal(steps=range(12)),
         "easyr1": consoles_a.easyr1(steps=range(12)),
@@ -253,10 +251,12 @@ def _plain() -> dict[str, Sample]:
         "json-columns": _single("jsonl", "x.json", _json_columns()),
         "trainer-state": _single("trainer-state", "trainer_state.json", _trainer_state()),
         "verl": _single("verl", "x.log", _verl()),
-        **{name: _single(name, "x.log", text.encode()) for name, text in _consoles().items()},
+        "trl": _single("trl", "x.log", trl.terminal(every=1, total=12, evaluations=(4, 8, 12)).encode()),
+        "slime": _single("slime", "x.log", consoles_a.slime(stop=12).encode()),
+        **{name: _single("text", "x.log", text.encode()) for name, text in _consoles().items()},
         "text": _single("text", "x.log", _text().encode()),
-        "prime-trainer": _single("prime-rl", "trainer.log", PRIME_TRAINER, whole=False),
-        "prime-orchestrator": _single("prime-rl", "orchestrator.log", PRIME_ORCHESTRATOR, whole=False),
+        "prime-trainer": _single("text", "trainer.log", PRIME_TRAINER, whole=False),
+        "prime-orchestrator": _single("text", "orchestrator.log", PRIME_ORCHESTRATOR, whole=False),
         "notebook": _single("ipynb", "x.ipynb", notebooks.small(STEPS)),
         "wandb": _single("wandb", "run-ab12.wandb", _wandb()),
         "wandb-chart": _single("wandb-chart", "x.csv", _chart("train/reward", reward), whole=False),
@@ -285,7 +285,7 @@ def _folders() -> dict[str, Sample]:
         "parquet-parts": Sample(format="parquet", files=parts),
         "wandb-charts": Sample(format="wandb-chart", files=charts),
         "tensorboard-csvs": Sample(format="tensorboard-csv", files=curves),
-        "prime-halves": Sample(format="prime-rl", files=halves),
+        "prime-halves": Sample(format="text", files=halves),
     }
 
 

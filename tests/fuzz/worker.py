@@ -27,9 +27,9 @@ from entropylaw.logs.load import read_all
 from entropylaw.logs.runs import Run
 from entropylaw.roles.explain import explain
 from entropylaw.roles.select import select
-from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import damaged
+from tests.slugs import slugs, words
 
 #: Seconds of processor time after which a case counts as hanging. Cases take milliseconds.
 LIMIT = 10.0
@@ -40,11 +40,7 @@ ALLOWANCE, PER_BYTE = 64 << 20, 10
 # What is taken outside of Python, by libraries, is known as the process's peak only.
 _PROCESS_ALLOWANCE = 256 << 20
 _TRACED = 16
-_SLUGS = frozenset(
-    line[4:].strip()
-    for line in (ROOT / "docs" / "errors.md").read_text(encoding="utf-8").splitlines()
-    if line.startswith("### ")
-) - {"bug", "out-of-memory"}
+_SLUGS = (slugs() | words()) - {"bug", "out-of-memory"}
 
 
 def check(path: str) -> None:

@@ -168,8 +168,7 @@ CASES = {
         ("phases ordered.csv -o -", "phases plans.csv --planning entropy_semantic -o - -o plans.md"),
     ),
     "phases-several": Case(
-        (failing, inputs.curves),
-        (f"phases grpo_s0 curves.csv curves_short.csv {ALL.format('phases')} -o -",),
+        (failing, inputs.curves), (f"phases grpo_s0 curves.csv curves_short.csv {ALL.format('phases')} -o -",)
     ),
     "phases-single": Case((inputs.good,), ("phases good.csv -o phases.json -o -",)),
     "phases-refused": Case(
@@ -187,10 +186,7 @@ CASES = {
     ),
     "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
     "report-stored": Case(
-        (
-            inputs.lab("sft_after_grpo_s0"),
-            inputs.stored("fit sft_after_grpo_s0 --find-seams -o seams.json"),
-        ),
+        (inputs.lab("sft_after_grpo_s0"), inputs.stored("fit sft_after_grpo_s0 --find-seams -o seams.json")),
         ("report seams.json -o pages --figures none --jobs 1",),
     ),
     "report-refused": Case(

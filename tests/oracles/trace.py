@@ -73,12 +73,7 @@ def trace() -> Trace:
     accuracy = 0.95 - 0.25 * np.exp(entropy) + 0.005 * chance.standard_normal(STEPS)
     reward[NAN_AT - 1] = np.nan
     accuracy[step % 10 != 0] = np.nan
-    columns = {
-        ENTROPY: entropy,
-        REWARD: reward,
-        VALIDATION: accuracy,
-        OTHER: 1e4 * chance.random(STEPS) ** 9,
-    }
+    columns = {ENTROPY: entropy, REWARD: reward, VALIDATION: accuracy, OTHER: 1e4 * chance.random(STEPS) ** 9}
     return Trace(step, columns)
 
 

@@ -17,14 +17,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from entropylaw import (
-    find_level_shifts,
-    fit_law,
-    fit_laws,
-    fit_logs,
-    forecast,
-    read_runs,
-)
+from entropylaw import find_level_shifts, fit_law, fit_laws, fit_logs, forecast, read_runs
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
@@ -305,23 +298,6 @@ def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
             expected = offset + scale * getattr(before, end)
             assert np.all(np.abs(getattr(after, end) - expected) <= 1e-6 * width), (name, end)
             np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
-
-
-def assert_same_form(before, after, scale=1.0, shift=0.0):
-    """A row of a comparison in other units."""
-    assert after.log_odds == pytest.approx(before.log_odds, rel=1e-6, abs=1e-6), before.form
-    assert after.residual_sd == pytest.approx(scale * before.residual_sd, rel=1e-6)
-    assert_moved(before.ceiling, after.ceiling, scale, shift)
-
-
-def assert_same_tests(plain, other):
-    """The p-values of a comparison, which have no unit."""
-    for name in ("law_test", "line_test", "branch_test"):
-        before, after = getattr(plain, name), getattr(other, name)
-        assert (before.p_value is None) == (after.p_value is None), name
-        if before.p_value is not None:
-            assert after.p_value == pytest.approx(before.p_value, rel=1e-6), name
-    assert other.rate_tail == pytest.approx(plain.rate_tail, rel=1e-6, abs=1e-12)
 
 
 @few

@@ -134,7 +134,6 @@ def test_a_table_of_a_report_names_what_to_give(check, pages):
     ("gates", "more", "slug"),
     [
         ("fails", ["-o", "a.pdf"], "unknown-suffix"),
-        ("fails", ["--level", "0.9"], "fit-is-fixed"),
         ("fails", ["--github-summary"], "no-step-summary"),
     ],
 )

@@ -129,7 +129,8 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
 
 def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, lab, tmp_path):
     pytest.importorskip("duckdb")
-    from entropylaw.pipeline.tokens import token_histogram
+    from entropylaw.results.tokens import TokenHistogram
+    from entropylaw.tokens.summary import bands
 
     source = lab / "grpo_s0" / "tokens.parquet"
     assert run("tokens", source, "-o", "steps.parquet").returncode == 0
@@ -142,7 +143,7 @@ def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, la
     assert series.columns["planning"].column == "entropy_planning"
     assert series.columns["planning_share"].column == "planning_share"
     assert series.columns["length"].column == "response_length"
-    histogram = token_histogram(str(tmp_path / "steps.hist.parquet"))
+    histogram = TokenHistogram(**bands(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
     assert histogram.step.tolist() == sorted(set(step.tolist()))

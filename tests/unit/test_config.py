@@ -15,8 +15,8 @@ from typer.main import get_command
 
 from entropylaw.cli import app
 from entropylaw.cli.command import NAMES, all_settings
-from entropylaw.cli.settings import LARGEST, VARIABLE, general_settings, read_settings
-from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.cli.settings import LARGEST, general_settings, read_settings
+from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.options import Command, FitOptions
 from tests.conftest import ROOT
 from tests.typed import assert_error, write_csv
@@ -28,7 +28,6 @@ BY_KEY = general_settings(COMMANDS)
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Path:
     """An empty folder, which is the current one."""
-    monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -112,15 +111,6 @@ def test_a_file_by_flag_of_the_current_folder_alone_and_none(here, monkeypatch):
     monkeypatch.chdir(here / "inner")
     assert received("fit", "x")["level"] == 0.95
     assert received("--config", "../ci.toml", "fit", "x")["level"] == 0.6
-
-
-def test_the_variable_of_earlier_releases_is_refused(here, monkeypatch):
-    (here / "ci.toml").write_text("level = 0.6")
-    monkeypatch.setenv(VARIABLE, "ci.toml")
-    with pytest.raises(UsageError) as caught:
-        received("fit", "x")
-    assert (caught.value.slug, "--config FILE" in caught.value.hint) == ("removed-option", True)
-    assert received("--config", "ci.toml", "fit", "x")["level"] == 0.6
 
 
 COMMANDS_WITH_DOCUMENTS = (
@@ -272,12 +262,6 @@ def test_a_byte_order_mark_is_no_error(tmp_path):
     assert read_settings(str(tmp_path / "entropylaw.toml"), COMMANDS)[1] == {"": {"level": 0.9}}
 
 
-def test_a_file_that_is_not_there(here):
-    with pytest.raises(InputError, match=r"no\.toml does not exist") as caught:
-        received("--config", "no.toml", "fit", "x")
-    assert caught.value.slug == "file-not-found"
-
-
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "long integer", "large", "link to nothing"])
 def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind):
     path = here / "entropylaw.toml"
@@ -293,28 +277,6 @@ def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind)
         done = run(*flags, "fit", "x.csv")
         assert_error(done, "file-not-found" if kind == "link to nothing" else "file-unreadable", 3)
         assert re.match(r"error\[file-[a-z-]+\]: entropylaw\.toml ", done.stderr), done.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "key", "instead"),
-    [
-        ('inputs = ["a.csv"]', "'inputs'", "on the command line"),
-        ('[fit]\noutput = ["x.json"]', "'fit.output'", "-o FILE"),
-        ('[report]\nfolder = "x"', "'report.folder'", "-o FOLDER"),
-        ('[project]\nname = "x"\n[tool.entropylaw]\nlevel = 0.9', "'tool'", "to the top of entropylaw.toml"),
-    ],
-)
-def test_a_removed_key_says_what_to_do_instead(tmp_path, text, key, instead):
-    error = refusal(text, tmp_path / "entropylaw.toml")
-    assert (error.slug, error.exit_code) == ("removed-option", 2)
-    assert error.message == f"{tmp_path.name}/entropylaw.toml sets {key}, which was removed"
-    assert instead in error.hint
-
-
-def test_a_removed_flag_says_what_to_do_instead(run):
-    done = run("--allow-urls", "fit", "x.csv")
-    assert_error(done, "removed-option", 2)
-    assert "--allow-urls was removed" in done.stderr
 
 
 def test_config_shows_no_machine_and_no_control_character(run, here):

@@ -75,10 +75,7 @@ KEYS = {
         None,
     ),
     "a constant coefficient": ({"actor/entropy_coeff": np.full(N, 0.01)}, None),
-    "a constant in float32": (
-        {"actor/entropy_coeff": np.float32(0.01) * (1 + 1e-7 * (STEP % 2))},
-        None,
-    ),
+    "a constant in float32": ({"actor/entropy_coeff": np.float32(0.01) * (1 + 1e-7 * (STEP % 2))}, None),
 }
 
 

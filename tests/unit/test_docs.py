@@ -1,6 +1,5 @@
-"""Docs cannot rot: pages that are made from the code are fresh, every slug has a heading."""
+"""Docs cannot rot: pages that are made from the code are fresh, links lead somewhere."""
 
-import ast
 import re
 import sys
 from pathlib import Path
@@ -10,34 +9,15 @@ import pytest
 
 from docs import generate
 from entropylaw.analysis.law.verdict import FAILS, HOLDS, REJECTED_STEP
-from entropylaw.logs.sources.registry import READERS
+from tests.slugs import slugs
 
 ROOT = Path(__file__).parent.parent.parent
-ERRORS = {"error", "EntropyLawError", "FitError", "InputError", "OutputError", "UsageError"}
 
 
-def test_every_slug_has_a_heading_and_every_heading_a_slug():
-    raised, texts = {reader.slug for reader in READERS if reader.refuses}, set()
-    for path in (ROOT / "entropylaw").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            called = getattr(node, "func", None)
-            name = getattr(called, "id", None) or getattr(called, "attr", None)
-            if name in ERRORS and isinstance(node.args[0], ast.Constant):
-                raised.add(node.args[0].value)
-            # Some errors are made by helpers, which get the slug as an argument, or from rows of a loop.
-            given = []
-            if isinstance(node, ast.Call):
-                given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
-                given = [cell for row in node.iter.elts for cell in getattr(row, "elts", ())]
-            texts.update(each.value for each in given if isinstance(each, ast.Constant))
-    headings = re.findall(
-        r"^### (\S+)$", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert len(headings) == len(set(headings))
-    # Composed of a role: see logs/catalog/__init__.py.
-    composed = {"no-entropy-column", "no-reward-column"}
-    assert raised | composed <= set(headings) <= raised | texts | composed
+def test_every_slug_is_words_joined_by_hyphens():
+    raised = slugs()
+    assert len(raised) > 100
+    assert [slug for slug in raised if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)] == []
 
 
 @pytest.mark.usefixtures("one_cache")

@@ -191,11 +191,7 @@ def test_a_number_that_is_not_one_never_gets_into_a_document():
 
 @pytest.mark.parametrize(
     ("change", "place"),
-    [
-        ({"level": "0.95"}, r"\$\.level"),
-        ({"value": True}, r"\$\.value"),
-        ({"method": None}, r"\$\.method"),
-    ],
+    [({"level": "0.95"}, r"\$\.level"), ({"value": True}, r"\$\.value"), ({"method": None}, r"\$\.method")],
 )
 def test_a_wrong_type_names_its_place(change, place):
     good = {"value": 1.0, "low": None, "high": None, "level": 0.95, "method": "x"}

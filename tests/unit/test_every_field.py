@@ -197,9 +197,7 @@ NO_EXAMPLE = {
 
 
 ACROSS = replace(
-    phase_samples.across(),
-    delta=phase_samples.estimate(0.4, 0.3, 0.5),
-    findings=stated("note", "a note"),
+    phase_samples.across(), delta=phase_samples.estimate(0.4, 0.3, 0.5), findings=stated("note", "a note")
 )
 
 PHASE_OPTIONS = PhaseOptions(
@@ -256,10 +254,7 @@ def _phases() -> Entry:
     assert run.result.planning is not None
     planning = replace(run.result.planning, eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5)))
     found = replace(
-        run.result,
-        planning=planning,
-        findings=stated("caution", "a caution"),
-        dropped={"no entropy": 2},
+        run.result, planning=planning, findings=stated("caution", "a caution"), dropped={"no entropy": 2}
     )
     return replace(run, result=found, dropped={"no entropy": 2}, notes=("a note",))
 

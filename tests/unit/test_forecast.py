@@ -11,9 +11,10 @@ import pytest
 
 import entropylaw
 from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
-from entropylaw.analysis.entropy_ahead import blocked, entropy_ahead
+from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forecast import forecast, learned, rests_on
 from entropylaw.documents.codec import encode
+from entropylaw.engine.levels import blocked
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
 from tests.conftest import LAB
@@ -225,11 +226,6 @@ def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_en
     short = entropylaw.fit_law(entropy[:6], reward[:6], step[:6])
     assert short.forecast is None
     assert "a forecast needs at least 8" in short.no_forecast
-
-
-def test_what_was_removed_says_what_to_use():
-    with pytest.raises(AttributeError, match=r"forecast\(\.\.\.\)\.spent"):
-        _ = entropylaw.saturation_forecast
 
 
 @pytest.fixture(scope="module")

@@ -11,24 +11,12 @@ from hypothesis import strategies as st
 
 from entropylaw.documents.codec import encode
 from entropylaw.errors import InputError
-from entropylaw.gates.decide import (
-    holds_for,
-)
+from entropylaw.gates.decide import holds_for
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part
 from entropylaw.results import Why
 from entropylaw.results.result import caution
 from tests.findings import stated
-from tests.gate_documents import (
-    case,
-    cases,
-    document,
-    fitted,
-    number,
-    phased,
-    prediction,
-    refused,
-    subjects,
-)
+from tests.gate_documents import case, cases, document, fitted, number, phased, prediction, refused, subjects
 from tests.unit import test_phase_report as phase_samples
 
 SIGNS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}

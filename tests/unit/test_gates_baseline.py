@@ -8,19 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.gates.decide import (
-    regression,
-    relative_decrease,
-)
+from entropylaw.gates.decide import regression, relative_decrease
 from entropylaw.gates.quantities import Unknown
 from entropylaw.results import Estimate
-from tests.gate_documents import (
-    cases,
-    document,
-    fitted,
-    refused,
-    subjects,
-)
+from tests.gate_documents import cases, document, fitted, refused, subjects
 
 
 def estimate(value, low, high, level=0.95):

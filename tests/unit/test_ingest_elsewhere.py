@@ -138,18 +138,6 @@ def test_a_file_is_read_piece_by_piece(tmp_path, monkeypatch):
         assert run.source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_reading_reports_progress(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text(CSV)
-    seen = []
-    before = contents.PROGRESS.set(lambda *progress: seen.append(progress))
-    try:
-        read_runs(path)
-    finally:
-        contents.PROGRESS.reset(before)
-    assert seen[-1] == (str(path), len(CSV), len(CSV))
-
-
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "_LONGEST_LINE", 1000)
     monkeypatch.setattr(contents, "_PIECE", 64)

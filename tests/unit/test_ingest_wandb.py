@@ -188,7 +188,7 @@ RECORDS = {
         history(*(field(1, field(1, name) + value) for name, value in TYPED.items()), step=0)
     ],
     "the item's step or the record's": [
-        *(history(item("_step", value=5), step=9), history(item("x", value=1), step=-3), history(step=0)),
+        *(history(item("_step", value=5), step=9), history(item("x", value=1), step=-3), history(step=0))
     ],
     **{f"the label: {title}": [*records, row(1, x=2.0)] for title, records in LABELS.items()},
     "a metric called run": [about(), row(1, run=2.0)],

@@ -7,10 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.logs.readers.trackers.wandb import (
-    COMPLETE_HISTORY,
-    history_notes,
-)
+from entropylaw.logs.readers.trackers.wandb import COMPLETE_HISTORY, history_notes
 from tests.hostile import flipped
 from tests.unit.test_ingest_wandb_exports import (
     CHART,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace as dataclass_replace
-from functools import partial
 
 import numpy as np
 import pytest
 
 from entropylaw.pipeline.steps import fit_logs
-from lab import comparisons, editions, findings, overview, page, second
+from lab import comparisons, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
 from lab.make import is_finished, left_of, record, recorded
@@ -68,18 +67,17 @@ def some():
 def test_tables_are_made_of_the_runs_that_are_there(some):
     pair = some.pair("rloo")
     assert pair["reward_at_entropy"].seeds == (1, 2)
-    text = comparisons.arms(some, ("rloo", "reinforce"), comparisons.COEFFICIENTS)
+    text = comparisons.arms(some, ("rloo", "reinforce"))
     assert "| rloo − grpo | 1 and 2 | " in text
     assert text.endswith("Not made yet: `reinforce`.")
     assert comparisons.is_enough(pair) is (pair[comparisons.AT_EQUAL_ENTROPY].seeds_needed <= 1)
     assert "`rloo`" in comparisons.enough([pair])
     (row,) = [row for row in page.failures(some).splitlines() if row.startswith("| `blow_up`")]
-    assert row.startswith("| `blow_up` | 2 | ")
     # All of them failed: there is a number, which nothing is decided on.
     assert "-0.822, without interval, not comparable | " in row
     assert row.endswith(" | 2 of 2 |")
-    assert "| `grpo` | plain GRPO | 2 of 8 |" in overview.arms(some.by_arm)
-    assert "| `grpo` | 2 | 0, 40, 100, 200, 400 | 100 | 64 |" in overview.counted(some.by_arm, LAB2)
+    assert "| `grpo` | plain GRPO | 2 |" in overview.arms(some.by_arm)
+    assert overview.counted(some.by_arm, LAB2).startswith("96,000 samples (")
 
 
 def test_runs_from_another_copy_of_the_start_are_named(some):
@@ -99,24 +97,6 @@ def test_runs_from_another_copy_of_the_start_are_named(some):
         for run, name in ((runs[2], "free_then_school"), (moved, "school_then_free"))
     )
     assert overview.other_starts([one, other]) == []
-
-
-def test_an_old_answer_stands_if_the_new_one_has_its_word(some):
-    answer = partial(editions.Answer, text="")
-    same, small, large = answer("same", is_small=True), answer("lower", is_small=True), answer("lower")
-    undecided = answer(editions.OPEN)
-    assert editions.state(same, None) == "cannot be said yet: not made"
-    assert editions.state(same, undecided) == "cannot be said yet: not decided"
-    assert editions.state(same, same) == "stands"
-    assert editions.state(same, small) == "stands, but a difference is found"
-    assert editions.state(same, large) == "changed"
-    assert editions.state(undecided, undecided) == "open in both"
-    assert editions.state(undecided, large) == "decided now"
-    assert editions.state(None, large) == "new"
-    rows = editions.compared(some, edition({}, LAB2))
-    assert {row[2] for row in rows} == {"—"}
-    assert {row[3] for row in rows} == {"cannot be said yet: not made", "new"}
-    assert all(row[-1] in editions.STATES for row in editions.compared(some, some))
 
 
 def test_processor_times_are_kept_by_run(tmp_path):

@@ -72,9 +72,7 @@ def test_figures_of_a_report_and_of_phases(run, stored):
 @pytest.mark.parametrize(
     ("arguments", "code", "slug", "said"),
     [
-        (("law", "one", "-o", "a.jpg"), 2, "unknown-suffix", "'.jpg', expected one of .pdf, .svg, .png"),
         (("law", "one", "-o", "a"), 2, "unknown-suffix", "(none)"),
-        (("law", "three", "-o", "a.svg"), 2, "which-run", "three.fit.json holds 3 runs"),
         (("law", "three", "--run", "simple", "-o", "a.svg"), 2, "unknown-run", "did you mean sample?"),
         (
             ("phases", "one", "-o", "a.svg"),

@@ -132,23 +132,6 @@ def test_one_bad_run_stops_no_other(run, logs, tmp_path):
     assert strict.returncode == 4
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch):
-    def broken(run, *rest, real=answers.fit):
-        if run.name == "run-2":
-            raise ZeroDivisionError("made up")
-        return real(run, *rest)
-
-    monkeypatch.setitem(answers.COMPUTED, "fit", broken)
-    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
-    outcome = site.report_logs([str(logs)], making, jobs=1)
-    assert len(outcome.done) - len(outcome.failures) == 3
-    (one,) = outcome.failures
-    ((name, failure),) = one.refused
-    assert (name, failure.slug) == ("run-2", "analysis-failed")
-    assert "ZeroDivisionError: made up" in failure.message
-
-
 @pytest.mark.usefixtures("undrawn", "one_cache")
 def test_nothing_fitted_leaves_the_old_index(run, logs, tmp_path):
     run("report", "logs", "-o", "out", *QUICK)

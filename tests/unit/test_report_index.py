@@ -20,12 +20,7 @@ from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_phase_report import column
-from tests.unit.test_report_samples import (
-    estimate,
-    falling,
-    refused,
-    synthetic,
-)
+from tests.unit.test_report_samples import estimate, falling, refused, synthetic
 
 
 @cache
@@ -173,12 +168,7 @@ def test_of_many_runs_those_that_fail_are_folded_unless_all_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arms", "arm"),
-    [
-        ("seed1", None, None),
-        ("lr=3-a", r"lr=(\d)", "3"),
-        ("none", r"lr=(\d)", None),
-    ],
+    ("name", "arms", "arm"), [("seed1", None, None), ("lr=3-a", r"lr=(\d)", "3"), ("none", r"lr=(\d)", None)]
 )
 def test_an_arm_is_a_name_without_its_seed(name: str, arms: str | None, arm: str | None) -> None:
     assert pages.arm_of(name, arms) == arm

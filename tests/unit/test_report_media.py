@@ -19,12 +19,7 @@ from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import csv_text, rendered
 from entropylaw.results.result import replace
 from tests.made import report_runs, run_report
-from tests.unit.test_report_samples import (
-    document,
-    falling,
-    run_by_hand,
-    synthetic,
-)
+from tests.unit.test_report_samples import document, falling, run_by_hand, synthetic
 
 
 def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall_and_no_gain_contradicts_another() -> None:

@@ -10,12 +10,7 @@ import numpy as np
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.law.verdict import ODDS
-from entropylaw.documents.document import (
-    Entry,
-    FitDocument,
-    FitOptions,
-    InputFile,
-)
+from entropylaw.documents.document import Entry, FitDocument, FitOptions, InputFile
 from entropylaw.errors import FitError
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Meaning, Source

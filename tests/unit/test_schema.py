@@ -30,13 +30,6 @@ def test_a_schema_is_printed(run, kind):
     assert {"schema", "version"} <= set(body["required"])
 
 
-def test_an_unknown_kind_is_a_usage_error(run):
-    done = run("schema", "law")
-    assert done.returncode == 2
-    assert "law" in done.stderr
-    assert "backtest" in done.stderr
-
-
 def required_places(
     schema: dict[str, Any], body: Any, whole: dict[str, Any], where: tuple[Any, ...] = ()
 ) -> list[tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.groups import LevelShift
+from entropylaw.results.fit import LevelShift
 from tests.conftest import LAB
 
 

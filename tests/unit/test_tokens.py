@@ -144,14 +144,15 @@ def test_responses_by_the_ratio_estimator(tmp_path):
     frame = table.to_pandas().astype({"entropy": float})
     steps = summary_of(tmp_path, table).steps.to_pandas().set_index("step")
     for step, part in frame.groupby("step"):
-        each = part.groupby(["prompt", "sample"]).entropy.agg(["sum", "count", "mean"])
-        n, s, m = each["count"], each["sum"], len(each)
-        error = math.sqrt(m / (m - 1) * ((s - s.sum() / n.sum() * n) ** 2).sum()) / n.sum()
         row = steps.loc[step]
-        assert row.responses == m
+        for name, keys in (("prompts", ["prompt"]), ("responses", ["prompt", "sample"])):
+            each = part.groupby(keys).entropy.agg(["sum", "count", "mean"])
+            n, s, m = each["count"], each["sum"], len(each)
+            error = math.sqrt(m / (m - 1) * ((s - s.sum() / n.sum() * n) ** 2).sum()) / n.sum()
+            assert row[name] == m
+            assert row[f"entropy_se_{name}"] == pytest.approx(error, rel=1e-4)
         assert row.response_length == pytest.approx(n.mean())
         assert row.entropy_response_mean == pytest.approx(each["mean"].mean(), abs=1e-8)
-        assert row.entropy_se_responses == pytest.approx(error, rel=1e-4)
 
 
 @given(st.lists(st.integers(0, 3000), max_size=4), st.integers(0, 2**31), st.booleans())
@@ -209,18 +210,10 @@ def test_strategic_grams_define_classes(with_grams):
     entropy = [step + 0.5 if at in (3, 4) else 0.1 for step in (0, 1) for _ in range(40) for at in range(12)]
     grams = ["let's try", "so", "let's try another way"]
     steps = with_grams(grams, words, 40, steps=2, seed=0, entropy=entropy)
-    expected = {
-        "tokens_planning": 200,
-        "tokens_planning_long": 160,
-        "responses": 40,
-        "grams": 80,
-        "grams_long": 40,
-    }
+    expected = {"tokens_planning": 200, "responses": 40, "grams": 80}
     assert [row | expected for row in steps] == steps
     assert steps[1]["entropy_planning"] == pytest.approx((1.5 * 2 + 0.1 * 3) / 5)
-    assert steps[1]["entropy_planning_long"] == pytest.approx((1.5 * 2 + 0.1 * 2) / 4)
     assert steps[0]["entropy_semantic"] == pytest.approx(math.log(2))
-    assert steps[0]["entropy_semantic_long"] == pytest.approx(0)
 
 
 def test_masked_tokens_are_not_searched_for_grams(with_grams):

@@ -29,11 +29,7 @@ ENTROPY = 0.1 + 1.6 * np.exp(-4 * TIME)
 
 A = Estimate(value=0.1, low=0.08, high=0.12, level=0.95, method="test")
 CLEAR = LawTests(
-    p_step=0.5,
-    p_log_step=0.5,
-    spearman=-0.95,
-    odds_lagged=0.0,
-    **{f"odds_{name}": 0.02 for name in ODDS},
+    p_step=0.5, p_log_step=0.5, spearman=-0.95, odds_lagged=0.0, **{f"odds_{name}": 0.02 for name in ODDS}
 )
 ENOUGH = {"n": 60, "span": 1.0, "r_squared": 0.9}
 

@@ -32,7 +32,6 @@ GATE = ("--fail-if", "ceiling<0")
 def call(tmp_path, monkeypatch):
     """Run ``entropylaw ARGUMENTS`` in this process, in a folder with one small log."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ENTROPYLAW_CONFIG", raising=False)
     write_csv(tmp_path / "log.csv")
     return typed
 
@@ -251,14 +250,6 @@ def test_a_report_replaces_no_file_of_another_program(call, tmp_path, name):
     assert_error(done, "not-a-report", 2)
     assert f"site/{name}" in done.stderr
     assert [path.read_text() for path in (tmp_path / "site").rglob("*") if path.is_file()] == ["{}"]
-
-
-def test_a_report_beside_other_files(call, tmp_path):
-    write_csv(tmp_path / "x.csv")
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "notes.txt").write_text("")
-    for _ in range(2):
-        assert call("report", "x.csv", "-o", "site", "--figures", "none").returncode == 0
 
 
 def test_hidden_files_of_the_user_stay(call, tmp_path):

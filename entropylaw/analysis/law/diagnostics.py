@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
-from entropylaw.analysis.law.estimates import unknown
+from entropylaw.analysis.law.estimates import of_cells, unknown
 from entropylaw.analysis.law.verdict import (
     IN_ENTROPY,
     IN_STEP,
@@ -15,7 +15,6 @@ from entropylaw.analysis.law.verdict import (
     law_probability,
     nearest_rival,
 )
-from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     CLEARLY,
@@ -68,14 +67,13 @@ LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
-def cautions_of(fit: Fit, reads: Reads, noise: float) -> tuple[Finding, ...]:
-    """Limitations of a fit's numbers; ``noise`` is the known variance of the reward's noise, or 0."""
+def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
+    """Limitations of a fit's numbers."""
     law = fit.law
     return (
         *_curve_cautions(fit, reads),
-        *_influence_cautions(fit),
         *_entropy_cautions(law),
-        *_residual_cautions(law, float(np.sqrt(noise))),
+        *_residual_cautions(law, float(np.sqrt(reads.table.noise))),
         *_reward_cautions(fit),
     )
 
@@ -131,14 +129,15 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
 
 
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
-    """Whether no curve fits, the first evaluations are off it, or reward follows an earlier entropy."""
+    """Whether no curve fits, evaluations are off it or decide on it, or reward follows a past entropy."""
     table = reads.table
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
         first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
         dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
-        with_them = number(reads, "ceiling", reads.averaged * (table.first == 0), fit.level)
+        cells = reads.cells(0, reads.averaged * (table.first == 0), reads.top)
+        with_them = of_cells(cells, level=fit.level, method="")
         yield caution(
             "rests-on-first",
             dropped=dropped,
@@ -152,16 +151,11 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if lagged > LAGS:
         (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
         yield caution("reward-lags", evaluations=round((lag or 0.0) * fit.n), probability=lagged)
-
-
-def _influence_cautions(fit: Fit) -> Iterator[Finding]:
-    """Whether one evaluation decides on a, and whether the ceiling rests on one."""
-    law = fit.law
-    if abs(1.0 - law.influence.a_ratio) >= A_CHANGE:
-        yield caution("one-evaluation-decides", step=law.influence.step, a_ratio=law.influence.a_ratio)
-    width, shift = fit.ceiling.width, law.influence.ceiling_shift
-    if 2.0 * abs(shift) >= (width or np.inf):
-        yield caution("one-evaluation-moves-ceiling", step=law.influence.step, shift=shift)
+    step, a_ratio, shift = fit.law.influence.step, fit.law.influence.a_ratio, fit.law.influence.ceiling_shift
+    if abs(1.0 - a_ratio) >= A_CHANGE:
+        yield caution("one-evaluation-decides", step=step, a_ratio=a_ratio)
+    if 2.0 * abs(shift) >= (fit.ceiling.width or np.inf):
+        yield caution("one-evaluation-moves-ceiling", step=step, shift=shift)
 
 
 def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
@@ -265,3 +259,9 @@ def lost_reward(reward: FloatArray) -> Finding | None:
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
     least = max(LOST_SHARE * abs(best), LOST_SHARE * (best - first), 4.0 * noise)
     return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
+
+
+def why_lost(lost: Finding | None) -> str:
+    """Why a run that lost its reward has no ceiling: its curve says what the reward was, not what is left."""
+    words = "the run lost its reward: from {best:.3g} to {last:.3g}"
+    return "" if lost is None else words.format_map(lost.values)

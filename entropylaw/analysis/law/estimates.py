@@ -57,11 +57,6 @@ def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
     )
 
 
-def largest(law: LawFit) -> float:
-    """The largest reward that is possible, infinite where it is not known."""
-    return np.inf if law.max_reward is None else law.max_reward
-
-
 def hundredth(law: LawFit) -> float:
     """A gain that counts in the reward's units: a hundredth of the largest, or else of the observed range."""
     most, observed = law.max_reward, float(np.ptp(law.reward))
@@ -91,42 +86,44 @@ def checked_entropies(entropy: Any) -> FloatArray:
     return values
 
 
-def checked_reward(reward: float) -> float:
-    """A target reward as a finite float, or a :class:`UsageError`."""
-    if isinstance(reward, float) and not np.isfinite(reward):
-        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
-    return as_number(reward, "reward")
+def checked_gain(gain: float) -> float:
+    """A gain of reward above 0, or a :class:`UsageError`."""
+    number = as_number(gain, "gain")
+    if not number > 0:
+        raise UsageError("bad-gain", f"gain {number:g}, expected a reward above 0", "give 0.01 for one point")
+    return number
 
 
-Function = Callable[[FloatArray], FloatArray]
+Function = Callable[[FloatArray, bool], FloatArray]
+"""A function of entropies (q,), exact with True; with False it is nearly the same, and has no jumps."""
 
 
-def crossings(smooth: Function, exact: Function, *near: float | None) -> list[float]:
+def crossings(function: Function, *near: float | None) -> list[float]:
     """The entropies, nats, at which a function changes its sign, in order.
 
-    ``exact`` is the function, and ``smooth`` nearly the same without jumps: where both are nearly flat, the
-    first may change its sign many times. It says where near a change of ``smooth`` it is. The search includes
-    the entropies ``near``, about which the function may have another sign over a short way only.
+    Where it is nearly flat, the exact one may change its sign many times: it says where near a change of the
+    other it is. The search includes the entropies ``near``, about which the function may have another sign
+    over a short way only.
     """
     # Uniform in log1p(H), which resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
     grid = np.union1d(grid, [entropy for entropy in near if entropy is not None])
-    above, roots = smooth(grid) >= 0, list[float]()
+    above, roots = function(grid, False) >= 0, list[float]()
     for i in np.flatnonzero(above[1:] != above[:-1]):
-        root = _crossing(smooth, grid[i], grid[i + 1], rounds=5)
+        root = _crossing(function, grid[i], grid[i + 1], rounds=5, exact=False)
         reach = 0.1 * (grid[i + 1] - grid[i])
         ends = np.clip([root - reach, root + reach], 0.0, HIGHEST_ENTROPY)
-        if np.array_equal(exact(ends) >= 0, above[[i, i + 1]]):
-            root = _crossing(exact, *ends, rounds=6)
+        if np.array_equal(function(ends, True) >= 0, above[[i, i + 1]]):
+            root = _crossing(function, *ends, rounds=6, exact=True)
         roots.append(root)
     return roots
 
 
-def _crossing(function: Function, low: float, high: float, *, rounds: int) -> float:
+def _crossing(function: Function, low: float, high: float, *, rounds: int, exact: bool) -> float:
     """Where a function changes the sign that it has at ``low``; each round is 17 times as exact."""
-    above = bool(function(np.array([high]))[0] >= 0)
+    above = bool(function(np.array([high]), exact)[0] >= 0)
     for _ in range(rounds):
         inner = np.linspace(low, high, 18)
-        first = int(np.argmax(np.append((function(inner[1:-1]) >= 0) == above, True)))
+        first = int(np.argmax(np.append((function(inner[1:-1], exact) >= 0) == above, True)))
         low, high = inner[first], inner[first + 1]
     return float(0.5 * (low + high))

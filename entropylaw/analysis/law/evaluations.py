@@ -8,14 +8,14 @@ and reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.arguments import as_flag, as_floats, as_number
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.result import Finding, note
 
@@ -50,17 +50,13 @@ class Evaluations:
     dropped: dict[str, int]
     logged: tuple[FloatArray, FloatArray] | None = None
 
-    def only(self, kept: NDArray[np.bool_] | slice, dropped: dict[str, int]) -> Evaluations:
-        """Some of the evaluations, and why the others are left out."""
-        sd = self.entropy_sd
-        return Evaluations(
-            step=self.step[kept],
-            entropy=self.entropy[kept],
-            reward=self.reward[kept],
-            entropy_sd=sd if sd is None else sd[kept],
-            dropped=self.dropped | dropped,
-            logged=self.logged,
-        )
+    def only(
+        self, chosen: BoolArray, dropped: dict[str, int], logged: tuple[FloatArray, FloatArray] | None
+    ) -> Evaluations:
+        """Some of the evaluations, why the others are left out, and the logged entropies."""
+        sd = None if self.entropy_sd is None else self.entropy_sd[chosen]
+        columns = {name: getattr(self, name)[chosen] for name in ("step", "entropy", "reward")}
+        return Evaluations(**columns, entropy_sd=sd, dropped=self.dropped | dropped, logged=logged)
 
 
 def usable(
@@ -81,10 +77,11 @@ def usable(
     if outliers:
         steps = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
         wrong = [outlier.values["step"] for outlier in outliers if outlier.values["column"] == "entropy"]
-        used = used.only(~np.isin(used.step, steps), {outlier.sentence: 1 for outlier in outliers})
-        if used.logged is not None:
-            right = ~np.isin(used.logged[0], np.array(wrong, dtype=float))
-            used = replace(used, logged=(used.logged[0][right], used.logged[1][right]))
+        every, lost = used.logged, {outlier.sentence: 1 for outlier in outliers}
+        if every is not None:
+            right = ~np.isin(every[0], np.array(wrong, dtype=float))
+            every = (every[0][right], every[1][right])
+        used = used.only(~np.isin(used.step, steps), lost, every)
         refuse(used)
     return used
 
@@ -112,7 +109,7 @@ def complete(
             if number := int((keep & bad).sum()):
                 lost[f"{name} is {cause}"] = number
             keep &= ~bad
-    return replace(every.only(keep, lost), logged=_logged(every, logged, int(keep.sum())))
+    return every.only(keep, lost, _logged(every, logged, int(keep.sum())))
 
 
 def _logged(
@@ -144,10 +141,11 @@ def refuse(
     fewest: int = FEWEST_EVALUATIONS,
     needs: str = "expected",
     remedy: str = "evaluate more often, or fit",
+    law: bool = True,
 ) -> None:
     """Raise where the law cannot be fitted, or there are fewer than ``fewest`` evaluations.
 
-    ``needs`` and ``remedy`` are parts of the message and of its hint.
+    ``needs`` and ``remedy`` are parts of the message and of its hint. Without ``law`` entropies may be any.
     """
     step, entropy, reward = run.step, run.entropy, run.reward
     if step.size < fewest:
@@ -158,26 +156,32 @@ def refuse(
         )
     check_steps(step)
     check_scale("reward", reward)
-    if np.abs(entropy).max() > HIGHEST_ENTROPY:
+    if law and np.abs(entropy).max() > HIGHEST_ENTROPY:
         largest = entropy[np.abs(entropy).argmax()]
         raise FitError(
             "entropy-not-a-mean",
             f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
             "this looks like a sum over tokens: divide it by the response length",
         )
-    check_scale("entropy", entropy, SMALLEST_ENTROPY)
-    if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
+    if law:
+        check_scale("entropy", entropy, SMALLEST_ENTROPY)
+    if law and is_constant(entropy):
         raise FitError(
             "entropy-constant",
             f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
             "check the logger (some write 0.0 where entropy is not computed), or name another column",
         )
-    if np.ptp(reward) <= ROUNDING * np.abs(reward).max():
+    if is_constant(reward):
         raise FitError(
             "reward-constant",
             f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
             "check the reward function, or name another column with --reward",
         )
+
+
+def is_constant(values: FloatArray) -> bool:
+    """Whether values (n,) differ by no more than rounding."""
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def check_steps(step: FloatArray) -> None:
@@ -203,16 +207,40 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
         )
 
 
-def check_largest(most: float | None, reward: FloatArray) -> None:
-    """Refuse a largest possible reward below one of the rewards (n,).
+def check_rewards(reward: FloatArray, most: float | None, eval_size: int | None = None) -> None:
+    """Refuse a largest possible reward below one of the rewards (n,), and samples of what is not a rate.
 
-    Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
+    Raises FitError (``reward-above-max``, ``eval-size-needs-a-rate``), UsageError (``bad-eval-size``), and as
+    :func:`entropylaw.arguments.as_number`.
     """
+    if eval_size is not None and as_number(eval_size, "eval_size") < 1:
+        few = f"eval_size {eval_size}, expected at least 1"
+        raise UsageError("bad-eval-size", few, "give the sample count")
+    if eval_size is not None and (reward.min() < 0 or reward.max() > 1):
+        raise FitError(
+            "eval-size-needs-a-rate",
+            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
+            "leave out eval_size: binomial noise is known only for rates",
+        )
     if most is not None and as_number(most, "max_reward") < reward.max():
         message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
         raise FitError(
             "reward-above-max", message, "give the largest reward that is possible, or leave it out"
         )
+
+
+def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
+    """Steps at which a new level begins, in order; UsageError ``bad-seam`` for one outside of the run."""
+    marks = as_floats(seams, "seams")
+    outside = marks[~((marks > step[0]) & (marks <= step[-1]))]
+    if outside.size:
+        raise UsageError(
+            "bad-seam",
+            f"seam at step {outside[0]:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
+            "give the first step of the new level",
+        )
+    starts = np.unique(np.searchsorted(step, marks))
+    return tuple(step[starts].tolist())
 
 
 def checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
@@ -323,12 +351,13 @@ def _noise(column: FloatArray) -> FloatArray:
 
 
 def _sides(column: FloatArray) -> FloatArray:
-    """Medians of the three values before and after each, the smaller first, shape (2, n)."""
-    return np.sort([_medians_before(column), _medians_before(column[::-1])[::-1]], axis=0)
+    """Medians of the three values before and after each (n,), the smaller first, shape (2, n).
 
-
-def _medians_before(column: FloatArray) -> FloatArray:
-    """Median of the three values before each (n,), or of fewer at the start; the first value first."""
-    first, second, third = column[:-3], column[1:-2], column[2:-1]
-    middle = np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))
-    return np.concatenate([column[[0, 0]], [np.median(column[:2])], middle])
+    At the ends of fewer, and of the first and the last value itself.
+    """
+    sides = []
+    for values in (column, column[::-1]):
+        first, second, third = values[:-3], values[1:-2], values[2:-1]
+        middle = np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))
+        sides.append(np.concatenate([values[[0, 0]], [np.median(values[:2])], middle]))
+    return np.sort([sides[0], sides[1][::-1]], axis=0)

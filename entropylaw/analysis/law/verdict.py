@@ -108,11 +108,11 @@ def rule(
     """
     if n < FEWEST_HOLDS:
         return Verdict.undecided, None
-    sign = sign_of(a)
-    if sign < 0 or refuted(tests):
-        return Verdict.fails, _why(tests, falls=sign < 0)
-    seen = span >= SPAN and r_squared >= LEAST_R_SQUARED
-    if seen and sign > 0 and more_probable(tests):
+    falls = a.high is not None and a.high < 0
+    if falls or refuted(tests):
+        return Verdict.fails, _why(tests, falls=falls)
+    seen = span >= SPAN and r_squared >= LEAST_R_SQUARED and a.low is not None and a.low > 0
+    if seen and more_probable(tests):
         return Verdict.holds, None
     return Verdict.undecided, None
 
@@ -123,13 +123,6 @@ def refuted(tests: LawTests) -> bool:
     counted = ODDS if least_p < UNNEEDED_STEP else tuple(name for name in ODDS if name != "saturation")
     remaining = min(law_probability(tests, among, lagged=True) for among in (counted, OF_ENTROPY))
     return remaining < FAILS or least_p < REJECTED_STEP
-
-
-def sign_of(estimate: Estimate) -> int:
-    """1 or −1 where all of an interval is on that side of 0; 0 where it is not, or has open ends."""
-    if estimate.low is not None and estimate.low > 0:
-        return 1
-    return -1 if estimate.high is not None and estimate.high < 0 else 0
 
 
 def more_probable(tests: LawTests) -> bool:

@@ -14,7 +14,5 @@ if TYPE_CHECKING:
 
 def command_of(name: str) -> type[Command]:
     """The options of a command, whose description is its help."""
-    command: type[Command] = getattr(
-        import_module(f"entropylaw.cli.commands.{name}"), f"{name.title()}Command"
-    )
-    return command
+    module = import_module(f"entropylaw.cli.commands.{name}")
+    return getattr(module, f"{name.title()}Command")  # type: ignore[no-any-return]

@@ -7,17 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import GATE, JUNIT, PATH, SUFFIXES
 from entropylaw.option import option, switch
-from entropylaw.options import (
-    WRITE,
-    Coverage,
-    Gained,
-    Joined,
-    LawOptions,
-    Parallel,
-    Quiet,
-    formats,
-    outputs,
-)
+from entropylaw.options import WRITE, Coverage, Gained, Joined, LawOptions, Parallel, Quiet, formats, outputs
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""

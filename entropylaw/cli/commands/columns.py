@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from entropylaw.options import (
-    ColumnOptions,
-    Command,
-    Logs,
-    formats,
-)
+from entropylaw.options import ColumnOptions, Command, Logs, formats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -7,15 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH
 from entropylaw.option import OUTPUT, option, switch
-from entropylaw.options import (
-    WRITE,
-    CompareOptions,
-    Joined,
-    Parallel,
-    Styled,
-    Written,
-    outputs,
-)
+from entropylaw.options import WRITE, CompareOptions, Joined, Parallel, Styled, Written, outputs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from entropylaw.options import (
-    Command,
-    formats,
-)
+from entropylaw.options import Command, formats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

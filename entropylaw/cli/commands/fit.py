@@ -7,13 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import SWITCH
 from entropylaw.option import OUTPUT, option, switch
-from entropylaw.options import (
-    FOLDER,
-    FitOptions,
-    Logs,
-    Parallel,
-    Written,
-)
+from entropylaw.options import FOLDER, FitOptions, Logs, Parallel, Written
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -7,12 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH
 from entropylaw.option import option
-from entropylaw.options import (
-    Logs,
-    Parallel,
-    PhaseOptions,
-    Written,
-)
+from entropylaw.options import Logs, Parallel, PhaseOptions, Written
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

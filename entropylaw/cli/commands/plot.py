@@ -7,13 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH, Kind, one_of
 from entropylaw.option import option, switch
-from entropylaw.options import (
-    ClassColumns,
-    Coverage,
-    Joined,
-    LawOptions,
-    Styled,
-)
+from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Styled
 from entropylaw.report.figures import FIGURES
 
 # Of one run, without the tokens' sums, which no log and no document holds; and of arms.

@@ -7,13 +7,7 @@ from typing import Any, ClassVar
 
 from entropylaw.kinds import GAIN, LEVEL, NUMBER, PATH, TEXT, Kind
 from entropylaw.option import INTERVALS, option
-from entropylaw.options import (
-    WRITE,
-    Joined,
-    LawOptions,
-    Quiet,
-    formats,
-)
+from entropylaw.options import WRITE, Joined, LawOptions, Quiet, formats
 
 TARGETS = "Targets"
 

@@ -9,14 +9,7 @@ from typing import ClassVar
 from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH, Kind
 from entropylaw.option import ADVANCED, OUTPUT, option, switch
-from entropylaw.options import (
-    FOLDER,
-    PICTURES,
-    FitOptions,
-    Logs,
-    Parallel,
-    Styled,
-)
+from entropylaw.options import FOLDER, PICTURES, FitOptions, Logs, Parallel, Styled
 
 
 def figure_kinds(text: str) -> tuple[str, ...]:

@@ -8,9 +8,7 @@ from typing import ClassVar
 from entropylaw.documents.kinds import KINDS
 from entropylaw.kinds import one_of
 from entropylaw.option import option
-from entropylaw.options import (
-    Command,
-)
+from entropylaw.options import Command
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

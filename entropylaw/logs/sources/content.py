@@ -16,7 +16,6 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from contextvars import ContextVar
 from functools import cached_property, partial
 from pathlib import Path, PurePath
 from types import SimpleNamespace
@@ -60,9 +59,6 @@ _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo",
 Part = TypeVar("Part", str, bytes)
 Read = Callable[[int], bytes]
 """Returns so many bytes, or what is left of them."""
-
-#: Called with the path, the bytes read and the bytes there are, while a file is read.
-PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
 
 
 class Content:
@@ -242,15 +238,11 @@ class Content:
     def _plain(self) -> Iterator[bytes]:
         """Yield the bytes, decompressed, or raise ``file-too-large``; at their end, the digest is known."""
         with self._stream() as stream:
-            digest, report, done = hashlib.sha256(), PROGRESS.get(), 0
+            digest = hashlib.sha256()
 
             def read(size: int) -> bytes:
-                nonlocal done
                 piece = stream.read(size)
                 digest.update(piece)
-                done += len(piece)
-                if report is not None:
-                    report(self.path, done, self.size)
                 return piece
 
             plain, most, size = iter(lambda: read(_PIECE), b""), sys.maxsize, 0

@@ -20,8 +20,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
-from entropylaw.results.fit import Fit
-from entropylaw.results.groups import LevelShift
+from entropylaw.results.fit import Fit, LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import NO_SHIFT, field_names, replace, sentences
 

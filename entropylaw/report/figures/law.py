@@ -20,8 +20,8 @@ from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
-from entropylaw.results import Verdict
-from entropylaw.results.fit import Fit, FormAnswer
+from entropylaw.results import FormAnswer, Verdict
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
 SHOWN = 0.01
