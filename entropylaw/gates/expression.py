@@ -155,7 +155,7 @@ class _Reader:
 
     def refuse_quantity(self, name: str, start: int) -> NoReturn:
         """Raise UsageError ``unknown-quantity`` for a name that begins at a character."""
-        names = [*QUANTITIES, REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
+        names = [*QUANTITIES, "pass@K", REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
         message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
         message += _meant(name, names)
         hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
