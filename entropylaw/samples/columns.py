@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, nearest, shown
@@ -99,6 +98,9 @@ _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
 LONGEST_KEY = 48
 """Characters of a prompt that identifies its problem as it is; of a longer one the hash does."""
 
+PER_SAMPLE = ("right", "answer", "tokens", "label")
+"""Roles whose column may have a list in a row, with one item per sample."""
+
 _OTHERS = frozenset(("advantage", "step", "tokens", "length", "token_count"))
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
 
@@ -158,13 +160,11 @@ class Reader:
         """
         place = self.place(name)
         if place is None:
-            similar = nearest([name], [*self.file.columns])
-            listed = (
-                f"similar: {listing(similar)}"
-                if similar
-                else f"its columns are {listing([*self.file.columns])}"
+            near = nearest([name], [*self.file.columns])
+            message = f"{shown(self.file.name)} has no column {shown(name)}; "
+            message += (
+                f"similar: {listing(near)}" if near else f"its columns are {listing([*self.file.columns])}"
             )
-            message = f"{shown(self.file.name)} has no column {shown(name)}; {listed}"
             raise InputError("column-not-found", message, "name one of the table's columns")
         base, fields = place
         self.stored[base] = None
@@ -220,127 +220,119 @@ def layout_of(file: SampleFile) -> tuple[str, Mapping[str, str]]:
 def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     """The columns of a file.
 
-    InputErrors are ``column-not-found`` for one that an option names, ``no-problem-column`` and
-    ``no-verdict-column``; UsageError ``bad-condition``.
+    InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
+    ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
-    reader, (layout, roles) = Reader(file, plain=options.backend == "spark"), layout_of(file)
-    folded = {name.casefold(): name for name in reversed([*file.columns])}
-    named: dict[str, str] = {}
-    for role, names in NAMES.items():
-        given = getattr(options, role, None)
-        if role in roles and not given and given != "":
-            found: Any = roles[role] if reader.place(roles[role]) else ""
-        elif role == "problem":
-            found = "" if given else next(filter(None, map(folded.get, names)), "")
-        elif given is not None:
-            found = given
-        else:
-            found = next(filter(None, map(folded.get, names)), "")
-        if found:
-            named[role] = found
-    # Beside predictions `answer` is the reference, and a flag is not a count.
-    if named.get("count") and options.count is None and file.columns[named["count"]] not in (NUMBER, WORDS):
-        del named["count"]
-    if options.right is None and not options.right_when and "right" not in roles:
-        named["right"] = named.get("right") or _only_number(file, layout, named)
-    keys = [*options.problem] or [named.get("problem", "")]
-    hashed = not options.problem and bool(keys[0]) and is_prompt(file, keys[0])
-    named["problem"] = " + ".join(keys)
-    expressions: dict[str, str] = {}
-    lists: list[str] = []
-    others = ("sample", "tokens", "count", "error", "truncated", "label", "reference")
-    for role in ("step", "right", "answer", *others):
-        name = options.label if role == "label" else named.get(role)
-        if not name or (role == "right" and options.right_when):
-            continue
-        if role in ("right", "answer", "tokens", "label") and reader.kind(name) == LIST:
-            lists.append(role)
-        expressions[role] = reader.expression(name, lists=role in lists)
-        named[role] = name
+    reader, layout = Reader(file, plain=options.backend == "spark"), layout_of(file)[0]
+    named = named_columns(file, options, reader)
+    keys = [*options.problem] or [named.pop("problem", "")]
+    lists = [role for role in PER_SAMPLE if role in named and reader.kind(named[role]) == LIST]
+    if lists:
+        lists = unrolled(file, options, named, lists)
+    roles = {role: reader.expression(name, lists=role in lists) for role, name in named.items()}
     if options.right_when:
         condition = reader.condition(options.right_when, "--right-when")
-        expressions["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
+        roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
-    if "right" not in expressions:
-        message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
-        message += listing([*file.columns])
-        raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
-    if "right" in lists and "answer" not in lists:
-        if options.right is None:
-            message = f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row"
-            message += ", and no column has a list of answers"
-            raise InputError("list-of-verdicts", message, "name it with --right where each is of one sample")
-        for role in ("answer",) if "answer" in expressions else ():
-            del named[role], expressions[role]
-    if "right" not in lists and lists:
-        for role in lists:
-            expressions.pop(role)
-            named.pop(role)
-        lists = []
-    if not keys[0]:
-        expressions["problem"], named["problem"] = "", "position of the row"
-    else:
-        parts = [reader.expression(key) for key in keys]
-        expressions["problem"] = (
-            " || '|' || ".join(f"COALESCE({part}, '')" for part in parts) if parts[1:] else parts[0]
-        )
-    groups = _groups(file, options, reader, folded, [*named.values()])
-    variants = {name: reader.expression(folded[name]) for name in VARIANTS if name in folded}
-    variants = {name: made for name, made in variants.items() if folded[name] not in named.values()}
+    parts = [reader.expression(key) for key in keys if key]
+    roles["problem"] = (
+        parts[0] if len(parts) == 1 else " || '|' || ".join(f"COALESCE({key}, '')" for key in parts)
+    )
+    folded = by_folded_name(file)
+    unused = {name: column for name, column in folded.items() if column not in (*named.values(), *keys)}
+    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
     if layout == "lm-evaluation-harness" and "filter" not in variants:
         variants[OCCURRENCE] = OCCURRENCE
     return SampleColumns(
-        roles=expressions,
-        groups=groups,
+        roles=roles,
+        groups=groups_of(file, options, reader, unused),
         variants=variants,
-        named={role: name for role, name in named.items() if name},
+        named={"problem": " + ".join(keys) or "position of the row", **named},
         stored=tuple(reader.stored),
         conditions=tuple(reader.condition(only, "--only") for only in options.only),
         lists=tuple(lists),
         layout=layout,
-        hashed=hashed,
+        hashed=not options.problem and is_prompt(file, keys[0]),
     )
+
+
+def by_folded_name(file: SampleFile) -> dict[str, str]:
+    """The columns of a file by their names in lower case."""
+    return {name.casefold(): name for name in reversed([*file.columns])}
+
+
+def named_columns(file: SampleFile, options: SampleOptions, reader: Reader) -> dict[str, str]:
+    """The column of each role: of the options, of what wrote the file, by its name; '' is none."""
+    folded, (layout, roles) = by_folded_name(file), layout_of(file)
+    named = {}
+    for role, names in NAMES.items():
+        option = getattr(options, role, None)
+        by_name = next(filter(None, map(folded.get, names)), "")
+        if role in roles:
+            by_name = roles[role] if reader.place(roles[role]) else ""
+        named[role] = by_name if option in (None, ()) or role == "problem" else option
+    if named["count"] and options.count is None and file.columns[named["count"]] not in (NUMBER, WORDS):
+        named["count"] = ""
+    if options.label:
+        named["label"] = options.label
+    named = {role: name for role, name in named.items() if name}
+    if options.right_when:
+        named.pop("right", None)
+    elif "right" not in named:
+        named["right"] = only_number(file, layout, named)
+    return named
+
+
+def unrolled(
+    file: SampleFile, options: SampleOptions, named: dict[str, str], lists: Sequence[str]
+) -> list[str]:
+    """The roles whose lists have an item per sample; those that do not fit are taken out of ``named``."""
+    if "right" in lists and "answer" not in lists and options.right is None:
+        message = f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, and no "
+        message += "column has a list of answers"
+        raise InputError("list-of-verdicts", message, "name it with --right where each is of one sample")
+    others = [role for role in lists if "right" not in lists]
+    others += [role for role in ("answer",) if "right" in lists and role in named and role not in lists]
+    for role in others:
+        del named[role]
+    return [role for role in lists if role in named]
 
 
 def is_prompt(file: SampleFile, name: str) -> bool:
     """Whether a column holds prompts, which are hashed, and not ids."""
-    prompts = ("prompt", "question", "query", "input", "problem")
+    prompts = ("prompt", "question", "query", "input")
     return not file.layout and name.casefold() in prompts and file.columns[name] != NUMBER
 
 
-def _only_number(file: SampleFile, layout: str, named: Mapping[str, str]) -> str:
+def only_number(file: SampleFile, layout: str, named: Mapping[str, str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
-    if layout != "TRL":
-        return ""
     used = {name.casefold() for name in named.values()} | _OTHERS
     numbers = [
         name for name, kind in file.columns.items() if kind in (NUMBER, FLAG) and name.casefold() not in used
     ]
-    if len(numbers) > 1:
+    if layout == "TRL" and len(numbers) == 1:
+        return numbers[0]
+    if layout == "TRL" and numbers:
         message = f"{shown(file.name)} has several rewards: {listing(numbers)}"
         raise InputError("several-verdicts", message, "name one with --right, or --right-when 'reward>=1'")
-    return numbers[0] if numbers else ""
+    message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
+    message += listing([*file.columns])
+    raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
 
 
-def _groups(
-    file: SampleFile, options: SampleOptions, reader: Reader, folded: Mapping[str, str], used: Sequence[str]
+def groups_of(
+    file: SampleFile, options: SampleOptions, reader: Reader, unused: Mapping[str, str]
 ) -> dict[str, str]:
-    """The columns that divide the rows: given ones, or by their names."""
+    """The columns that divide the rows, of the options or by their names; '' is the run's file."""
     if options.by:
-        # Without a column `run`, the folder or the file is one.
-        return {
-            name: "" if name == "run" and reader.place(name) is None else reader.expression(name)
-            for name in options.by
-            if name
-        }
-    found: dict[str, str] = {}
-    if file.task:
-        found["domain"] = text(file.task)
+        by_file = {name for name in options.by if name == "run" and reader.place(name) is None}
+        return {name: "" if name in by_file else reader.expression(name) for name in options.by if name}
+    groups = {"domain": text(file.task)} if file.task else {}
     for group, names in GROUPS.items():
-        column = next((folded[name] for name in names if name in folded and folded[name] not in used), None)
+        column = next(filter(None, map(unused.get, names)), None)
         if column is not None and file.columns[column] in (WORDS, NUMBER):
-            found[group] = reader.expression(column)
-    return found
+            groups[group] = reader.expression(column)
+    return groups
 
 
 def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
@@ -365,13 +357,8 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
         **{f"by_{name}": made or run for name, made in columns.groups.items()},
         **{f"only_{name}": made for name, made in columns.variants.items()},
     }
-    for role, kind in {
-        "right": "VARCHAR",
-        "answer": "VARCHAR",
-        "label": "VARCHAR",
-        "tokens": "DOUBLE",
-    }.items():
-        value = roles.get(role, "NULL")
+    for role in PER_SAMPLE:
+        value, kind = roles.get(role, "NULL"), "DOUBLE" if role == "tokens" else "VARCHAR"
         if role in columns.lists:
             alike = f"LEN({value}) = LEN({roles['right']})"
             value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -246,25 +247,21 @@ def counts_of(table: Mapping[str, Any], answers: Mapping[str, Any] | None) -> Co
 def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
     """Refuse a sample that a problem has twice, and ids that several problems share.
 
-    InputErrors ``repeated-samples``, ``shared-ids``.
+    InputErrors ``repeated-samples``, ``shared-ids``, ``no-problem``.
     """
-    for key, table in rows.items():
-        for column, slug, words, hint in (
-            ("repeated", "repeated-samples", "name a sample again", "divides them by folder"),
-            (
-                "ambiguous",
-                "shared-ids",
-                "have samples with other reference answers",
-                "or --problem a second key",
-            ),
-        ):
-            places = np.flatnonzero(table[column])
-            if len(places):
-                first = shown(table["problem"][int(places[0])])
-                step = "" if key[0] is None else f" of step {key[0]:g}"
-                message = f"{counted(len(places), 'problem')}{step} {words}, such as {first}"
-                hint = f"runs or tasks are mixed: --by run {hint}, --by COLUMN otherwise"
-                raise InputError(slug, message, hint)
+    problems = {
+        "repeated": ("repeated-samples", "name a sample again"),
+        "ambiguous": ("shared-ids", "have samples with other reference answers"),
+        "impossible": ("no-problem", "have no name, or a count below 0"),
+    }
+    for (key, table), (column, (slug, words)) in product(rows.items(), problems.items()):
+        rows_of_it = np.flatnonzero(table[column])
+        if len(rows_of_it):
+            step = "" if key[0] is None else f" of step {key[0]:g}"
+            first = shown(table["problem"][int(rows_of_it[0])])
+            message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
+            hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
+            raise InputError(slug, message, hint)
 
 
 def described(key: Key, groups: Sequence[str]) -> str:
