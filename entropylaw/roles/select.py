@@ -121,16 +121,12 @@ def phase_series(
             columns[kind] = Choice(column=column, meaning=meaning, why="by its name", usable=usable)
     return PhaseSeries(
         step=run.step[there],
-        planning=of_rows.get("planning"),
-        execution=of_rows.get("execution"),
-        semantic=of_rows.get("semantic"),
-        aggregate=of_rows.get("aggregate"),
-        planning_share=of_rows.get("planning_share"),
-        length=of_rows.get("length"),
         columns=columns,
         dropped=dropped,
         notes=tuple(notes),
         findings=tuple(phase_findings(run)),
+        label="",
+        **{kind: of_rows.get(kind) for kind in (*CURVES, "planning_share", "length")},
     )
 
 

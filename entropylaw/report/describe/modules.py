@@ -19,7 +19,6 @@ from entropylaw.documents.samples import SamplesDocument
 from entropylaw.report.describe import (
     arms,
     backtest,
-    comparison,
     forecast,
     law,
     logs,
@@ -54,6 +53,5 @@ MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
     SamplesDocument: samples,
-    ArmComparison: arms,
-    ComparisonDocument: comparison,
+    **dict.fromkeys((ArmComparison, ComparisonDocument), arms),
 }
