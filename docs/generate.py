@@ -101,6 +101,7 @@ def formats_page(text: str) -> str:
 def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
     found_in = {Part.law: "fit, report", Part.ahead: "fit, report, prediction", Part.phases: "phases, report"}
+    found_in[Part.samples] = "samples"
     verdict = "fit, report, prediction, logs"
     flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
     relation = "reward does not follow entropy, or was lost"

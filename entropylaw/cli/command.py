@@ -35,6 +35,7 @@ NAMES = {
     "columns": "Show which columns of a log would be used.",
     "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
+    "samples": "Summarise samples per problem by step.",
     "phases": "Say whether entropies rise, and in which order.",
     "compare": "Compare arms of an experiment over their seeds.",
     "plot": "Draw one figure of a run or of arms for a paper.",
@@ -50,8 +51,8 @@ the list is printed without importing a command."""
 MODULES = {"config": "info", "schema": "info"}
 """The module of commands that share one; the others are in the module of their name."""
 
-WITHOUT = ("tokens", "demo", "schema")
-"""Commands without settings: a column of tokens is not a column of evaluations."""
+WITHOUT = ("tokens", "samples", "demo", "schema")
+"""Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from entropylaw.kinds import GAIN, LEVEL, NUMBER, PATH, TEXT, Kind
 from entropylaw.option import INTERVALS, option
-from entropylaw.options import WRITE, LawOptions, Quiet, formats
+from entropylaw.options import WRITE, Joined, LawOptions, Quiet, formats
 
 TARGETS = "Targets"
 
@@ -18,7 +18,7 @@ def target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PredictCommand(LawOptions, Quiet):
+class PredictCommand(Joined, LawOptions, Quiet):
     """Predict reward at an entropy or a later step.
 
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
