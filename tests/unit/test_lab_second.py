@@ -68,7 +68,7 @@ def test_tables_are_made_of_the_runs_that_are_there(some):
     pair = some.pair("rloo")
     assert pair["reward_at_entropy"].seeds == (1, 2)
     text = comparisons.arms(some, ("rloo", "reinforce"))
-    assert "| rloo − grpo | 1 and 2 | " in text
+    assert "| rloo − grpo | " in text
     assert text.endswith("Not made yet: `reinforce`.")
     assert comparisons.is_enough(pair) is (pair[comparisons.AT_EQUAL_ENTROPY].seeds_needed <= 1)
     assert "`rloo`" in comparisons.enough([pair])
