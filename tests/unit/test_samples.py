@@ -514,7 +514,7 @@ def test_labels_tokens_and_budgets(tmp_path: Path) -> None:
         for i, row in enumerate(plain())
     ]
     first, second = read(write(tmp_path / "a.jsonl", rows), label="label").rows
-    assert (first["budget"], second["budget"]) == ("1024", "512")
+    assert (first["budget"], second["budget"]) == ("512", "1024")
     assert (first["leading_label"], first["leading_label_share"], first["tokens"]) == ("code", 0.75, 5.0)
 
 
