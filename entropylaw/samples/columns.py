@@ -58,14 +58,14 @@ VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", "occ
 OCCURRENCE = "occurrence"
 """How often a document has come up in a file of lm-evaluation-harness, which has a row per filter."""
 
-USER_TURNS = (
-    r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
-    r"(?s)^.*<\|start_header_id\|>user<\|end_header_id\|>\n\n(.*?)<\|eot_id\|>",
-    r"(?s)^.*\[INST\](.*?)\[/INST\]",
-    r"(?s)^.*<｜User｜>(.*?)<｜Assistant｜>",
-    r"(?s)^(?:system\n.*?\n)?user\n(.*)\nassistant\n",
-)
-"""The last turn of the user in a prompt, within the marks of chat templates."""
+USER_TURNS = {
+    "<|im_start|>user": r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
+    "<|end_header_id|>": r"(?s)^.*<\|start_header_id\|>user<\|end_header_id\|>\n\n(.*?)<\|eot_id\|>",
+    "[INST]": r"(?s)^.*\[INST\](.*?)\[/INST\]",
+    "<｜User｜>": r"(?s)^.*<｜User｜>(.*?)<｜Assistant｜>",
+    "user_": r"(?s)^(?:system\n.*?\n)?user\n(.*)\nassistant\n",
+}
+"""A mark of a chat template (as for LIKE) → the last turn of the user in such a prompt."""
 
 _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
     (
@@ -343,9 +343,14 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
     roles = dict(columns.roles)
     problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
     if columns.hashed:
-        turns = ", ".join(f"NULLIF(regexp_extract({problem}, {text(turn)}, 1), '')" for turn in USER_TURNS)
-        problem = f"TRIM(COALESCE({turns}, {problem}))"
-        problem = f"CASE WHEN LENGTH({problem}) > {LONGEST_KEY} THEN md5({problem}) ELSE {problem} END"
+        cases = " ".join(
+            f"WHEN {problem} LIKE {text(f'%{mark}%')} THEN "
+            f"COALESCE(NULLIF(regexp_extract({problem}, {text(turn)}, 1), ''), {problem})"
+            for mark, turn in USER_TURNS.items()
+        )
+        # In a query of its own, this is done once for each row.
+        source = f"(SELECT *, TRIM(CASE {cases} ELSE {problem} END) AS prompt_text FROM {source})"
+        problem = f"CASE WHEN LENGTH(prompt_text) > {LONGEST_KEY} THEN md5(prompt_text) ELSE prompt_text END"
     fields = {
         "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
         "problem": problem,
