@@ -21,7 +21,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "right": (
         *("right", "correct", "is_correct", "passed", "acc", "plus", "exact_match", "score", "scores"),
-        "reward",
+        *("reward", "c", "n_correct", "num_correct"),
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
     "step": (
@@ -51,6 +51,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "budget": ("budget", "max_tokens", "token_budget", "effort"),
 }
 """Columns that divide the rows of a step, by the name that they get."""
+
+RIGHT_COUNTS = ("c", "n_correct", "num_correct")
+"""Columns that hold, beside a number of samples, how many of them are right."""
 
 VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", "occurrence")
 """Columns whose values do not make samples of rows: two filters of one sample are not two samples."""
@@ -374,8 +377,14 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
         source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
         fields[f"only_{OCCURRENCE}"] = f"CAST({OCCURRENCE} AS VARCHAR)"
     where = f" WHERE {' AND '.join(columns.conditions)}" if columns.conditions else ""
-    named = ", ".join(f"{made} AS {quoted(name)}" for name, made in fields.items())
-    return f"SELECT {named} FROM {source}{where}"
+    queries = [fields]
+    if columns.named["right"].casefold() in RIGHT_COUNTS and "count" in roles:
+        # A row of n samples with c right ones is c right samples and n - c wrong ones.
+        right, total = f"CAST({roles['right']} AS BIGINT)", fields["times"]
+        counts = {"'true'": right, "'false'": f"{total} - {right}"}
+        queries = [{**fields, "right": verdict, "times": times} for verdict, times in counts.items()]
+    selected = (", ".join(f"{made} AS {quoted(name)}" for name, made in query.items()) for query in queries)
+    return " UNION ALL ".join(f"SELECT {names} FROM {source}{where}" for names in selected)
 
 
 def _flag(expression: str | None) -> str:
