@@ -177,9 +177,9 @@ class Reader:
                 raise UsageError("spark-plain-columns", message, "use --backend duckdb")
             return f"CAST({quoted(base)} AS VARCHAR)"
         if self.file.kind == "jsonl" and (fields or self.file.columns[base] in (OBJECT, LIST)):
-            path = "$" + "".join(f"[{part}]" if part.isdigit() else f'."{part}"' for part in fields)
+            path = "$" + "".join(f"[{key}]" if key.isdigit() else f'."{key}"' for key in fields)
             return f"json_extract_string({quoted(base)}, {text(path + '[*]' if lists else path)})"
-        parts = "".join(f"[{int(part) + 1}]" if part.isdigit() else f".{quoted(part)}" for part in fields)
+        parts = "".join(f"[{int(key) + 1}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
         if self.file.kind == "jsonl":
             return f"({quoted(base)} ->> '$')"
         if self.file.kind == "csv":
@@ -396,14 +396,14 @@ def _flag(expression: str | None) -> str:
 
 def aligned(columns: Sequence[SampleColumns]) -> list[SampleColumns]:
     """The columns of several files with the same groups and variants, null where a file has none."""
-    groups = list(dict.fromkeys(name for each in columns for name in each.groups))
-    variants = list(dict.fromkeys(name for each in columns for name in each.variants))
+    groups = list(dict.fromkeys(name for chosen in columns for name in chosen.groups))
+    variants = list(dict.fromkeys(name for chosen in columns for name in chosen.variants))
     none = "CAST(NULL AS VARCHAR)"
     return [
         replace(
-            each,
-            groups={name: each.groups.get(name, none) for name in groups},
-            variants={name: each.variants.get(name, none) for name in variants},
+            chosen,
+            groups={name: chosen.groups.get(name, none) for name in groups},
+            variants={name: chosen.variants.get(name, none) for name in variants},
         )
-        for each in columns
+        for chosen in columns
     ]

@@ -99,7 +99,7 @@ def summarise_samples(
 
 def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
     """The samples of files as a table of the engine."""
-    if any(not each.roles["problem"] or OCCURRENCE in each.variants for each in columns):
+    if any(not chosen.roles["problem"] or OCCURRENCE in chosen.variants for chosen in columns):
         engine.keep_order()
         check_lengths(engine, files, columns)
     return engine.view("samples", union(engine, files, columns)).name
@@ -107,7 +107,7 @@ def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[Sampl
 
 def layouts(columns: Sequence[SampleColumns]) -> str:
     """What wrote the files."""
-    return ", ".join(sorted({each.layout or "table" for each in columns}))
+    return ", ".join(sorted({chosen.layout or "table" for chosen in columns}))
 
 
 def check_options(options: SampleOptions) -> None:
@@ -123,9 +123,9 @@ def check_options(options: SampleOptions) -> None:
 def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
-    for file, each in zip(files, columns, strict=True):
-        if not each.roles["problem"]:
-            source = engine.scan(file.kind, [file.path], each.stored)
+    for file, chosen in zip(files, columns, strict=True):
+        if not chosen.roles["problem"]:
+            source = engine.scan(file.kind, [file.path], chosen.stored)
             sizes[file.name] = engine.run(f"SELECT COUNT(*) AS size FROM {source}").to_pylist()[0]["size"]
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
@@ -136,17 +136,17 @@ def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequenc
 def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
     """The query of all files' samples; those alike are read together."""
     parts: dict[Any, list[tuple[SampleFile, SampleColumns]]] = {}
-    for file, each in zip(files, columns, strict=True):
-        ordered = not each.roles["problem"] or OCCURRENCE in each.variants
-        parts.setdefault((file.kind, repr(each), file.path if ordered else None), []).append((file, each))
+    for file, chosen in zip(files, columns, strict=True):
+        ordered = not chosen.roles["problem"] or OCCURRENCE in chosen.variants
+        parts.setdefault((file.kind, repr(chosen), file.path if ordered else None), []).append((file, chosen))
     queries = []
     for members in parts.values():
-        inside, (first, each) = [file for file, _ in members], members[0]
-        stored = each.stored or tuple(first.columns)[:1]
+        inside, (first, chosen) = [file for file, _ in members], members[0]
+        stored = chosen.stored or tuple(first.columns)[:1]
         source = engine.scan(first.kind, [file.path for file in inside], stored)
         steps = {file.path: file.step for file in inside if file.step is not None}
         runs = {file.path: text(file.run) for file in inside}
-        queries.append(canonical(each, source, engine.by_file(steps), engine.by_file(runs)))
+        queries.append(canonical(chosen, source, engine.by_file(steps), engine.by_file(runs)))
     return " UNION ALL ".join(queries)
 
 
@@ -189,7 +189,7 @@ def _finished(
     names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
     rows = [{name: row.get(name) for name in names} for row in rows]
     about |= {"rarefied": min(fewest), "solved": options.solved}
-    notes = [*notes, *said(rows, about, min(fewest))]
+    notes = [*notes, *sentences(rows, about, min(fewest))]
     return Sampled(rows=rows, counts=counts, groups=groups, about=about, notes=tuple(notes))
 
 
@@ -278,7 +278,7 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
     return sorted({1, *given} if given else {*numbers.powers(most), least})
 
 
-def said(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
+def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
     """Data that were left out or are unequal, a sentence each."""
     total = {
         name: sum(row.get(name) or 0 for row in rows)
