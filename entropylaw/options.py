@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from entropylaw.kinds import (
     COLUMN,
+    COST,
     COUNT,
     GAIN,
     LEVEL,
@@ -234,6 +235,12 @@ class Gained:
         *(NUMBER, INTERVALS),
         unset="half as many again",
     )
+    cost_per_step: float | None = setting(
+        "--cost-per-step C",
+        "What a step costs, in any unit: what the rest of the run costs is printed.",
+        *(COST, INTERVALS),
+        unset="not known",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +263,23 @@ class FitOptions(LawOptions, Gained, Coverage):
         ADVANCED,
         default=False,
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Looks:
+    """Family: looks at a finished run."""
+
+    every: int | None = option(
+        "--every K",
+        "Play the runs through the stop line instead, with a look after every K evaluations or more.",
+        COUNT,
+        unset="no replay",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BacktestOptions(Looks, FitOptions):
+    """Family: the options of a backtest."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ NAMES = {
     "plot": "Draw one figure of a run or of arms for a paper.",
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
+    "demo": "Write example logs, and print commands for them.",
     "config": "Print the settings in force and their sources.",
     "schema": "Print the JSON Schema of a document.",
 }
@@ -50,7 +51,7 @@ the list is printed without importing a command."""
 MODULES = {"config": "info", "schema": "info"}
 """The module of commands that share one; the others are in the module of their name."""
 
-WITHOUT = ("tokens", "samples", "schema")
+WITHOUT = ("tokens", "samples", "demo", "schema")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.result import replace as replace_estimate
+from entropylaw.results.stop import State
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
@@ -163,6 +164,12 @@ def _eruptions(phases: PhaseFit) -> Value:
     return unsought if curve.eruptions is None else float(len(curve.eruptions))
 
 
+def _stop_line(judged: Any) -> Value:
+    """What the stop line says; only the fit of a log has one."""
+    line = getattr(judged, "stop_line", None)
+    return Unknown(reason="only the fit of a log has a stop line") if line is None else str(line.says)
+
+
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
 _forecast = _ahead(lambda ahead: ahead.rewards[-1])
 _chance = _ahead(lambda ahead: ahead.p_gains[-1])
@@ -266,6 +273,10 @@ _ALL = (
         lambda judged: Unknown(reason="the run lost its reward") if judged.lost else _chance(judged),
         Kind.number,
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
+    ),
+    _later(
+        *("stop_line", "what the stop line says", NONE, _stop_line, Kind.word),
+        words=get_args(State),
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered(

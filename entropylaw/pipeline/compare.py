@@ -212,6 +212,8 @@ def compare(
 ) -> ArmComparison:
     """Compare arms of an experiment, the seed as the unit.
 
+    A run that cannot be read or fitted counts as failed in its arm.
+
     Parameters
     ----------
     arms
@@ -230,8 +232,6 @@ def compare(
     options
         How logs are read and fitted, as in :class:`~entropylaw.options.CompareOptions`: ``entropy``,
         ``reward``, ``pair`` (also ``"seed"``), ``at_equal``, ``stage`` and others.
-
-    A run that cannot be read or fitted counts as failed in its arm.
 
     Raises
     ------

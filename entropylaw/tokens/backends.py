@@ -48,7 +48,7 @@ def json_types(files: Sequence[TokenFile], columns: TokenColumns, array: str) ->
     """
     sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
     flags, numbers = (columns.planning, columns.mask, columns.correct), {pa.int64(), pa.float64()}
-    measured = (columns.entropy, columns.logprob, columns.position)
+    measured = (columns.entropy, columns.logprob, columns.advantage, columns.position)
     types = {}
     for name in columns.stored:
         kinds = {element_type(file.types[name]) for file in files} - {pa.null()}

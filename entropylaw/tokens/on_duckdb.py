@@ -10,16 +10,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
-from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.tokens.backends import cause_of, json_types
 from entropylaw.tokens.files import TokenFile, plain_type
 from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY = "256MB"
 """Memory limit of DuckDB, which then spills to disk; Python, the libraries and the result are extra."""
@@ -54,7 +56,15 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
-    """DuckDB in this process, out of core, with a temporary folder for spilled data."""
+    """DuckDB in this process, out of core, with a temporary folder for spilled data.
+
+    Raises UsageError ``duckdb-not-installed``.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        message = f"tables of tokens need duckdb, which cannot be imported ({error})"
+        raise UsageError("duckdb-not-installed", message, "pip install 'entropylaw[tokens]'") from None
     with temporary_folder() as folder, duckdb.connect() as connection:
         connection.execute(";".join(_SETTINGS))
         connection.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
@@ -163,6 +173,8 @@ def _text(value: str) -> str:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Raise DuckDB's errors as errors of this package."""
+    import duckdb  # an extra: see duckdb_backend
+
     try:
         yield
     except RuntimeError as error:

@@ -27,7 +27,7 @@ from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
-from entropylaw.tokens.sums import Responses, Sums
+from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
@@ -152,6 +152,9 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     summary.check(sums, columns, unknown)
     if summary.count_high(sums):
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
+    if columns.logprob is not None and columns.advantage is not None:
+        result = engine.run(query.covariances(table, columns))
+        sums = replace(sums, covariances=covariances_by_step(result))
     if not columns.response:
         return sums
     # All responses to one prompt form one cluster.

@@ -36,8 +36,30 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "samples": {"tokens"},
     "report": {"results", "documents", "logs.source", *REGISTRIES},
     "gates": {"results", "documents"},
-    "pipeline": {"results", "engine", "analysis", "logs", "roles", "documents", "report", "gates", "tokens", "samples"},
-    "cli": {"results", "analysis", "logs", "roles", "documents", "report", "gates", "tokens", "samples", "pipeline"},
+    "pipeline": {
+        "results",
+        "engine",
+        "analysis",
+        "logs",
+        "roles",
+        "documents",
+        "report",
+        "gates",
+        "tokens",
+        "samples",
+    },
+    "cli": {
+        "results",
+        "analysis",
+        "logs",
+        "roles",
+        "documents",
+        "report",
+        "gates",
+        "tokens",
+        "samples",
+        "pipeline",
+    },
 }
 """Package → the packages and registries that it may import, beside itself and the small modules."""
 

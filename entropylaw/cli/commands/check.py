@@ -28,9 +28,7 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     several.
     """
 
-    example: ClassVar[str] = (
-        "entropylaw check data/lab/clean_start_s0/metrics.parquet --fail-if 'ceiling<0.4'"
-    )
+    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'ceiling<0.4'"
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",

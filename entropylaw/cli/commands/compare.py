@@ -22,7 +22,7 @@ class CompareCommand(Joined, Parallel, CompareOptions, Styled, Written):
     fitted.
     """
 
-    example: ClassVar[str] = "entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'"
+    example: ClassVar[str] = "entropylaw compare 'grpo=demo/grpo_s*' 'clip_cov=demo/clip_cov_s*'"
 
     logs: tuple[str, ...] = option(
         "ARM=LOGS|LOGS",

@@ -28,7 +28,7 @@ def width_text(text: str) -> str:
 class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Styled):
     """Draw one figure of a run or of arms for a paper."""
 
-    example: ClassVar[str] = "entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
+    example: ClassVar[str] = "entropylaw plot law demo/grpo_s0.csv -o law.pdf"
 
     figure: str = option(
         "FIGURE", f"{', '.join([*DRAWN][:-1])} or {[*DRAWN][-1]}.", one_of(*DRAWN), required=True

@@ -28,7 +28,7 @@ class PredictCommand(Joined, LawOptions, Quiet):
     columns included, are for logs, not for what `entropylaw fit` wrote.
     """
 
-    example: ClassVar[str] = "entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05"
+    example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"
 
     source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
     target_entropy: tuple[str, ...] = target(
