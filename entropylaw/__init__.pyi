@@ -24,6 +24,7 @@ from entropylaw.logs.runs import Run as Run
 from entropylaw.pipeline.answers import fit_log as fit  # noqa: F401
 from entropylaw.pipeline.answers import fit_run as fit_run
 from entropylaw.pipeline.compare import compare as compare
+from entropylaw.pipeline.samples import samples as summarise_samples  # noqa: F401
 from entropylaw.pipeline.steps import fit_logs as fit_logs
 from entropylaw.pipeline.watch import EntropyLawCallback as EntropyLawCallback
 from entropylaw.pipeline.watch import Watcher as Watcher

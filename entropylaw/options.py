@@ -121,7 +121,24 @@ class Parallel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Logs:
+class Joined:
+    """Commands that join a table to logs, with a row per step: no settings file has it."""
+
+    join: str | None = option(
+        "--join",
+        "A table with a row per step, whose columns are joined to the log at equal steps: what `entropylaw "
+        "samples -o FILE.parquet` wrote.",
+        *(PATH, COLUMNS),
+    )
+    join_nearest: bool = switch(
+        "--join-nearest",
+        "Join each step of the log with the nearest earlier row, not only at equal steps.",
+        COLUMNS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Logs(Joined):
     """Commands that read logs."""
 
     logs: tuple[str, ...] = option(

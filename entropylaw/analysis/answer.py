@@ -204,7 +204,7 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             lag1=lag1(residual),
             effective_n=min(effective_n * reads.table.group, float(step.size)),
             drift_share=drift_share,
-            long_memory=reads.share(reads.is_long()),
+            long_memory=reads.share(reads.long),
         ),
         probability=reads.probability()[LAW],
         influence=strongest_influence(step, used.entropy, reward),

@@ -102,7 +102,7 @@ def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
     """Ceiling, reward now, headroom, a and b of the law."""
     coefficients = {
         name: of_cells(cells, level=level, method=OWN)
-        for name, cells in zip(("a", "b"), reads.coefficients, strict=True)
+        for name, cells in zip(("a", "b"), reads.coefficients(reads.law), strict=True)
     }
     return coefficients | {name: number(reads, name, reads.law_possible, level, OWN) for name in NUMBERS}
 
@@ -112,7 +112,7 @@ def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
 
 def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
-    bare, long = reads.table.term == 0, reads.is_long()
+    bare, long = reads.table.term == 0, reads.long
     without_term = None
     if reads.share(bare) > _EXCLUDED and not reads.no_ceiling:
         without_term = number(reads, "ceiling", reads.averaged * bare, level)
@@ -147,7 +147,7 @@ def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
         ceiling=number(reads, "ceiling", reads.averaged * rows, level),
         headroom=number(reads, "headroom", reads.averaged * rows, level),
         law_ceiling=number(reads, "ceiling", possible if possible.any() else of_law, level, OWN),
-        a=of_cells(reads.coefficient(of_law)[0], level=level, method=OWN),
+        a=of_cells(reads.coefficients(of_law)[0], level=level, method=OWN),
     )
 
 

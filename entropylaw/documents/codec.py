@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -170,26 +170,20 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     """The place of the first part of a result whose ``flaw`` is not empty, and that flaw."""
     if hasattr(value, "flaw") and (expected := value.flaw()):
         return "", expected
-    form = ".{}"
-    members: Iterable[tuple[str | int, Any]]
     if isinstance(value, tuple):
-        form, members = "[{}]", enumerate(value)
-    elif isinstance(value, dict):
-        members = value.items()
+        members = [(f"[{i}]", member) for i, member in enumerate(value)]
     else:
-        members = _members(value)
-    for key, member in members:
+        pairs = value.items() if isinstance(value, dict) else _members(value)
+        members = [(f".{key}", member) for key, member in pairs]
+    for place, member in members:
         if type(member) not in _PLAIN and (flaw := _flaw(member)) is not None:
-            return form.format(key) + flaw[0], flaw[1]
+            return place + flaw[0], flaw[1]
     return None
 
 
 def dumps(value: Any) -> str:
-    """JSON text with sorted keys, floats of 12 significant digits, one line per list of plain values."""
+    """JSON text of what :func:`encode` made: sorted keys, one line per list of plain values."""
     return _lines(value, "") + "\n"
-
-
-_ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def _lines(value: Any, indent: str) -> str:
@@ -199,11 +193,4 @@ def _lines(value: Any, indent: str) -> str:
         return "{\n" + ",\n".join(items) + "\n" + indent + "}"
     if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         return "[\n" + ",\n".join(inner + _lines(item, inner) for item in value) + "\n" + indent + "]"
-    if isinstance(value, list):
-        value = [_number(item) for item in value]
-    return _ENCODER.encode(_number(value))
-
-
-def _number(value: Any) -> Any:
-    """A finite float rounded; any other value as it is."""
-    return rounded(value) if isinstance(value, float) and math.isfinite(value) else value
+    return json.dumps(value, allow_nan=False)

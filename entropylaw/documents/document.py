@@ -283,14 +283,11 @@ class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):
 
 def columns_document(reports: Sequence[ColumnReport]) -> ColumnsDocument:
     """The document of some runs, which names no absolute path."""
-    runs = (
-        replace(
-            report,
-            source=replace(report.source, path=shown_path(report.source.path)),
-            problem=report.problem and refusal_of(report.problem, report.source.path),
-        )
-        for report in reports
-    )
+    runs = []
+    for report in reports:
+        path = report.source.path
+        problem = report.problem and refusal_of(report.problem, path)
+        runs.append(replace(report, source=replace(report.source, path=shown_path(path)), problem=problem))
     return ColumnsDocument(runs=tuple(runs))
 
 

@@ -148,10 +148,8 @@ def parsed(content: bytes) -> tuple[Any, str]:
     """The JSON values of a document, None where it cannot be read, and what is wrong with them."""
     try:
         return parse(content), ""
-    except DocumentMismatchError as error:
-        return None, str(error)
-    except (ValueError, RecursionError):
-        return None, ""
+    except (DocumentMismatchError, ValueError, RecursionError) as error:
+        return None, str(error) if isinstance(error, DocumentMismatchError) else ""
 
 
 def schema_of(data: Any) -> str:

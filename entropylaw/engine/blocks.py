@@ -237,14 +237,15 @@ class Blocks:
         )
 
 
-def that_matter(blocks: Sequence[Block]) -> IntArray:
-    """Numbers of the covariances on which a number of some curve depends."""
+def that_matter(blocks: Sequence[Block]) -> tuple[IntArray, list[Block]]:
+    """Numbers of the covariances on which a number of some curve depends, and the blocks under these."""
     matters = np.zeros(len(blocks[0].level), dtype=bool)
     for block in blocks:
         for form in dict.fromkeys(block.forms.tolist()):
             log_weight = block.log_weight[:, block.forms == form].max(axis=1)
             matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
-    return np.flatnonzero(matters)
+    chosen = np.flatnonzero(matters)
+    return chosen, [block.only(chosen) for block in blocks]
 
 
 def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:

@@ -237,13 +237,14 @@ class Reads:
 
     Weights are computed once; every number is a mixture over the rows that its question allows. ``averaged``,
     ``law`` and ``law_possible`` (rows,) are those of the averages, of the law's own numbers, and of those
-    that the largest reward bounds; ``passed`` says that all curves pass that. ``no_ceiling`` is
-    the reason why a ceiling is unknown.
+    that the largest reward bounds; ``passed`` says that all curves pass that, ``long`` (rows,) that
+    memory is long, and ``no_ceiling`` why a ceiling is unknown.
     """
 
     def __init__(self, table: Table, top: float = np.inf, no_ceiling: str = "") -> None:
         self.table, self.top, self.no_ceiling = table, top, no_ceiling
         self.evidence = np.exp(table.log_weight - table.log_weight.max())
+        self.long = table.whitened.long[table.covariance]
         ceiling, now = ceiling_of(table), reward_now(table)
         location, scale = table.numbers(together(ceiling, ceiling - now, now))
         location[[0, 2]] += table.candidates.origin
@@ -330,10 +331,6 @@ class Reads:
         """Probability of some rows among the averaged."""
         return float(self.averaged[rows].sum())
 
-    def is_long(self) -> BoolArray:
-        """Rows of long memory."""
-        return self.table.whitened.long[self.table.covariance]
-
     def p_no_curve(self) -> tuple[float, float]:
         """Probability of the free curve; and the same if no drift is long, 0 where that is excluded."""
         white, free = self.table.whitened, self.table.is_form(FREE)
@@ -379,12 +376,7 @@ class Reads:
         location, scale = table.numbers(together(a, ceiling_of(table) + a), self.law > 0)
         return location + np.array([[0.0], [table.candidates.origin]]), scale
 
-    @cached_property
-    def coefficients(self) -> tuple[Cells, Cells]:
-        """The law's a and b over its own rows."""
-        return self.coefficient(self.law)
-
-    def coefficient(self, weight: FloatArray) -> tuple[Cells, Cells]:
+    def coefficients(self, weight: FloatArray) -> tuple[Cells, Cells]:
         """The law's a and b over some of the law's rows."""
         location, scale = self._of_law
         a, b = (merged(location[i], scale[i], self.table.df, weight) for i in range(2))
@@ -392,7 +384,7 @@ class Reads:
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
-        every = (*self.coefficients, self.cells(0, self.law))
+        every = (*self.coefficients(self.law), self.cells(0, self.law))
         variances = [cells.sd() ** 2 for cells in every]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
             variances = [float(cells.weight @ cells.scale**2) for cells in every]

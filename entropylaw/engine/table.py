@@ -38,9 +38,6 @@ from entropylaw.engine.residuals import (
     whitened,
 )
 
-_OF_ROWS = ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance")
-"""The fields of a table that have an entry for each row."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
@@ -215,24 +212,13 @@ def _table(
 ) -> Table:
     """The rows of one run from its whitened columns."""
     size, (step, entropy, reward) = run
-    blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
-    chosen = that_matter(blocks)
-    products, blocks = products.only(chosen), [block.only(chosen) for block in blocks]
+    every = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
+    chosen, blocks = that_matter(every)
     # One row for each covariance and each curve of a block, in this order.
-    rows: dict[str, list[Any]] = {name: [] for name in _OF_ROWS}
-    for block in blocks:
-        count, curves = block.log_weight.shape
-        rows["form"].append(np.tile(block.forms, count))
-        rows["term"].append(np.full(count * curves, block.term))
-        rows["first"].append(np.full(count * curves, block.first))
-        rows["covariance"].append(np.repeat(np.arange(count), curves))
-        rows["df"].append(np.full(count * curves, float(block.df)))
-        rows["shape"].append(np.tile(block.shapes, count))
-        rows["log_weight"].append(block.log_weight.ravel())
-        rows["variance"].append(block.variance.ravel())
+    sizes = [block.log_weight.size for block in blocks]
     return Table(
         candidates=columns,
-        whitened=products,
+        whitened=products.only(chosen),
         blocks=tuple(blocks),
         prior=prior,
         time=(step - step[0]) * ((step.size - 1) / (step[-1] - step[0])),
@@ -240,5 +226,12 @@ def _table(
         reward=reward,
         group=size,
         noise=noise,
-        **{name: np.concatenate(arrays) for name, arrays in rows.items()},
+        form=np.concatenate([np.tile(block.forms, chosen.size) for block in blocks]),
+        term=np.repeat([block.term for block in blocks], sizes),
+        first=np.repeat([block.first for block in blocks], sizes),
+        covariance=np.concatenate([np.repeat(np.arange(chosen.size), block.forms.size) for block in blocks]),
+        df=np.repeat([float(block.df) for block in blocks], sizes),
+        shape=np.concatenate([np.tile(block.shapes, chosen.size) for block in blocks]),
+        log_weight=np.concatenate([block.log_weight.ravel() for block in blocks]),
+        variance=np.concatenate([block.variance.ravel() for block in blocks]),
     )

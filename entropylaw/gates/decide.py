@@ -85,7 +85,7 @@ def decide(
     """
     check_arms(gates, subjects)
     counts = Counter(subject.name for subject in subjects)
-    alone = sole_rewards(subjects)
+    rewards = count_rewards(subjects)
     failing = {Outcome.tripped, Outcome.unknown}
     if rules.strict:
         failing.add(Outcome.open)
@@ -96,7 +96,7 @@ def decide(
         if not sentence and gate.quantity.kind is Kind.flag:
             outcome, sentence = decide_flag(gate.quantity, subject)
         elif not sentence:
-            value = compared_value(gate, subject, baselines, rules, alone=subject.reward in alone)
+            value = compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
             outcome, sentence = decide_value(gate, value, subject, rules)
         name = subject.run if unmatched else subject.name
         if counts[subject.name] > 1:
@@ -115,11 +115,10 @@ def decide(
     return tuple(cases)
 
 
-def sole_rewards(subjects: Sequence[Subject]) -> set[str]:
-    """The labels of rewards, empty where a run has one, that one run alone has, fitted or refused."""
+def count_rewards(subjects: Sequence[Subject]) -> Counter[str]:
+    """The label of a reward, empty where a run has one → the runs with it, fitted or refused."""
     held = [subject for subject in subjects if Part.law in subject.parts or subject.refusal is not None]
-    counts = Counter(subject.reward for subject in held)
-    return {label for label, count in counts.items() if count == 1}
+    return Counter(subject.reward for subject in held)
 
 
 def compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tuple[Gate, Subject, str]]:
@@ -176,8 +175,9 @@ def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
 def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate without a number, such as ``fails``, and its sentence."""
     name, refusal = quantity.name, subject.refusal
-    if Part.arms in subject.holders:
-        return Outcome.unknown, f"{name} is a gate on a run, and a comparison has arms"
+    if not subject.holders.keys().isdisjoint((Part.arms, Part.samples)):
+        document = "a comparison has arms" if Part.arms in subject.holders else "this document has samples"
+        return Outcome.unknown, f"{name} is a gate on a run, and {document}"
     if quantity.part is Part.phases:
         return decide_phase_flag(quantity, subject)
     if name == "refused":
@@ -197,13 +197,11 @@ def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
 
 def decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate on phases without a number, such as ``planning_rises``, and its sentence."""
-    value = subject.value(quantity)
+    value, meaning = subject.value(quantity), quantity.meaning
     if not isinstance(value, float):
         written = f"{WRITTEN_BY[quantity.part]} writes {quantity.name}"
         return Outcome.unknown, getattr(value, "reason", written)
-    if value:
-        return Outcome.tripped, quantity.meaning
-    return Outcome.passed, f"not so: {quantity.meaning}"
+    return (Outcome.tripped, meaning) if value else (Outcome.passed, f"not so: {meaning}")
 
 
 def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
@@ -218,27 +216,22 @@ def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
 
 
 def compared_value(
-    gate: Gate,
-    subject: Subject,
-    baselines: Mapping[str, Sequence[Subject]],
-    rules: Rules,
-    *,
-    alone: bool,
+    gate: Gate, subject: Subject, baselines: Mapping[str, Sequence[Subject]], rules: Rules, *, alone: bool
 ) -> Value:
     """The value that a gate compares: the verdict first, then the number."""
     quantity, refusal = gate.quantity, subject.refusal
-    value = subject.value(QUANTITIES[gate.measured] if gate.measured else quantity)
+    measured = QUANTITIES[gate.measured] if gate.measured else quantity
+    value = subject.value(measured)
     if value is None:
         written = f"{WRITTEN_BY[quantity.part]} writes one"
         missing = f"none of the documents for this run has {quantity.name}; {written}"
         return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
-    needs = (QUANTITIES[gate.measured] if gate.measured else quantity).needs
-    if (lacking := subject.lacks(needs)) and not rules.even_if_fails:
+    if (lacking := subject.lacks(measured.needs)) and not rules.even_if_fails:
         return Unknown(reason=lacking)
-    if gate.baseline is None or gate.measured is None:
+    if gate.baseline is None:
         return value
     others, any_law = baselines[gate.baseline], rules.even_if_fails
-    return regression(value, others, gate.measured, subject, alone=alone, any_law=any_law)
+    return regression(value, others, measured.name, subject, alone=alone, any_law=any_law)
 
 
 def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple[Outcome, str]:
@@ -369,11 +362,10 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
         named = f"{path.rstrip('/')}/{INDEX}" if is_folder(path) else path
         index = find_document(named)
-        pages: list[str] = []
         try:
-            if index is not None and index.data:
-                pages = list(map(str, whole_pages(index)))
-            loaded[path] = list(chain.from_iterable(map(baseline_runs, pages or [named])))
+            pages = whole_pages(index) if index is not None and index.data else []
+            runs = map(baseline_runs, map(str, pages) if pages else [named])
+            loaded[path] = list(chain.from_iterable(runs))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
     return loaded
@@ -382,8 +374,7 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
 def baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
-    shown, schema = shown_path(path), ""
-    document = None
+    shown, schema, document = shown_path(path), "", None
     try:
         data = load_json(path)
         if isinstance(data, dict) and "schema" in data:
@@ -417,11 +408,11 @@ def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
         return Unknown(reason=f"the interval of {measured} has an open end here or in the baseline")
     if now.level != before.level:
         return Unknown(reason=f"the levels differ: {now.level:g} here, {before.level:g} in the baseline")
-    if ends[4] <= 0:
-        reason = f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
+    top, top_low, top_high, unit, unit_low, unit_high = ends
+    if unit_low <= 0:
+        reason = f"the baseline's {measured} may be 0 or less: its interval begins at {unit_low:.3g}"
         return Unknown(reason=reason)
     # In units of the baseline, whose square does not overflow.
-    top, top_low, top_high, unit, unit_low, unit_high = ends
     try:
         above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
         share, least, most = top / unit, top_low / unit, top_high / unit

@@ -16,11 +16,13 @@ from entropylaw.gates.quantities import (
     MEASURED,
     QUANTITIES,
     REGRESSION,
+    SAMPLED,
     SHARE,
     Kind,
     Quantity,
     difference,
     differences,
+    sampled,
 )
 from entropylaw.paths import shown_path
 
@@ -42,7 +44,7 @@ RENAMED = {
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
+_NAME = re.compile(SAMPLED.pattern + r"|[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
 _WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
 _REWARD = re.compile(r"""\s*(?:(?P<quote>['"])(?P<quoted>.*?)(?P=quote)|(?P<plain>[^'"<>=!(),:]+))\s*:""")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
@@ -106,29 +108,23 @@ class _Reader:
     def gate(self) -> Gate:
         """The whole expression."""
         reward = self.reward()
-        start = self.place
-        name = self.take(_NAME)
+        start, name = self.place, self.take(_NAME)
         if name is None:
             self.fail("a quantity was expected")
         quantity, arms = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name), tuple[str, ...]()
+        if SAMPLED.fullmatch(name):
+            quantity = sampled(name)
         if name == DIFFERENCE:
             quantity, arms = self.difference()
         if quantity is None:
             self.refuse_quantity(name, start)
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
-        gate = Gate(
-            text=self.text.strip(),
-            quantity=quantity,
-            measured=measured,
-            baseline=baseline,
-            arms=arms,
-            reward=reward,
-        )
+        gate = Gate(text=self.text.strip(), quantity=quantity, arms=arms, reward=reward)
+        gate = replace(gate, measured=measured, baseline=baseline)
         if quantity.kind is Kind.flag:
             self.end(f"; {name} stands alone")
             return gate
-        sign_at = self.place
-        operator = self.take(_OPERATOR)
+        sign_at, operator = self.place, self.take(_OPERATOR)
         if operator is None:
             equals = self.text.startswith("=", self.place)
             self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
@@ -143,29 +139,35 @@ class _Reader:
 
     def reward(self) -> str:
         """The pattern of rewards before a colon; empty where there is none."""
-        prefix = _REWARD.match(self.text)
-        if prefix is None:
+        if (prefix := _REWARD.match(self.text)) is None:
             return ""
         self.move(prefix.end())
         return prefix["quoted"] or prefix["plain"].strip()
 
     def refuse_quantity(self, name: str, start: int) -> NoReturn:
         """Raise UsageError ``unknown-quantity`` for a name that begins at a character."""
-        names = [*QUANTITIES, REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
+        names = [*QUANTITIES, "pass@K", REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
         message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
         message += _meant(name, names)
         hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
         raise UsageError("unknown-quantity", message, hint)
 
+    def inside(self, end: re.Pattern[str], content: str, closed: str, hint: str = GRAMMAR) -> str:
+        """The text in brackets, up to the last place where they can end: it may have brackets itself."""
+        if not self.text.startswith("(", self.place):
+            self.fail(f"'(' and {content} were expected", hint=hint)
+        begin, ends = self.place + 1, list(end.finditer(self.text, self.place + 1))
+        if not ends:
+            self.fail(f"{closed} expected", at=len(self.text), hint=hint)
+        self.move(ends[-1].end())
+        return self.text[begin : ends[-1].start()]
+
     def call(self) -> tuple[str, str]:
         """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; a path with any characters needs no quotes."""
-        if not self.text.startswith("(", self.place):
-            self.fail("'(' and the baseline's document were expected")
         begin = self.place + 1
-        ends = [match.start() for match in _CALL_END.finditer(self.text, begin)]
-        if not ends:
-            self.fail("a closing ')' after the baseline's document was expected", at=len(self.text))
-        path = self.text[begin : ends[-1]]
+        path = self.inside(
+            _CALL_END, "the baseline's document", "a closing ')' after the baseline's document was"
+        )
         name, comma, rest = path.partition(",")
         measured = MEASURED[0]
         if comma and _NAME.fullmatch(name.strip()):
@@ -177,22 +179,16 @@ class _Reader:
             path = quoted["word"]
         if not path:
             self.fail("the baseline's document was expected", at=begin)
-        self.move(ends[-1] + 1)
         return measured, path
 
     def difference(self) -> tuple[Quantity, tuple[str, ...]]:
         """``(ARM, BASELINE).QUANTITY``; an arm with a comma in its name has quotes."""
         hint = f"write {DIFFERENCE}(ARM, BASELINE).{next(iter(differences()))}<0"
-        if not self.text.startswith("(", self.place):
-            self.fail("'(' and two arms were expected", hint=hint)
         begin = self.place + 1
-        ends = list(_COMPARED_END.finditer(self.text, begin))
-        if not ends:
-            self.fail("').' and a quantity after the two arms were expected", at=len(self.text), hint=hint)
-        arm, baseline = arms_in(self.text[begin : ends[-1].start()])
+        end = "').' and a quantity after the two arms were"
+        arm, baseline = arms_in(self.inside(_COMPARED_END, "two arms", end, hint))
         if not (arm and baseline) or arm == baseline:
             self.fail("two different arms were expected, with a comma between them", begin, hint=hint)
-        self.move(ends[-1].end())
         at, name = self.place, self.take(_NAME)
         if name is None or name not in differences():
             near = _meant(name or "", list(differences()))

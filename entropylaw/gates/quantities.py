@@ -7,6 +7,7 @@ format of a check and the table of ``docs/ci.md`` are made from it. Nothing here
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -21,6 +22,7 @@ from entropylaw.results.stop import State
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.documents.document import Entry
+    from entropylaw.documents.samples import SamplesDocument
     from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
@@ -43,6 +45,7 @@ class Part(StrEnum):
     ahead = "ahead"
     phases = "phases"
     arms = "arms"
+    samples = "samples"
 
 
 class Kind(StrEnum):
@@ -73,12 +76,8 @@ class Unit:
 
 NONE, REWARD, STEPS, NATS = Unit(), Unit("reward"), Unit("steps"), Unit("nats")
 EVALUATIONS, COUNT = Unit("evaluations", 0.0), Unit("", 0.0)
-PROBABILITY, R_SQUARED, CORRELATION, CHANGE = (
-    Unit("probability", 0.0, 1.0),
-    Unit("share", 0.0, 1.0),
-    Unit("", -1.0, 1.0),
-    Unit("share", -1.0, 1.0),
-)
+PROBABILITY, R_SQUARED = Unit("probability", 0.0, 1.0), Unit("share", 0.0, 1.0)
+CORRELATION, CHANGE = Unit("", -1.0, 1.0), Unit("share", -1.0, 1.0)
 SHARE = Unit("share", -5.0, 5.0)
 """An estimated share may be beyond 0 and 1; far beyond, a percentage was meant."""
 
@@ -126,11 +125,6 @@ def _ahead(read: Callable[[Forecast], Value]) -> Callable[[Any], Value]:
     return accessor
 
 
-def _chance_of_gain(judged: Any) -> Value:
-    """The probability of the gain; unknown for a run that lost its reward."""
-    return Unknown(reason="the run lost its reward") if judged.lost else _chance(judged)
-
-
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
     """A value of the phases; where there is none, the reason from the phases' notes, or else ``missing``."""
 
@@ -160,16 +154,14 @@ def _curve(name: str, field: str) -> Callable[[Any], Value]:
 
 def _exploded(phases: PhaseFit) -> Value:
     curve = phases.levels
-    if curve.exploded is None:
-        return Unknown(reason=f"whether the entropy rises is not known (p = {curve.p_rise:.2g})")
-    return float(curve.exploded)
+    unclear = Unknown(reason=f"whether the entropy rises is not known (p = {curve.p_rise:.2g})")
+    return unclear if curve.exploded is None else float(curve.exploded)
 
 
 def _eruptions(phases: PhaseFit) -> Value:
     curve = phases.levels
-    if curve.eruptions is None:
-        return Unknown(reason=f"eruptions are not looked for in {curve.n} values")
-    return float(len(curve.eruptions))
+    unsought = Unknown(reason=f"eruptions are not looked for in {curve.n} values")
+    return unsought if curve.eruptions is None else float(len(curve.eruptions))
 
 
 def _stop_line(judged: Any) -> Value:
@@ -186,23 +178,53 @@ _delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _averaged = partial(Quantity, needs=Needs.relation)
 _own = partial(Quantity, needs=Needs.law)
 _number = partial(Quantity, kind=Kind.number)
+_word = partial(Quantity, kind=Kind.word)
+_flag = partial(Quantity, kind=Kind.flag)
 _later = partial(Quantity, part=Part.ahead)
 _ordered = partial(Quantity, part=Part.phases)
+_counted = partial(Quantity, part=Part.samples)
 
 
-def cautions_of(judged: Any) -> Value:
+def _cautions(judged: Any) -> int:
     """The number of cautions of a fit or a prediction."""
-    return float(sum(finding.severity == "caution" for finding in judged.findings))
+    return sum(finding.severity == "caution" for finding in judged.findings)
 
 
-def verdict_of(judged: Any) -> Value:
-    """The verdict on the law, as a word."""
-    return str(judged.verdict)
+SAMPLED = re.compile(r"(?:pass@|pass\^|maj@)[1-9]\d*(?:\.difference)?")
+"""Quantities of samples whose name has a number in it, such as ``pass@64`` and ``pass@64.difference``."""
+
+NO_PAIR = Unknown(reason="the samples were compared with no others: entropylaw samples --against")
 
 
-def why_of(judged: Any) -> Value:
-    """A run in which the law does not fail has no reason, which is not an unknown one."""
-    return str(judged.why) if judged.why is not None else "none"
+def _sampled(name: str) -> Callable[[Any], Value | None]:
+    """A mean over problems at the last step."""
+    return lambda held: held[0].estimate(held[1], name)
+
+
+def _fate(name: str) -> Callable[[Any], Value | None]:
+    """How many problems had a fate since the other table."""
+
+    def read(held: tuple[SamplesDocument, int]) -> Value | None:
+        pair = held[0].against
+        return NO_PAIR if pair is None else float(len(pair.fate(name).problems))
+
+    return read
+
+
+def sampled(name: str) -> Quantity:
+    """A quantity whose name :data:`SAMPLED` matches."""
+    column, _, differs = name.partition(".")
+    if not differs:
+        return Quantity(name, f"{name} at the last step", PROBABILITY, _sampled(name), part=Part.samples)
+
+    def read(held: tuple[SamplesDocument, int]) -> Value | None:
+        pair = held[0].against
+        if pair is None:
+            return NO_PAIR
+        rows = (row for row in pair.at_k if column == f"pass@{row.k}")
+        return next((row.simultaneous(pair.level) for row in rows), None)
+
+    return Quantity(name, f"{column} less that of the other table", CHANGE, read, part=Part.samples)
 
 
 _ALL = (
@@ -234,23 +256,22 @@ _ALL = (
         "law.residuals.long_memory",
     ),
     _number("effective_n", "effective sample size", EVALUATIONS, "law.residuals.effective_n"),
-    _number("cautions", "number of cautions", COUNT, cautions_of),
-    Quantity("verdict", "verdict on the law", NONE, verdict_of, Kind.word, words=tuple(Verdict)),
-    Quantity(
-        *("why", "why the law fails", NONE, why_of, Kind.word),
+    _number("cautions", "number of cautions", COUNT, _cautions),
+    _word("verdict", "verdict on the law", NONE, lambda judged: str(judged.verdict), words=tuple(Verdict)),
+    # A run in which the law does not fail has no reason, which is not an unknown one.
+    _word(
+        *("why", "why the law fails", NONE, lambda judged: str(judged.why or "none")),
         words=tuple(Why),
         otherwise="the law does not fail",
     ),
     _later(
-        "forecast_reward",
-        "reward at the last step forecast",
-        REWARD,
-        _forecast,
+        *("forecast_reward", "reward at the last step forecast", REWARD, _forecast),
         detail=lambda judged: f"at step {judged.forecast.step[-1]:g}",
     ),
     _later(
         *("p_gain", "probability that the reward at that step is at least the gain above now", PROBABILITY),
-        *(_chance_of_gain, Kind.number),
+        lambda judged: Unknown(reason="the run lost its reward") if judged.lost else _chance(judged),
+        Kind.number,
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
     _later(
@@ -268,16 +289,20 @@ _ALL = (
     _ordered("delta", "onset_planning − settled_execution", STEPS, _delta),
     _ordered("eruptions", "sharp rises of the entropy", COUNT, _phases(_eruptions, "no curve"), Kind.number),
     _ordered(
-        "entropy_exploded",
-        "the entropy ends at twice its lowest level or above",
-        NONE,
-        _phases(_exploded, "no curve"),
-        Kind.flag,
+        *("entropy_exploded", "the entropy ends at twice its lowest level or above", NONE),
+        *(_phases(_exploded, "no curve"), Kind.flag),
     ),
-    Quantity("fails", "the law fails", kind=Kind.flag),
-    Quantity("undecided", "the data do not decide whether the law holds", kind=Kind.flag),
-    Quantity("lost", "the run lost more than half of its reward", kind=Kind.flag),
-    Quantity("refused", "the run could not be fitted", kind=Kind.flag),
+    _counted("lost_problems", "problems solved before only", COUNT, _fate("lost"), Kind.number),
+    _counted("gained_problems", "problems solved now only", COUNT, _fate("gained"), Kind.number),
+    _counted("kept_problems", "problems solved on both sides", COUNT, _fate("kept"), Kind.number),
+    _counted("distinct", "distinct answers to a problem, last step", COUNT, _sampled("distinct")),
+    _counted("distinct_right", "distinct right answers to a problem", COUNT, _sampled("distinct_right")),
+    _counted("answer_entropy", "entropy of the answers to a problem", NATS, _sampled("answer_entropy")),
+    _counted("none_right", "share of problems with no right sample", R_SQUARED, _sampled("none_right")),
+    _flag("fails", "the law fails"),
+    _flag("undecided", "the data do not decide whether the law holds"),
+    _flag("lost", "the run lost more than half of its reward"),
+    _flag("refused", "the run could not be fitted"),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
@@ -317,9 +342,8 @@ def missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str
 
 def turned(estimate: Estimate) -> Estimate:
     """The difference in the other direction."""
-    value, low, high = (
-        None if end is None else -end for end in (estimate.value, estimate.high, estimate.low)
-    )
+    ends = estimate.value, estimate.high, estimate.low
+    value, low, high = (None if end is None else -end for end in ends)
     return replace_estimate(estimate, value=value, low=low, high=high)
 
 
@@ -355,5 +379,6 @@ WRITTEN_BY = {
     Part.ahead: "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
     Part.phases: "`entropylaw phases` or `entropylaw report`",
     Part.arms: "`entropylaw compare`",
+    Part.samples: "`entropylaw samples`",
 }
 """The commands whose documents hold a part."""

@@ -20,7 +20,7 @@ from entropylaw.results.result import ENDS, LOST, sentences
 from entropylaw.run_names import reward_matches
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import AnyDocument, Entry
+    from entropylaw.documents.document import AnyDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,9 @@ class Subject:
         return self.holders[part].result if part is Part.law else self.holders[part]
 
 
-READ = ("fit", "report", "phases", "prediction", "comparison")
+_PARTS = {"fit": Part.law, "report": Part.law, "phases": Part.phases, "prediction": Part.ahead}
+
+READ = (*_PARTS, "comparison", "samples")
 """The kinds of documents that gates read."""
 
 
@@ -116,8 +118,8 @@ def read_document(data: Any, source: str) -> AnyDocument:
         raise InputError(
             "not-a-document",
             f"{source} has schema {known_form(schema)}, expected one of {expected}",
-            "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
-            "log itself",
+            "give a document that `entropylaw fit`, `report`, `phases`, `predict`, `compare` or `samples` "
+            "wrote, or the log itself",
         )
     document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
     if not getattr(document, "runs", True):
@@ -130,43 +132,40 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     kind = document.schema.split("/")[1]
     if kind == "comparison":
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        run, holders = f"comparison of {arms}", {Part.arms: document}
-        return [Subject(run=run, path=source, sources=(source,), holders=holders)]
-    entries: Sequence[Any] = document.runs  # type: ignore[attr-defined]
+        run, of_arms = f"comparison of {arms}", {Part.arms: document}
+        return [Subject(run=run, path=source, sources=(source,), holders=of_arms)]
+    if kind == "samples":
+        rows = document.latest()  # type: ignore[attr-defined]
+        parts = {f"samples {name}".rstrip(): {Part.samples: (document, row)} for row, name in rows}
+        return [Subject(run=run, path=source, sources=(source,), holders=part) for run, part in parts.items()]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []
-    for entry in entries:
-        judged = entry.result
-        held: dict[Part, Any] = {Part.law: entry}
+    for entry in document.runs:  # type: ignore[attr-defined]
+        # The result with the verdict and the findings; phases have none.
+        judged: Any = None if kind == "phases" else entry.result
+        holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
         if kind == "report":
-            held[Part.phases] = phases.get(entry.run)
-        elif kind == "phases":
-            judged, held = None, {Part.phases: entry}
-        elif kind == "prediction":
-            held = {Part.ahead: entry.result}
-        subjects.append(subject_of(entry, source, held, judged))
+            holders[Part.phases] = phases.get(entry.run)
+        findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
+        sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
+        subject = Subject(
+            run=entry.run,
+            path=entry.path,
+            sources=(source,),
+            holders=holders,
+            verdict=getattr(judged, "verdict", None),
+            why=getattr(judged, "why", None),
+            reasons=sentences(findings, "reason"),
+            lost=sentence_of.get(LOST, ""),
+            refusal=entry.refusal,
+            read=entry.read,
+            reward=entry.reward,
+            column=getattr(chosen, "column", ""),
+            named=getattr(chosen, "label", ""),
+            ends=sentence_of.get(ENDS, ""),
+        )
+        subjects.append(subject)
     return subjects
-
-
-def subject_of(entry: Entry[Any], source: str, holders: Mapping[Part, Any], judged: Any) -> Subject:
-    """One run of a document; ``judged`` is the result with its verdict and findings, None without one."""
-    findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
-    return Subject(
-        run=entry.run,
-        path=entry.path,
-        sources=(source,),
-        holders=holders,
-        verdict=getattr(judged, "verdict", None),
-        why=getattr(judged, "why", None),
-        reasons=sentences(findings, "reason"),
-        lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
-        refusal=entry.refusal,
-        read=entry.read,
-        reward=entry.reward,
-        column=getattr(chosen, "column", ""),
-        named=getattr(chosen, "label", ""),
-        ends=next((finding.sentence for finding in findings if finding.code == ENDS), ""),
-    )
 
 
 def stored_subjects(document: Stored) -> list[Subject]:
@@ -235,7 +234,6 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))
     named = next((subject for subject in group if subject.reward), with_law[0])
-    merged = replace(named, sources=sources, holders=holders, verdict=judged.verdict, why=judged.why)
-    return replace(
-        merged, reasons=judged.reasons, lost=judged.lost, refusal=refused.refusal, read=refused.read
-    )
+    verdict: dict[str, Any] = {name: getattr(judged, name) for name in ("verdict", "why", "reasons", "lost")}
+    merged = replace(named, sources=sources, holders=holders, **verdict)
+    return replace(merged, refusal=refused.refusal, read=refused.read)

@@ -85,7 +85,10 @@ def flat_settings(whole: object) -> dict[str, object]:
     """
     if not isinstance(whole, Mapping):
         return {}
-    top = {name: unwrapped(node) for name, node in whole.items() if name not in ("_wandb", "wandb_version")}
+    top: dict[str, object] = {}
+    for name, node in whole.items():
+        if name not in ("_wandb", "wandb_version"):
+            top[name] = node.get("value", node) if isinstance(node, Mapping) else node
     flat: dict[str, object] = {}
     stack: list[tuple[str, object]] = [("", top)]
     budget = _MOST_NODES
@@ -100,11 +103,6 @@ def flat_settings(whole: object) -> dict[str, object]:
         elif isinstance(node, (bool, int, float, str)):
             flat[prefix[:-1]] = node
     return dict(sorted(flat.items()))
-
-
-def unwrapped(node: object) -> object:
-    """What W&B's wrapper ``{value: …}`` holds, or the node itself."""
-    return node.get("value", node) if isinstance(node, Mapping) else node
 
 
 @lru_cache(maxsize=4)  # the logs of one folder share a file

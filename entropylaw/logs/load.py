@@ -19,7 +19,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.configuration import WANDB_GROUP, flat_settings, relevant, settings_beside
-from entropylaw.logs.readers.frames import fingerprint, from_frame, is_frame
+from entropylaw.logs.readers.frames import fingerprint, from_frame
 from entropylaw.logs.readers.trackers.wandb import history_notes
 from entropylaw.logs.runs import FRAME, Run, Table
 from entropylaw.logs.runs.joining import joined, whole_source, without_copies
@@ -83,6 +83,9 @@ def read_runs(
 ) -> tuple[Run, ...]:
     """Read every run behind a path.
 
+    At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
+    :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
+
     Parameters
     ----------
     path
@@ -94,9 +97,6 @@ def read_runs(
     columns
         Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
         columns: of these, unknown columns are left out. Of those with text a run has the text at every step.
-
-    At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
-    :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
     """
     step, run = text_or_none(step, "step"), text_or_none(run, "run")
     columns = several(columns, str, "columns")
@@ -176,7 +176,7 @@ class _Collector:
         argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else FRAME
         self.given.setdefault(argument, argument)
         try:
-            if is_frame(path):
+            if isinstance(path, Mapping) or hasattr(path, "columns"):
                 table = from_frame(path)
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame", ""))
@@ -233,7 +233,13 @@ class _Collector:
             any_log |= self.take_log(log)
         any_log |= self.take_doubtful([PurePath(run.source.path) for run in self.runs[runs:]])
         if not any_log:
-            raise no_logs(folder, self.ignored[ignored:])
+            skipped, looked = self.ignored[ignored:], "no file with a log's suffix"
+            if skipped:
+                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+            message = f"{quoted_path(folder)} holds no training log: {looked}"
+            hint = "name the log itself, or force its format with FILE:csv"
+            raise InputError("no-logs-in-folder", message, hint)
 
     def take_doubtful(self, logs: Sequence[PurePath]) -> bool:
         """Use skipped files that resemble the logs in their folder, or all tables of numbers; whether any."""
@@ -302,7 +308,9 @@ class _Collector:
         if not reason:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        if table is None and folders.is_doubtful(error, content):
+        binary = error.slug == "not-a-log" and content is not None and not content.is_text
+        # What an empty or a binary file is, its neighbours decide.
+        if table is None and (binary or error.slug in ("file-empty", "no-records")):
             self._doubtful.append((log.path, reason, error))
         else:
             if error.slug == "not-a-log":
@@ -325,8 +333,7 @@ class _Collector:
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; runs of it that cannot be used are failures."""
         note_input(read.source.path, found=True)
-        words, about = self._columns, (read.table, read.source, read.name)
-        runs, lost = assemble(*about, step=self._step, run=self._run, words=words)
+        runs, lost = assemble(*read[:3], step=self._step, run=self._run, words=self._columns)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
         if read.lost:
@@ -371,17 +378,6 @@ class _Collector:
         named = any(column == name or fnmatchcase(column, name) for name in self._columns)
         named = named or column in (self._step, self._run)
         return named or catalog.is_useful(column) or bool(measured([column]))
-
-
-def no_logs(folder: str, skipped: Sequence[Ignored]) -> InputError:
-    """Make the error of a folder without a log."""
-    looked = "no file with a log's suffix"
-    if skipped:
-        first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
-        looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-    message = f"{quoted_path(folder)} holds no training log: {looked}"
-    hint = "name the log itself, or force its format with FILE:csv"
-    return InputError("no-logs-in-folder", message, hint)
 
 
 def _with_settings(table: Table, path: str) -> Table:

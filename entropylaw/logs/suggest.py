@@ -26,8 +26,8 @@ from entropylaw.units import MOST_NATS, is_rate, is_share
 #: What to do about a column of text, at the end of a hint.
 NUMBERS = "or write numbers without unit and with a decimal point"
 
-# What the catalog has keys for, by the role that they can have.
-_KINDS: Mapping[str, tuple[str, ...]] = {"entropy": ("entropy",), "reward": ("validation", "training")}
+#: What the catalog has keys for, by the role that they can have.
+KINDS: Mapping[str, tuple[str, ...]] = {"entropy": ("entropy",), "reward": ("validation", "training")}
 # Words of names in lower case, the best first.
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "step": (
@@ -108,7 +108,7 @@ def no_step(table: Table, path: str) -> InputError:
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
     roles, taken = ["step"], list[str]()
-    for role, kinds in _KINDS.items():
+    for role, kinds in KINDS.items():
         columns = [match.column for kind in kinds for match in catalog.matches(kind, names, trainer)]
         taken += columns
         if not columns:
@@ -143,7 +143,7 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    unknown = [unnamed for unnamed in _KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
+    unknown = [unnamed for unnamed in KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
     candidates = _all_likely(unknown, run.columns, taken, by_values=by_values)
     if role in candidates:
         chosen = dict(named) | {other: candidate.column for other, candidate in candidates.items()}
@@ -198,7 +198,7 @@ def could_be(run: Run) -> dict[str, str]:
         if _rank(role, name) is not None and _possible(role, run.columns[name]):
             roles.setdefault(name, f"{role}, by its name")
     taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    unknown = [role for role in _KINDS if not _in_catalog(run, role)]
+    unknown = [role for role in KINDS if not _in_catalog(run, role)]
     if run.step_why == ROWS_COUNTED:
         unknown.insert(0, "step")
     for role, likely_column in _all_likely(unknown, run.columns, taken).items():
@@ -224,7 +224,7 @@ def _all_likely(
 @lru_cache(maxsize=1 << 14)
 def is_like(role: str, name: str) -> bool:
     """Whether a name is that of an entropy or a reward, by the catalog or by a word in it."""
-    in_catalog = any(catalog.matches(kind, [name], catalog.trainers()[-1]) for kind in _KINDS[role])
+    in_catalog = any(catalog.matches(kind, [name], catalog.trainers()[-1]) for kind in KINDS[role])
     return in_catalog or _rank(role, name) is not None
 
 
@@ -292,11 +292,11 @@ def _is_measured(name: str) -> bool:
 def _known_names(role: str) -> Sequence[str]:
     if role == "step":
         return STEP_NAMES
-    return [key.template for key in catalog.keys(*_KINDS[role]) if "<" not in key.template]
+    return [key.template for key in catalog.keys(*KINDS[role]) if "<" not in key.template]
 
 
 def _in_catalog(run: Run, role: str) -> list[str]:
-    matches = catalog.found(run, *_KINDS[role])
+    matches = catalog.found(run, *KINDS[role])
     return [match.column for match in matches if run.finite(match.column).size]
 
 

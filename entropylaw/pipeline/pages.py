@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import Entry, InputFile, RunReport, report_of
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.logs.runs import Run
-from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
+from entropylaw.options import ConfigFile, FitOptions, Joined, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache
@@ -41,7 +39,8 @@ class Making:
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
     is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
     is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
-    None for a report in one file, whose pages are not written on their own.
+    None for a report in one file, whose pages are not written on their own. ``join`` names the table that is
+    joined to logs.
     """
 
     folder: Path | None
@@ -52,6 +51,7 @@ class Making:
     arms: str | None = None
     config: ConfigFile | None = None
     cache: Cache = OFF
+    join: Joined | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,10 +99,8 @@ class Done:
         return len(self.refused) < len(self.rows)
 
 
-class Files(Struct, frozen=True, kw_only=True):
-    """The files of a run by their names in the folder of the report, each compressed."""
-
-    contents: dict[str, bytes]
+Files = dict[str, bytes]
+"""The files of a run by their names in the folder of the report, each compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +140,7 @@ class Page(steps.Step[Files]):
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
-        return Files(contents={name: zlib.compress(data, 1) for name, data in contents.items()})
+        return {name: zlib.compress(data, 1) for name, data in contents.items()}
 
 
 def work(task: Task) -> Done:
@@ -198,7 +196,7 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entries = task.making, [report.fit for report in reports]
     phases = reports[0].phases.result if reports[0].phases is not None else None
-    contents = steps.answer(Page(page_options(task)), reports, making.cache).contents
+    contents = steps.answer(Page(page_options(task)), reports, making.cache)
     return Done(
         rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),

@@ -42,8 +42,7 @@ class Column(Struct, frozen=True):
     accessor
         From a row to the cell, where it is neither an attribute nor an item of the name ``key``.
     unit
-        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``,
-        ``"r_squared"``, or ``""``.
+        ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"r_squared"``, or ``""``.
     shown_in
         Some of :data:`PEOPLE`, :data:`DATA` and :data:`REPORT`.
     estimate

@@ -85,11 +85,6 @@ def _odds_words(odds: float) -> str:
     return f"{'as' if odds > 0.67 else 'nearly as'} well {against}"
 
 
-def _another_curve(values: Values) -> str:
-    odds = values["probability"] / values["own"] if values["own"] else float("inf")
-    return f"{{label}} fits {_odds_words(odds)}".format_map(values)
-
-
 def _curve_differs(values: Values) -> str:
     rate = "no rate is known"
     if values["rate"] is not None:
@@ -105,7 +100,10 @@ _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
 
 SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Why the law fails.
-    "another-curve": _another_curve,
+    "another-curve": lambda values: (
+        f"{values['label']} fits "
+        + _odds_words(values["probability"] / values["own"] if values["own"] else float("inf"))
+    ),
     "curve-differs": _curve_differs,
     "more-than-entropy": lambda values: f"{CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",

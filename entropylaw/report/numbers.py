@@ -6,7 +6,7 @@ Every number is plain ASCII but for the dash of a missing one, so that ``float``
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -73,12 +73,6 @@ def format_interval(estimate: Estimate, unit: str = "") -> str:
     return f"{text.value} {text.interval}" + (reason if MISSING in text else "")
 
 
-def format_interval_of_steps(step: Estimate, unknown: str) -> tuple[str, str, str]:
-    """Low end, value and high end of a step, as whole numbers."""
-    low, value, high = (unknown if x is None else str(round(x)) for x in (step.low, step.value, step.high))
-    return low, value, high
-
-
 def format_number(x: float | None, digits: int = 3) -> str:
     """A number without an interval to ``digits`` significant digits."""
     return MISSING if x is None else _fixed(x, _decimals(abs(x), digits), abs(x))
@@ -141,17 +135,23 @@ def cell_text(cell: Cell, unit: str = "") -> str:
     """A cell of a table in words: an estimate with its interval, a series as a small line of blocks."""
     if isinstance(cell, Estimate):
         if unit == "step":
-            low, value, high = format_interval_of_steps(cell, "not known")
-            return f"{value} [{low}, {high}]"
+            ends = ("not known" if x is None else round(x) for x in (cell.value, cell.low, cell.high))
+            return "{} [{}, {}]".format(*ends)
         return format_interval(cell, "%" if unit == "%" else "")
     if isinstance(cell, tuple):
         return sparkline(cell)
     if isinstance(cell, str | int):
         return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
-    if unit in ("ratio", "r_squared") and cell is not None:
-        return format_r_squared(cell) if unit == "r_squared" else f"{cell:.2f}"
-    formats = {"%": format_percent, "probability": format_probability, "step": format_step}
-    return formats.get(unit, format_number)(cell)
+    return MISSING if cell is None else _FORMATS.get(unit, format_number)(cell)
+
+
+_FORMATS: Mapping[str, Callable[[float], str]] = {
+    "%": format_percent,
+    "probability": format_probability,
+    "step": format_step,
+    "r_squared": format_r_squared,
+}
+"""Unit of a column → how its numbers are written."""
 
 
 def row_text(table: Table, row: Sequence[Cell]) -> list[str]:

@@ -21,9 +21,7 @@ from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.index import arm_of as arm_of
 from entropylaw.report.describe.runs import IndexRow, by_name
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import (
-    format_percent,
-)
+from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
 from entropylaw.results.phases import PhasesAcross
@@ -66,6 +64,12 @@ def section_of(slug: str) -> str:
     return f"run:{slug}"
 
 
+_EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
+_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "links"), ())
+_EMPTY |= {"reading": "", "files": {}, "written": True, "version": __version__}
+"""The parts of a page that has none of them."""
+
+
 def _page(
     title: str, heading: str, body: str, *, section: str = "", sections: Sequence[str] = (), **parts: Any
 ) -> str:
@@ -73,29 +77,14 @@ def _page(
 
     ``parts`` are those beside its body, as the template names them.
     """
-    empty = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
-    lists = dict.fromkeys(("summary", "warnings", "orders", "skipped", "links"), ())
-    values = {
-        "section": section,
-        "prefix": _prefix(section),
-        "heading": heading,
-        "body": body,
-        "reading": "",
-        "files": {},
-        "written": True,
-        "version": __version__,
-    }
-    content = environment().get_template("content.html.j2").render(empty | lists | values | parts)
+    values = {"section": section, "prefix": _prefix(section), "heading": heading, "body": body}
+    content = environment().get_template("content.html.j2").render(_EMPTY | values | parts)
     if section:
         return content
-    shell = environment().get_template("page.html.j2")
     # Each has been rendered, with all text from logs escaped.
-    return shell.render(
-        title=title,
-        content=Markup(content),
-        sections=[Markup(html) for html in sections],
-        orders=parts.get("orders"),
-    )
+    rendered: dict[str, Any] = {"content": Markup(content), "sections": [Markup(html) for html in sections]}
+    rendered |= {"title": title, "orders": parts.get("orders")}
+    return environment().get_template("page.html.j2").render(rendered)
 
 
 def _prefix(section: str) -> str:

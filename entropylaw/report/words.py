@@ -20,7 +20,6 @@ from entropylaw.report.numbers import (
     format_step,
 )
 from entropylaw.results import Estimate, FormAnswer, Verdict, Why
-from entropylaw.results.arms import QUANTITIES
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -129,9 +128,8 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
         else:
             rows.append(answer(label, text.value, text.interval, gain))
     best = ahead.best_so_far
-    better = f"better than now with {p_words(best.p_better)}"
-    if best.step == ahead.last_step:
-        better = "the last step"
+    is_last = best.step == ahead.last_step
+    better = "the last step" if is_last else f"better than now with {p_words(best.p_better)}"
     rows.append(answer("best so far", format_number(best.level), f"at step {format_step(best.step)}", better))
     return rows
 
@@ -178,15 +176,12 @@ def left_answer(fit: Fit) -> Answer:
         return answer(label, "nothing", "reward rises with entropy", after=": ")
     if cannot_tell(fit):
         return answer(label, "ceiling: this log cannot tell", f"({ceiling.low} to {ceiling.high})")
-    left = format_estimate(fit.headroom)
-    at = "at H = 0"
+    left, at = format_estimate(fit.headroom), "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"
-    about = [left.interval, f"ceiling {format_interval(fit.ceiling)} {at}"]
-    if fit.why is Why.no_relation:
-        about.append("for reference")
-    return answer(label, left.value, *about)
+    about = ("for reference",) if fit.why is Why.no_relation else ()
+    return answer(label, left.value, left.interval, f"ceiling {format_interval(fit.ceiling)} {at}", *about)
 
 
 def p_words(probability: float) -> str:
@@ -195,11 +190,6 @@ def p_words(probability: float) -> str:
         return f"P = {probability:.2g}"
     text = format_probability(probability)
     return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
-
-
-def p_left(fit: Fit) -> str:
-    """``P(≥ 0.01) = 0.98``: the probability of the gain that counts; empty where it is unknown."""
-    return "" if fit.p_headroom is None else p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:.3g})", 1)
 
 
 def shapes_words(form: FormAnswer) -> str:
@@ -228,9 +218,9 @@ def drop_words(run: Entry[Fit]) -> str:
 
     The fit has a sentence for each outlier: here they are counted, and one is the example.
     """
-    law_drops: Mapping[str, int] = {} if run.result is None else run.result.law.dropped
     if run.result is None and not run.columns and not run.dropped:
         return ""
+    law_drops: Mapping[str, int] = {} if run.result is None else run.result.law.dropped
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
     kinds: dict[str, dict[str, int]] = {}
     for reason, number in law_drops.items():
@@ -261,9 +251,3 @@ def in_brackets(text: str) -> str:
 def step_words(step: Estimate) -> str:
     """A step with its interval as whole numbers; an unknown end is named as such."""
     return cell_text(step, "step") + in_brackets(step.note or "")
-
-
-def quantity_label(quantity: str, unit: str) -> str:
-    """What is compared between arms in words, with a unit other than that of the reward."""
-    words = QUANTITIES.get(quantity, (quantity,))[0]
-    return words if unit in ("reward", "") or quantity == unit else f"{words}, {unit}"

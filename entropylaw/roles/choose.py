@@ -115,11 +115,8 @@ def as_entropy(
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
     settings = run_settings.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
-    require_no_perplexity(column, option, where)
     aggregation = settings.aggregation
-    require_mean(aggregation, where)
-    if not accept_sum:
-        require_no_sum(meaning, column, where)
+    require_mean(column, option, where, aggregation, None if accept_sum else meaning)
     mean = run_settings.MEANS.get(aggregation.value) if aggregation else None
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
@@ -134,26 +131,23 @@ def as_entropy(
     return Chosen(choice=choice, values=values, notes=notes)
 
 
-def require_mean(aggregation: run_settings.Setting | None, where: str) -> None:
-    """Raise ``entropy-not-a-mean`` where the configuration says that entropies are sums over tokens."""
+def require_mean(
+    column: str, option: str, where: str, aggregation: run_settings.Setting | None, meaning: Meaning | None
+) -> None:
+    """Raise ``entropy-is-perplexity`` by a column's name, or ``entropy-not-a-mean`` for sums over tokens.
+
+    Sums are those of the configuration, and those that a trainer logs by the ``meaning``; None accepts them.
+    """
+    if units.is_perplexity(column):
+        message = f"{where} is a perplexity by its name, the exponential of an entropy"
+        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
+        raise InputError("entropy-is-perplexity", message, hint)
     if aggregation is not None and aggregation.value in run_settings.SUMS:
         name, value = aggregation
         message = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
         hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
         raise InputError("entropy-not-a-mean", message, hint)
-
-
-def require_no_perplexity(column: str, option: str, where: str) -> None:
-    """Raise ``entropy-is-perplexity`` where the name of a column says so."""
-    if units.is_perplexity(column):
-        message = f"{where} is a perplexity by its name, the exponential of an entropy"
-        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
-        raise InputError("entropy-is-perplexity", message, hint)
-
-
-def require_no_sum(meaning: Meaning, column: str, where: str) -> None:
-    """Raise ``entropy-not-a-mean`` for a column that its trainer logs as a sum over a response."""
-    if meaning.aggregation == "sequence sum":
+    if meaning is not None and meaning.aggregation == "sequence sum":
         sums = f"{meaning.trainer}'s sum over the tokens of a response"
         hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
         raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
@@ -197,7 +191,9 @@ def choose_rewards(
     the training reward where that one has few pairs or entropies from a part of the range alone. Columns
     without any pair are among them.
     """
-    require_pairing(pair)
+    if pair not in (None, "same", "next"):
+        message = f"--pair is {shown(pair)}; same or next was expected"
+        raise UsageError("pair-unknown", message, "use same or next")
     unit = ""
     if column is not None and (name := named_column(run, column, "--reward")) != column:
         unit, column = units.named_unit(column)[1], name
@@ -245,7 +241,9 @@ def _best(
     elif not any(len(candidate.pairs) for candidate in usable) and (
         evident := suggest.evident(run, "reward", [entropy_column, *(match.column for match in matches)])
     ):
-        best, reason = _paired(run, entropy, _by_name(evident), pair), BY_NAME
+        kind = "validation" if catalog.is_evaluation(evident) else "training"
+        key = Key(evident, Meaning(role="reward", trainer="generic", kind=kind))
+        best, reason = _paired(run, entropy, catalog.Match(evident, key, 0), pair), BY_NAME
     elif usable:
         best, reason = best_reward(usable)
     else:
@@ -278,13 +276,6 @@ def _chosen_reward(run: Run, best: Paired, reason: str, longer: str = "") -> Cho
     )
 
 
-def require_pairing(pair: str | None) -> None:
-    """Raise ``pair-unknown`` for any other pairing than the two."""
-    if pair not in (None, "same", "next"):
-        message = f"--pair is {shown(pair)}; same or next was expected"
-        raise UsageError("pair-unknown", message, "use same or next")
-
-
 def named_reward(
     run: Run, column: str, entropy_column: str, matches: Sequence[catalog.Match]
 ) -> catalog.Match:
@@ -296,12 +287,6 @@ def named_reward(
     _require_values(run, column)
     unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
     return next((match for match in matches if match.column == column), unknown)
-
-
-def _by_name(column: str) -> catalog.Match:
-    """A column that is not in the catalog, and a reward by its name."""
-    kind = "validation" if catalog.is_evaluation(column) else "training"
-    return catalog.Match(column, Key(column, Meaning(role="reward", trainer="generic", kind=kind)), 0)
 
 
 def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:

@@ -42,8 +42,8 @@ def explain(
         notes += chosen[0].notes
         findings = [*run_settings.findings(settings, run, chosen[0].values)]
         # A reward may be named by its label, too.
-        known = by_folded_name(run.columns)
-        columns = [name for name in named_columns(run, reward) if folded(name) in known]
+        by_name = by_folded_name(run.columns)
+        columns = [name for name in named_columns(run, reward) if folded(name) in by_name]
         for column in columns or (None,):
             rewarded += choose_rewards(run, chosen[0], column, pair)
         select_all(run, entropy=entropy, reward=reward, pair=pair)
@@ -60,7 +60,7 @@ def explain(
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     decoys = tuple(decoys_of(run, listed))
-    weights = catalog.coefficients(run.columns)
+    weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     return ColumnReport(
         run=run.name,
@@ -75,7 +75,9 @@ def explain(
         entropy=entropies,
         reward=rewards,
         decoys=decoys,
-        coefficients=dict(first_and_last(run, weights)),
+        coefficients={
+            name: (float(values[0]), float(values[-1])) for name, values in weights.items() if values.size
+        },
         read_dropped=run.dropped,
         notes=tuple(notes),
         cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
@@ -85,14 +87,6 @@ def explain(
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
         **paired,
     )
-
-
-def first_and_last(run: Run, columns: Sequence[str]) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Those columns that have a value, with the first and the last one."""
-    for name in columns:
-        values = run.finite(name)
-        if values.size:
-            yield name, (float(values[0]), float(values[-1]))
 
 
 def decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:

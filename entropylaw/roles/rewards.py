@@ -96,21 +96,13 @@ def _rewards(
         columns = [column for column in matching(run, name) if column != chosen.choice.column]
         labelled: list[Series] = []
         if not columns and folded(name) not in by_folded_name(run.columns):
-            labelled = labelled_as(name, run, chosen, pair, entropy_sd)
+            with suppress(InputError):  # there may be no reward by default
+                by_default = _rewards(run, chosen, (), pair, entropy_sd)
+                labelled = [paired for paired in by_default if reward_matches(name, paired.label)]
         series += labelled
         for column in () if labelled else columns or [name]:
             series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
     return list({paired.reward_choice.column: paired for paired in series}.values())
-
-
-def labelled_as(
-    name: str, run: Run, chosen: Chosen, pair: str | None, entropy_sd: str | None
-) -> list[Series]:
-    """The rewards by default with a label that the user names; none where there is no reward."""
-    with suppress(InputError):
-        by_default = _rewards(run, chosen, (), pair, entropy_sd)
-        return [paired for paired in by_default if reward_matches(name, paired.label)]
-    return []
 
 
 def _paired(
@@ -170,11 +162,11 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
     rows = np.isin(first.step, step)
     rewards = [paired.reward[np.isin(paired.step, step)] for paired in averaged]
     names = listing([paired.label for paired in averaged], 8)
-    why = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
+    reason = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
     choice = replace(
         first.reward_choice,
         column=f"mean of {len(averaged)} rewards",
-        why=why,
+        why=reason,
         usable=int(rows.sum()),
         label=MEAN,
     )

@@ -34,6 +34,9 @@ def select(
 ) -> Series:
     """Choose entropy and reward by the catalog, and pair them; of several rewards the first.
 
+    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
+    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
+
     Parameters
     ----------
     run
@@ -44,9 +47,6 @@ def select(
         ``"same"`` or ``"next"``; None leaves it to the catalog.
     entropy_sd
         The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
-
-    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
-    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
 
     Raises
     ------
@@ -114,16 +114,12 @@ def phase_series(
             columns[kind] = Choice(column=column, meaning=meaning, why="by its name", usable=usable)
     return PhaseSeries(
         step=run.step[there],
-        planning=of_rows.get("planning"),
-        execution=of_rows.get("execution"),
-        semantic=of_rows.get("semantic"),
-        aggregate=of_rows.get("aggregate"),
-        planning_share=of_rows.get("planning_share"),
-        length=of_rows.get("length"),
         columns=columns,
         dropped=dropped,
         notes=tuple(notes),
         findings=tuple(phase_findings(run)),
+        label="",
+        **{kind: of_rows.get(kind) for kind in (*CURVES, "planning_share", "length")},
     )
 
 

@@ -23,12 +23,10 @@ from entropylaw.results.result import Finding, caution
 #: a batch, and the others with the mean that is logged, in the catalog's terms.
 SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
 
-
 MEANS: Mapping[float | str, str] = {
     "token-mean": "token mean",
     "seq-mean-token-mean": "mean of per-response means",
 }
-
 
 # Kinds of names in the catalog → by what a column of such a name shows that the entropy is controlled.
 _CONTROL_COLUMNS = {

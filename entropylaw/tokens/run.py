@@ -92,7 +92,7 @@ def summarise_tokens(
     }
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    with backend(options, progress) as engine:
+    with backend(options.backend, options.master, progress) as engine:
         table = engine.table(files, columns)
         notes += column_notes
         if columns.lists:
@@ -105,11 +105,10 @@ def summarise_tokens(
     return _finished(sums, options, about, notes, plans)
 
 
-def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[Backend]:
-    """The engine of the options; UsageErrors ``spark-not-installed``, ``spark-failed``."""
-    if options.backend != "spark":
+def backend(name: str, master: str | None, progress: Progress | None) -> AbstractContextManager[Backend]:
+    """The engine ``duckdb`` or ``spark``; UsageErrors ``spark-not-installed``, ``spark-failed``."""
+    if name != "spark":
         return duckdb_backend(progress)
-    master = options.master
     if master is not None and not _MASTER.fullmatch(master):
         message = f"--master {shown(master)} is not a Spark master"
         raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")

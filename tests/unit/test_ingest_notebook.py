@@ -90,7 +90,9 @@ def history(where):
     text += "  'reward': 0.6,\n  'entropy': 0.25,\n  'epoch': 0.2,\n  'step': 20},\n"
     text += " {'train_runtime': 1.0, 'epoch': 1.0, 'step': 20}]"
     table = trainer_table(["Step", "Training Loss", "reward"], [[10, 0.1, 0.5], [20, 0.2, 0.6]])
-    output = stream(" ".join(text.split()) + "\n") if where == "printed" else shown("pyout", plain=text)
+    output = (
+        stream(" ".join(text.split()) + "\n") if where == "printed" else shown("execute_result", plain=text)
+    )
     return notebook(code(shown(html=table)), code(output))
 
 
@@ -102,16 +104,6 @@ def json_lines():
 def html_notebook(header, rows):
     table = trainer_table(header, rows).splitlines(keepends=True)
     return notebook(code(shown(html=table)))
-
-
-def nbformat_3():
-    outputs = [
-        {"output_type": "stream", "stream": "stdout", "text": ["nothing\n"]},
-        {"output_type": "display_data", "html": [trainer_table(["Step", "reward"], [[1, 0.5], [2, 0.6]])]},
-    ]
-    cell = {"cell_type": "code", "input": [SOURCE], "outputs": outputs, "language": "python"}
-    value = {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [cell]}]}
-    return json.dumps(value, indent=1).encode()
 
 
 PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 1000 + "=\n"}}
@@ -143,7 +135,6 @@ NOTEBOOKS = {
     "a displayed history": history("displayed"),
     "a printed history": history("printed"),
     "JSON lines among other prints": json_lines(),
-    "nbformat 3": nbformat_3(),
 }
 SAMPLES = {title: ("ipynb", "n.ipynb", data) for title, data in NOTEBOOKS.items()}
 

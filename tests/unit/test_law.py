@@ -56,7 +56,7 @@ def test_least_squares_are_numpys():
     step, entropy, reward = world()
     fit = reads_under(WHITE, entropy, reward, step)
     slope, intercept = np.polyfit(np.exp(entropy), reward, 1)
-    a, b = (cells.quantiles((0.5,))[0] for cells in fit.coefficients)
+    a, b = (cells.quantiles((0.5,))[0] for cells in fit.coefficients(fit.law))
     ceiling, left, now = (fit.cells(i, fit.law).quantiles((0.5,))[0] for i in range(3))
     assert a == pytest.approx(-slope, rel=1e-7)
     assert b == pytest.approx(intercept, rel=1e-7)

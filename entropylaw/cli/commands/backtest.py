@@ -19,4 +19,4 @@ class BacktestCommand(Parallel, ColumnOptions, Coverage, Looks, Logs, Written):
     at each look, and what came. Exit code 4 means that no run could be tested.
     """
 
-    example: ClassVar[str] = "entropylaw backtest data/lab/grpo_s0/metrics.parquet"
+    example: ClassVar[str] = "entropylaw backtest demo/grpo_s0.csv"

@@ -358,8 +358,8 @@ def _as_validation(key: Key) -> Key:
 def name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
-    known = match and (_EVALUATES.fullmatch(match["kind"]) or _TRAINS.fullmatch(match["kind"]))
-    return (match["name"], match["kind"]) if match and known else (column, "")
+    kind_known = match and (_EVALUATES.fullmatch(match["kind"]) or _TRAINS.fullmatch(match["kind"]))
+    return (match["name"], match["kind"]) if match and kind_known else (column, "")
 
 
 def is_evaluation(kind: str) -> bool:

@@ -54,10 +54,21 @@ def sample(content: Content, most: int, size: int) -> list[list[str]]:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where there is a header and nothing below it."""
-    delimiter = _sniff(content)
-    lines = _Lines(content)
+    delimiter, ended = _sniff(content), False
+
+    def lines() -> Iterator[str]:
+        """Yield the lines with their ends, and note whether the last one ended."""
+        nonlocal ended
+        for block in filter(None, content.blocks()):
+            # A block is longer only for a single line's sake.
+            if len(block) > _LONGEST_ROW:
+                raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
+            ended = block.endswith(("\n", "\r"))
+            yield from io.StringIO(block, newline="")
+
     with _long_cells():
-        rows = filter(None, csv.reader(lines, delimiter=delimiter))
+        split = csv.reader(lines(), delimiter=delimiter)
+        rows = filter(None, split)
         header, notes = unique_names(next(rows, []))
         if len(header) > _MOST_COLUMNS:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
@@ -65,12 +76,12 @@ def read(content: Content) -> Table:
         shape = _Rectangle(Rows(header, keep), header, delimiter)
         for row in rows:
             shape.add(row)
-        shape.put_short(complete=lines.ended)
+        shape.put_short(complete=ended)
     if shape.rows.rows == len(shape.unreadable):
         message = f"has a header of {counted(len(header), 'column')} and no rows below it"
         raise content.error("no-records", message, "check that the run has logged something")
     # Below the header, as many lines as records.
-    whole = lines.number - 1 == shape.rows.rows
+    whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
     return Table(
@@ -83,24 +94,6 @@ def read(content: Content) -> Table:
         hidden=dict.fromkeys(shape.hidden, 1),
         first_line=2 if whole else None,
     )
-
-
-class _Lines:
-    """Lines of a text with their ends; ``number`` are read, ``ended`` is whether the last one ended."""
-
-    def __init__(self, content: Content) -> None:
-        self.number, self.ended = 0, False
-        self._content = content
-
-    def __iter__(self) -> Iterator[str]:
-        for block in filter(None, self._content.blocks()):
-            # A block is longer only for a single line's sake.
-            if len(block) > _LONGEST_ROW:
-                raise _no_table(self._content, f"has a line of {counted(len(block), 'character')}")
-            self.ended = block.endswith(("\n", "\r"))
-            for line in io.StringIO(block, newline=""):
-                self.number += 1
-                yield line
 
 
 def _no_table(content: Content, why: str) -> InputError:

@@ -13,11 +13,6 @@ from entropylaw.logs.runs import FRAME, Table, unique_names
 from entropylaw.logs.runs.number_parsing import Column, parse_column
 
 
-def is_frame(value: object) -> bool:
-    """Whether it has columns: an Arrow table, a pandas-like frame or a mapping."""
-    return isinstance(value, Mapping) or hasattr(value, "columns")
-
-
 def from_frame(frame: Any) -> Table:
     """Turn it into a table; a named index becomes a column.
 

@@ -177,7 +177,8 @@ class _Values:
     def _refuse(self, labels: dict[str, object], numbers: int) -> None:
         """Count what is no record; its row has the labels of its run alone."""
         self.bad.append(self.records.rows)
-        self._hide(numbers)
+        if numbers:
+            self.hidden[self.records.rows] = numbers
         self.records.add(labels)
 
     def _put(self, value: dict[str, Any]) -> None:
@@ -186,14 +187,9 @@ class _Values:
         if longest > _LONGEST_PATH or not _SCALARS.issuperset(map(type, value.values())):
             left_out = list[object]()
             value = dict(leaves(value, _LONGEST_PATH, left_out=left_out))
-            if left_out:
-                self._hide(numbers_of_metrics(left_out))
+            if numbers := numbers_of_metrics(left_out):
+                self.hidden[self.records.rows] = numbers
         self.records.add(value)
-
-    def _hide(self, numbers: int) -> None:
-        """Note so many numbers of metrics that the next record does not have."""
-        if numbers:
-            self.hidden[self.records.rows] = numbers
 
 
 def _lines(content: Content) -> Iterator[object]:

@@ -1,7 +1,7 @@
 """Jupyter notebooks: what their cells printed and showed, handed to the readers of consoles and tables.
 
-A notebook is one JSON object: ``cells`` with ``outputs`` (nbformat 4), or ``worksheets`` of cells (nbformat
-3), as in jupyter/nbformat's nbformat.v4.schema.json and nbformat.v3.schema.json. Source code is not read.
+A notebook is one JSON object: ``cells`` with ``outputs``, as in jupyter/nbformat's nbformat.v4.schema.json.
+Source code is not read.
 
 In a notebook, a Hugging Face ``Trainer`` shows its log as an HTML table with six decimals
 (``text_to_html_table`` and ``NotebookProgressCallback`` in transformers/utils/notebook.py, the same in 4.x
@@ -47,10 +47,8 @@ _ROUNDED = "the Trainer's table shows six decimals, to which its values are roun
 def recognises(content: Content) -> bool:
     """Whether it is a JSON object with cells and the format's version, in whatever order."""
     text = content.opening if content.is_text and _OPENS.match(content.head) else ""
-    if '"cells"' not in text and '"worksheets"' not in text:
-        return False
     # The version may be at the end, beyond the part that is searched, or have been cut off.
-    return _MARK.search(text) is not None
+    return '"cells"' in text and _MARK.search(text) is not None
 
 
 def read(content: Content) -> Table:
@@ -107,10 +105,9 @@ def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
         message += f"lists, near line {getattr(problem, 'lineno', 1)}"
         hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
         raise content.error("file-corrupt", message, f"{hint}pasted into a text file") from None
-    sheets = _objects([notebook])
-    sheets += [sheet for whole in sheets for sheet in _objects(whole.get("worksheets"))]
-    cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
-    return [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+    cells = _listed(notebook.get("cells")) if isinstance(notebook, dict) else []
+    listed = [_listed(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+    return [[output for output in outputs if isinstance(output, dict)] for outputs in listed]
 
 
 def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
@@ -120,13 +117,12 @@ def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Ta
     yield from printed_logs(printed)
     shown = printed.splitlines()
     for output in outputs:
-        if output.get("output_type") in ("display_data", "execute_result", "pyout"):
-            # In nbformat 3, the representations are in the output itself, under short names.
-            data = output["data"] if isinstance(output.get("data"), dict) else output
-            for text in _text(data.get("text/html", data.get("html"))).split("</table")[:-1]:
+        data = output.get("data")
+        if output.get("output_type") in ("display_data", "execute_result") and isinstance(data, dict):
+            for text in _text(data.get("text/html")).split("</table")[:-1]:
                 if (table := trainer_table(text.partition("<table")[2])) is not None:
                     yield "the Trainer's table", table
-            shown.append(_text(data.get("text/plain", data.get("text"))))
+            shown.append(_text(data.get("text/plain")))
     for text in shown:
         if text.lstrip().startswith("[{'"):
             # The log_history as a notebook shows it, each dict put on a line of its own.
@@ -195,10 +191,6 @@ def _in_memory(text: str) -> Content:
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in _listed(value) if isinstance(item, dict)]
 
 
 def _text(value: object) -> str:

@@ -52,18 +52,18 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
         files = [open_part(content, threads=threads) for content in contents]
         leaves = _leaves(files[0])
         useful = contents[0].useful
-        kept: frozenset[str] | None = None
+        used_columns: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
         if useful is not None and (contents[0].column_filter is not None or len(leaves) > 256):
-            kept = frozenset(filter(useful, leaves))
-        require_bounded(path, size, [file.metadata for file in files], kept)
+            used_columns = frozenset(filter(useful, leaves))
+        require_bounded(path, size, [file.metadata for file in files], used_columns)
         refuse_tokens(path, files, threads=threads)
         tables = []
         for file in files:
-            columns = None if kept is None else list(filter(kept.__contains__, _leaves(file)))
+            columns = None if used_columns is None else list(filter(used_columns.__contains__, _leaves(file)))
             tables.append(file.read(columns=columns, use_threads=threads))
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
-        unread = () if kept is None else filterfalse(kept.__contains__, leaves)
+        unread = () if used_columns is None else filterfalse(used_columns.__contains__, leaves)
         return replace(table, unread=tuple(unread))
     except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
         raise

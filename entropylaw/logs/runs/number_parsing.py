@@ -101,10 +101,10 @@ class MixedColumn(Sequence[object]):
             yield self._words[code] if code >= 0 else value
 
 
-def json_at(text: str, position: int = 0) -> tuple[object, int]:
+def json_at(text: str) -> tuple[object, int]:
     """Return the JSON value that opens here, None where it is none or breaks off, and where it ends."""
     with suppress(ValueError, RecursionError):
-        return JSON_DECODER.raw_decode(text, position)
+        return JSON_DECODER.raw_decode(text)
     return None, len(text)
 
 

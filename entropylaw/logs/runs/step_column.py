@@ -224,8 +224,17 @@ def axes_of(table: Table, path: str) -> dict[str, str]:
     """The counters of slime and their columns; raises ``two-step-axes`` as :func:`on_one_axis`."""
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
-    if not names:
-        require_one_axis(table, by_fold, path)
+    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
+    if names or entropy is None or reward is None:
+        return names
+    # Entropies that are logged per update and rewards per rollout have one name of a step here.
+    measured = (parse_column(table.columns[name]).values for name in (entropy, reward))
+    updates, rollouts = (int(np.isfinite(values).sum()) for values in measured)
+    if rollouts >= 4 and updates >= 1.5 * rollouts:
+        message = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+        message += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+        hint = "read slime's W&B log or its console, which hold both counters, or log with "
+        raise InputError("two-step-axes", message, f"{hint}--wandb-always-use-train-step")
     return names
 
 
@@ -235,20 +244,6 @@ def rows_of(columns: Mapping[str, Column], rows: BoolArray) -> dict[str, Column]
         name: column[rows] if isinstance(column, np.ndarray) else list(compress(column, rows))
         for name, column in columns.items()
     }
-
-
-def require_one_axis(table: Table, by_fold: Mapping[str, str], path: str) -> None:
-    """Raise ``two-step-axes`` where entropies are logged per update and rewards per rollout, as one step."""
-    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
-    if entropy is None or reward is None:
-        return
-    measured = (parse_column(table.columns[name]).values for name in (entropy, reward))
-    updates, rollouts = (int(np.isfinite(values).sum()) for values in measured)
-    if rollouts >= 4 and updates >= 1.5 * rollouts:
-        message = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-        message += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
-        hint = "read slime's W&B log or its console, which hold both counters, or log with "
-        raise InputError("two-step-axes", message, f"{hint}--wandb-always-use-train-step")
 
 
 def updates_per_rollout(rollout: FloatArray, train: FloatArray) -> int:

@@ -38,14 +38,8 @@ from entropylaw.logs.runs.step_column import (
     on_one_axis,
 )
 from entropylaw.logs.source import Source
+from entropylaw.logs.sources import kinds
 from entropylaw.logs.sources.content import plain_name
-from entropylaw.logs.sources.kinds import (
-    by_kind,
-    coded,
-    entropies_and_rewards,
-    one_column_per_metric,
-    with_log_calls,
-)
 from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.logs.suggest import no_step
 
@@ -140,7 +134,7 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    written = {column: coded(cells) for column, cells in table.columns.items() if column in words}
+    written = {column: kinds.coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written, table)]
     stepless = np.isnan(steps.values)
     if table.unreadable is not None:
@@ -169,16 +163,16 @@ def numbers_and_texts(
 def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
     """A table with its steps on one axis, or with a count of its rows, and the step column."""
     if step is None:
-        table = on_one_axis(one_column_per_metric(table), path)
+        table = on_one_axis(kinds.one_column_per_metric(table), path)
     count_rows = step == ROW and ROW not in by_folded_name(table.columns)
     if count_rows and table.columns:
         rows = len(next(iter(table.columns.values())))
         table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
-    steps = find_step(table, path, step, lambda: entropies_and_rewards(table))
+    steps = find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
     if steps is None:
         raise no_step(table, path)
-    table, steps = with_log_calls(table, steps._replace(why=ROWS_COUNTED) if count_rows else steps)
-    return by_kind(table, steps), steps
+    table, steps = kinds.with_log_calls(table, steps._replace(why=ROWS_COUNTED) if count_rows else steps)
+    return kinds.by_kind(table, steps), steps
 
 
 def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:

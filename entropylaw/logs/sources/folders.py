@@ -140,22 +140,20 @@ def remote_logs(folder: str) -> Iterator[Log]:
 
 
 def single_log(path: str, copy_of: str) -> Iterator[Log]:
-    """Yield a file of a folder if its name lets it be a log, or if it can be opened."""
-    named, problem = may_be_log(PurePath(path).name), _problem(path) or format_not_read(path)
+    """Yield a file of a folder if its name lets it be a log, or if it can be opened.
+
+    What is no file gets a problem: reading a pipe would never end.
+    """
+    named, problem = may_be_log(PurePath(path).name), format_not_read(path)
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+            hint = "name it on the command line to read from it, or take it out of the folder"
+            problem = InputError("file-unreadable", message, hint)
+    except OSError as error:
+        problem = missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
     if named or not problem or problem.slug == "format-not-read":
         yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
-
-
-def _problem(path: str) -> InputError | None:
-    """Return why a file of a folder cannot be opened: reading a pipe would never end."""
-    try:
-        if stat.S_ISREG(Path(path).stat().st_mode):
-            return None
-    except OSError as error:
-        return missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
-    message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
-    hint = "name it on the command line to read from it, or take it out of the folder"
-    return InputError("file-unreadable", message, hint)
 
 
 def may_be_log(path: str) -> bool:
@@ -253,22 +251,13 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         may_be = may_be_text(path, content, error.slug)
     else:
         named = names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
-        may_be = named and not is_another_file(path, content, error.slug)
+        # An empty stream of errors, or a database, is no log.
+        if error.slug == "file-empty":
+            other = _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
+        else:
+            other = content is not None and content.head.startswith(b"SQLite format 3\0")
+        may_be = named and not other
     return "" if may_be else _UNUSABLE[error.slug]
-
-
-def is_doubtful(error: EntropyLawError, content: Content | None) -> bool:
-    """Whether an error says that a file is empty or binary, so that its neighbours decide what it is."""
-    if error.slug == "not-a-log":
-        return content is not None and not content.is_text
-    return error.slug in ("file-empty", "no-records")
-
-
-def is_another_file(path: str, content: Content | None, slug: str) -> bool:
-    """Whether a file is an empty stream of errors, or a database."""
-    if slug == "file-empty":
-        return _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
-    return content is not None and content.head.startswith(b"SQLite format 3\0")
 
 
 def may_be_table(path: str, table: Table, slug: str) -> bool:

@@ -48,19 +48,18 @@ class _Texts:
         self._known: dict[str, int] = {}
         self._size = 0
 
-    def put(self, row: int, text: str) -> None:
+    def put(self, row: int, text: str | None) -> None:
+        """Put a text into a row; None for a nan that was written as a value."""
+        self.rows.append(row)
+        if text is None:
+            self._codes.append(NOT_A_NUMBER)
+            return
         text = text[:_LONGEST_CELL]
         if text not in self._known and self._size <= _MOST_TEXT:
             self._known[text] = len(self._words)
             self._words.append(text)
             self._size += len(text) + 64
-        self.rows.append(row)
         self._codes.append(self._known.get(text, len(self._words) - 1))
-
-    def put_nan(self, row: int) -> None:
-        """Note a nan that was written as a value."""
-        self.rows.append(row)
-        self._codes.append(NOT_A_NUMBER)
 
     def among(self, values: FloatArray) -> FloatArray | MixedColumn:
         """Return the column with these numbers, and the texts in their rows."""
@@ -84,7 +83,7 @@ class _Sparse:
                 self.rows.append(row)
                 self.values.append(cell)
             else:
-                self._texts.put_nan(row)
+                self._texts.put(row, None)
             return
         value, is_text = classify(cell)
         # Labels of digits only may be longer than a float is exact.
@@ -94,7 +93,7 @@ class _Sparse:
             self.rows.append(row)
             self.values.append(value)
         elif is_nan(cell):
-            self._texts.put_nan(row)
+            self._texts.put(row, None)
 
     def __len__(self) -> int:
         return len(self.rows) + len(self._texts.rows)
@@ -124,11 +123,11 @@ class Records:
             if (column := columns.get(name)) is not None:
                 column.put(row, cell)
             elif name not in self.unread:
-                self.put(name, cell)
+                self.put(name, cell, row)
         self.rows += 1
 
-    def put(self, name: str, cell: object, row: int | None = None) -> None:
-        """Put a cell into a row, or into the record that is being built; :meth:`close` ends it."""
+    def put(self, name: str, cell: object, row: int) -> None:
+        """Put a cell into a row."""
         column = self._columns.get(name)
         if column is None:
             if name in self.unread:
@@ -140,11 +139,7 @@ class Records:
             if len(self._columns) >= _MOST_COLUMNS:
                 return
             column = self._columns[name] = _Sparse(label=folded(name) in RUN_NAMES)
-        column.put(self.rows if row is None else row, cell)
-
-    def close(self) -> None:
-        """End the record that :meth:`put` built."""
-        self.rows += 1
+        column.put(row, cell)
 
     def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
         """Return whole columns in the order of their first cell, and notes.
@@ -193,7 +188,7 @@ class _Dense:
             if is_text or (self._label and value == value):
                 self._texts.put(row, cell)
         for row in parsed.nans:
-            self._texts.put_nan(at + row)
+            self._texts.put(at + row, None)
 
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)

@@ -21,7 +21,7 @@ from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column, parse_step
 from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
-from entropylaw.logs.suggest import is_evident, measured
+from entropylaw.logs.suggest import KINDS, is_evident, measured
 
 #: The column in which a reader itself writes the kind of a record.
 KIND = "record kind"
@@ -68,7 +68,8 @@ def one_column_per_metric(table: Table) -> Table:
         of_metric = np.full(len(first), np.nan)
         of_metric[np.array(places)[at == code]] = values[at == code]
         columns.setdefault(metric, of_metric)
-    columns = in_order(columns, counter)
+    order = np.argsort([parse_step(cell) for cell in columns[counter]], kind="stable").tolist()
+    columns = {name: [cells[row] for row in order] for name, cells in columns.items()}
     made = counted(len(metrics), "column")
     note = f"{shown(key)} names the metric of each row: {made} are made of {shown(value)}"
     return replace(
@@ -106,12 +107,6 @@ def rows_together(
         if len(rows) > len(first):
             first.append(row)
     return places, first
-
-
-def in_order(columns: Mapping[str, Column], counter: str) -> dict[str, Column]:
-    """The columns with their rows in the order of the steps."""
-    order = np.argsort([parse_step(cell) for cell in columns[counter]], kind="stable").tolist()
-    return {name: [cells[row] for row in order] for name, cells in columns.items()}
 
 
 def by_kind(table: Table, step: StepColumn) -> Table:
@@ -172,7 +167,7 @@ def where(cells: Column, rows: BoolArray) -> Column:
 
 def _kinds(table: Table, step: StepColumn) -> tuple[Kinds, str]:
     """The kind of every record, empty where it has none, and what shows it; all empty where nothing does."""
-    entropies = _any_finite(table, ("entropy",), len(step.values))
+    entropies, _ = entropies_and_rewards(table)
     words = {name: coded(cells) for name, cells in table.columns.items()}
     words = {name: texts for name, texts in words.items() if 0 < len(texts[0]) <= _MOST_KINDS}
     kinds, sign = _by_text(words, entropies)
@@ -252,23 +247,18 @@ def _are_kinds(name: str, labels: Sequence[str]) -> bool:
     )
 
 
-def _any_finite(table: Table, roles: Sequence[str], rows: int) -> BoolArray:
-    """The records that have a number of one of the roles."""
-    names = tuple(table.columns)
-    trainer = catalog.detect(names).trainer
-    there = np.zeros(rows, dtype=bool)
-    columns = {match.column for role in roles for match in catalog.matches(role, names, trainer)}
-    if not columns and trainer is catalog.trainers()[-1]:
-        columns = {name for name in names if is_evident("entropy" if "entropy" in roles else "reward", name)}
-    for column in columns:
-        there |= np.isfinite(parse_column(table.columns[column]).values)
-    return there
-
-
 def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
     """The records with an entropy, and those with a reward."""
-    rows = len(next(iter(table.columns.values()), ()))
-    return _any_finite(table, ("entropy",), rows), _any_finite(table, ("training", "validation"), rows)
+    names = tuple(table.columns)
+    trainer = catalog.detect(names).trainer
+    entropies, rewards = np.zeros((2, len(next(iter(table.columns.values()), ()))), dtype=bool)
+    for (role, kinds), there in zip(KINDS.items(), (entropies, rewards), strict=True):
+        columns = {match.column for kind in kinds for match in catalog.matches(kind, names, trainer)}
+        if not columns and trainer is catalog.trainers()[-1]:
+            columns = {name for name in names if is_evident(role, name)}
+        for column in columns:
+            there |= np.isfinite(parse_column(table.columns[column]).values)
+    return entropies, rewards
 
 
 def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolArray:
@@ -282,8 +272,14 @@ def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolAr
         updating = losing
     # A column that labels runs explains other values at the same steps.
     labelled = any(folded(name) in RUN_NAMES for name in table.columns)
-    if not labelled and any(contradict(values, step.values, updating) for values in shared):
-        return ~updating
+    for values in () if labelled else shared:
+        there = np.isfinite(values) & np.isfinite(step.values)
+        trained, others = there & updating, there & ~updating
+        common, first, second = np.intersect1d(step.values[trained], step.values[others], return_indices=True)
+        differ = values[trained][first] != values[others][second]
+        # The fewer records that are not updates mostly have other values than updates at their steps.
+        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < trained.sum():
+            return ~updating
     return np.zeros_like(marked)
 
 
@@ -300,15 +296,6 @@ def filled_by_use(table: Table, rows: int) -> tuple[BoolArray, BoolArray, list[F
         elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
             shared.append(parse_column(cells).values)
     return marked, losing, shared
-
-
-def contradict(values: FloatArray, steps: FloatArray, updating: BoolArray) -> bool:
-    """Whether the fewer records that are not updates mostly have other values than updates at their steps."""
-    there = np.isfinite(values) & np.isfinite(steps)
-    trained, others = there & updating, there & ~updating
-    common, first, second = np.intersect1d(steps[trained], steps[others], return_indices=True)
-    differ = values[trained][first] != values[others][second]
-    return len(common) > 1 and bool(differ.sum() * 2 >= len(common) and others.sum() < trained.sum())
 
 
 # --- Log calls ---------------------------------------------------------------------------------------------
@@ -366,10 +353,10 @@ def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:
     joined, number, seen = calls.copy(), 0, np.zeros(len(filled), dtype=bool)
     first = np.nan
     for row in range(len(calls)):
-        own = filled[:, row]
-        if np.isnan(first) or (seen & own).any():
-            first, seen = calls[row], own.copy()
+        filled_here = filled[:, row]
+        if np.isnan(first) or (seen & filled_here).any():
+            first, seen = calls[row], filled_here.copy()
         else:
-            joined[row], seen = first, seen | own
+            joined[row], seen = first, seen | filled_here
             number += 1
     return joined, number

@@ -37,20 +37,15 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
             numbers[name] = filled
         if parsed.texts:
             texts.append(cells)
-    metrics = measured(numbers)
-    evaluated = _any_filled([numbers[name] for name in metrics], stepless)
+    metrics, none = measured(numbers), np.zeros_like(stepless)
+    evaluated = np.any([none, *(numbers[name] for name in metrics)], axis=0)
     # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
     kinds = Counter[str]()
     for name in metrics:
         kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
     rows = np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist()
-    held = held_by_texts(texts, rows, _any_filled([*numbers.values()], stepless))
+    held = held_by_texts(texts, rows, np.any([none, *numbers.values()], axis=0))
     return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
-
-
-def _any_filled(filled: Sequence[BoolArray], stepless: BoolArray) -> BoolArray:
-    """In which records any of some columns has a number."""
-    return np.any(filled, axis=0) if filled else np.zeros_like(stepless)
 
 
 def held_by_texts(texts: Iterable[Column], rows: Sequence[int], valued: BoolArray) -> int:

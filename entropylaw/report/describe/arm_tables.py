@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import MISSING, format_number
-from entropylaw.report.words import quantity_label
+from entropylaw.report.numbers import MISSING
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
+from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
 
 NOT_COMPARABLE = "not comparable"
@@ -33,11 +32,6 @@ def decided(row: Difference) -> str:
     return row.decision.value
 
 
-def over(low: float, high: float) -> str:
-    """``0.09–0.50``, or ``0.09`` where both ends are the same."""
-    return "–".join(dict.fromkeys(format_number(end, 2) for end in (low, high)))
-
-
 def within(margin: float | None) -> str:
     """``within ±0.01``."""
     return MISSING if margin is None else f"within ±{float(f'{margin:.2g}'):g}"
@@ -53,16 +47,12 @@ def excludes_0(estimate: Estimate) -> bool:
     return estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high
 
 
-def bare(estimate: Estimate) -> Estimate:
-    """An estimate without its note, which is below the table."""
-    return replace(estimate, note=None)
-
-
 def words_of(result: ArmComparison, row: Difference) -> str:
     """``entropy at equal reward, nats``; a column at equal values of which rewards are compared is named."""
     if row.quantity == "reward_at_equal":
         return f"reward at equal {result.along.column}"
-    return quantity_label(row.quantity, row.unit)
+    words = QUANTITIES.get(row.quantity, (row.quantity,))[0]
+    return words if row.unit in ("reward", "", row.quantity) else f"{words}, {row.unit}"
 
 
 def arms(results: Sequence[ArmComparison]) -> b.Table:
@@ -93,7 +83,7 @@ def of_rewards(
 def by_quantity(
     results: Sequence[ArmComparison],
     heads: Sequence[b.Column],
-    shown: Callable[[Pair, Difference], bool],
+    shown: Callable[[Pair, Difference], object],
     cells: Callable[[Difference], tuple[b.Cell, ...]],
 ) -> b.Table:
     """A row per reward, comparison and quantity that is shown."""
@@ -109,23 +99,17 @@ def by_quantity(
 
 def family(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity that is decided, with failures where there are any."""
-    heads = b.columns("difference", "decision")
-
-    def is_decided(pair: Pair, row: Difference) -> bool:
-        failed = row.quantity == "failure_rate" and pair.find("living_reward") is not None
-        return row.headline or failed
-
-    table = by_quantity(results, heads, is_decided, lambda row: (bare(row.estimate), decided(row)))
-    return with_sd(table, results[0])
-
-
-def with_sd(table: b.Table, result: ArmComparison) -> b.Table:
-    """A table whose every row repeats the spread between seeds, where that was given."""
-    if result.between_sd is None:
+    table = by_quantity(
+        results,
+        b.columns("difference", "decision"),
+        lambda pair, row: row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")),
+        # A note is below the table.
+        lambda row: (replace(row.estimate, note=None), decided(row)),
+    )
+    if (between_sd := results[0].between_sd) is None:
         return table
-    heads = [*table.columns, b.Column("between_sd", "sd between seeds")]
-    rows = [(*row, f"{result.between_sd:g} as given") for row in table.rows]
-    return replace(table, columns=heads, rows=rows)
+    rows = [(*row, f"{between_sd:g} as given") for row in table.rows]
+    return replace(table, columns=[*table.columns, b.Column("between_sd", "sd between seeds")], rows=rows)
 
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:
@@ -134,26 +118,27 @@ def exploratory(results: Sequence[ArmComparison]) -> b.Table:
         results,
         b.columns("difference", "seeds"),
         lambda _, row: not row.headline and row.quantity != "failure_rate",
-        lambda row: (bare(row.estimate), "{} and {}".format(*row.seeds)),
+        lambda row: (replace(row.estimate, note=None), "{} and {}".format(*row.seeds)),
     )
     return replace(table, detail=True)
 
 
 def spreads(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity of the family: what its interval and its decision rest on."""
-    heads = [
-        b.Column("between", "sd between seeds"),
-        b.Column("within", "standard error within runs"),
-        b.Column("p_adjusted", "adjusted p"),
-        b.Column("p_welch", "by Welch's test"),
-        b.Column("smallest", "these seeds show"),
-        b.Column("seeds_needed", "seeds for the margin"),
-    ]
+    labels = {
+        "between": "sd between seeds",
+        "within": "standard error within runs",
+        "p_adjusted": "adjusted p",
+        "p_welch": "by Welch's test",
+        "smallest": "these seeds show",
+        "seeds_needed": "seeds for the margin",
+    }
 
     def cells(row: Difference) -> tuple[b.Cell, ...]:
         p_values = (p_text(row.p_adjusted), p_text(row.p_welch))
         return row.between, row.within, *p_values, row.smallest, row.seeds_needed
 
+    heads = [b.Column(key, label) for key, label in labels.items()]
     return replace(by_quantity(results, heads, lambda _, row: row.headline, cells), detail=True)
 
 
@@ -178,24 +163,18 @@ def runs(results: Sequence[ArmComparison]) -> b.Table:
 
 
 def rows(result: ArmComparison) -> Iterator[b.Row]:
-    """The rows of all comparisons for CSV."""
+    """The rows of all comparisons for CSV; only what was tested in a family has a decision."""
     for pair in result.pairs:
         low, high = pair.common or (None, None)
         base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
         base |= {"equal": result.along.column, "common_low": low, "common_high": high}
-        base |= {"reward": result.reward}
         for row in pair.differences:
-            yield base | _cells(pair, row) | {"between_sd": result.between_sd}
-
-
-def _cells(pair: Pair, row: Difference) -> b.Row:
-    """The cells of a difference; only what was tested in a family has a decision."""
-    cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
-    cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
-    cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
-    if row.inner is not None:
-        cells |= {"inner_low": row.inner.low, "inner_high": row.inner.high}
-    decision = NOT_COMPARABLE if row.headline else None
-    if row.p_adjusted is not None:
-        decision = row.decision.value
-    return cells | {"difference": row.estimate, "decision": decision}
+            cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
+            cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
+            cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
+            cells |= {f"inner_{end}": getattr(row.inner, end, None) for end in ("low", "high")}
+            decision = NOT_COMPARABLE if row.headline else None
+            if row.p_adjusted is not None:
+                decision = row.decision.value
+            given: b.Row = {"reward": result.reward, "between_sd": result.between_sd}
+            yield base | cells | given | {"difference": row.estimate, "decision": decision}

@@ -1,9 +1,10 @@
-"""Arms compared: a sentence per arm, the arms, the differences of the family, and all that is exploratory."""
+"""Arms compared: how runs were grouped, a sentence per arm, the differences, and all that is exploratory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import arm_tables as tables
@@ -20,6 +21,9 @@ from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import sentences
 
+MOST_NAMED = 8
+"""Runs of no arm that a terminal names."""
+
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
@@ -27,12 +31,42 @@ MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards be
 NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
 
-def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> list[b.Block]:
+def describe(result: ComparisonDocument | ArmComparison) -> list[b.Block]:
+    """The comparison; of a document with the grouping and the runs of no arm below its title."""
+    if isinstance(result, ArmComparison):
+        return _compared([result])
+    heading, *rest = _compared([result.comparison, *result.others])
+    by = ", ".join(dict.fromkeys(arm.by for arm in result.grouped))
+    members = "; ".join(arm.sentence for arm in result.grouped)
+    notes = b.labelled("missing", missing(result))
+    notes.append(b.Note("grouped", members if by == "as given" else f"by {by}: {members}"))
+    reasons: dict[str, list[str]] = {}
+    for run in result.left_out:
+        if not run.arm:
+            reasons.setdefault(run.why, []).append(run.run)
+    for reason, runs in reasons.items():
+        brief = ", ".join(runs[:MOST_NAMED])
+        if len(runs) > MOST_NAMED:
+            brief += f" and {len(runs) - MOST_NAMED} more"
+        notes.append(b.Note("in no arm", f"{', '.join(runs)} ({reason})", f"{brief} ({reason})"))
+    return [heading, b.Notes(notes), *rest, b.warned(result.warnings)]
+
+
+def missing(result: ComparisonDocument) -> Iterator[str]:
+    """The runs of each arm that could not be read or fitted: the differences are over the others."""
+    for arm in dict.fromkeys(run.arm for run in result.missing):
+        names = [run.run for run in result.missing if run.arm == arm]
+        whose = f"{arm}: " if arm else "in no arm, and may be of any: "
+        text = f"{whose}{counted(len(names), 'run')} ({', '.join(names)})"
+        yield f"{text}; the differences are those of the others, and gates on them are unknown"
+
+
+def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
     """A sentence per comparison, the arms, the differences of the family; the rest on request.
 
-    ``others`` are the comparisons of other rewards, which are rows of the same tables.
+    The comparisons of all rewards are rows of the same tables.
     """
-    results = [result, *others]
+    result = results[0]
     alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
     advice = [MORE_SEEDS] if alone else []
     if any(pair.common is None for pair in result.pairs):
@@ -61,22 +95,19 @@ def describe(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> lis
     ]
 
 
-def table(result: ArmComparison, others: Sequence[ArmComparison] = ()) -> b.Table:
+def table(result: ComparisonDocument | ArmComparison) -> b.Table:
     """A row per comparison and quantity."""
-    rows = (row for of_reward in (result, *others) for row in tables.rows(of_reward))
-    return b.table_of(tables.TABLE, rows, words=3)
+    results = (result,) if isinstance(result, ArmComparison) else (result.comparison, *result.others)
+    return b.table_of(tables.TABLE, (row for of_reward in results for row in tables.rows(of_reward)), words=3)
 
 
 def title(result: ArmComparison) -> str:
     """``clip_cov against grpo (4 and 8 seeds)``, ``5 arms against grpo``, ``6 arms, all pairs``."""
     units = f"pairs of one {result.paired}" if result.paired else "seeds"
     if len(result.pairs) == 1:
-        pair = result.pairs[0]
-        counts = [
-            len(arm.runs) for name in (pair.arm, pair.baseline) for arm in result.arms if arm.arm == name
-        ]
-        seeds = f" ({' and '.join(map(str, counts))} {units})" if not result.paired else f", {units}"
-        return f"{pair.arm} against {pair.baseline}{seeds}"
+        pair, numbers = result.pairs[0], {arm.arm: len(arm.runs) for arm in result.arms}
+        seeds = f" ({numbers[pair.arm]} and {numbers[pair.baseline]} {units})"
+        return f"{pair.arm} against {pair.baseline}{f', {units}' if result.paired else seeds}"
     of_pairs = f", {units}" if result.paired else ""
     if result.baseline is None:
         return f"{len(result.arms)} arms, {counted(len(result.pairs), 'comparison')}{of_pairs}"
@@ -95,10 +126,8 @@ def answers(result: ArmComparison) -> list[str]:
     """A sentence per comparison with its reward and name; of one, whose title has it, a line per clause."""
     if len(result.pairs) == 1 and not result.reward:
         return clauses(result, result.pairs[0])
-    named = [", ".join(filter(None, (result.reward, result.name_of(pair)))) for pair in result.pairs]
-    return [
-        f"{name}: {'; '.join(clauses(result, pair))}" for name, pair in zip(named, result.pairs, strict=True)
-    ]
+    reward = f"{result.reward}, " if result.reward else ""
+    return [f"{reward}{result.name_of(pair)}: {'; '.join(clauses(result, pair))}" for pair in result.pairs]
 
 
 def clauses(result: ArmComparison, pair: Pair) -> list[str]:
@@ -119,7 +148,8 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     if equal is not None:
         at = f"at equal {result.along.column}"
         if pair.common is not None:
-            at += f" over {tables.over(*pair.common)} {result.along.unit}".rstrip()
+            ends = dict.fromkeys(format_number(end, 2) for end in pair.common)
+            at += f" over {'–'.join(ends)} {result.along.unit}".rstrip()
         parts.append(f"{at} {_decided(equal)}")
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import attrgetter
 
 from entropylaw.documents.document import BacktestDocument, Entry
 from entropylaw.escaping import counted
@@ -31,11 +31,8 @@ CUTS = (
     b.Column("p_gain", "P(gain)", unit="probability"),
     b.Column("outcome", "outcome"),
     b.Column("gained", "gained"),
-    b.Column("error", "error", lambda cut: cut.error.forecast),
-    *(
-        b.Column(f"error_{name}", NAMES[name], lambda cut, name=name: getattr(cut.error, name))  # type: ignore[misc]
-        for name in COMPARED
-    ),
+    b.Column("error", "error", attrgetter("error.forecast")),
+    *(b.Column(f"error_{name}", NAMES[name], attrgetter(f"error.{name}")) for name in COMPARED),
 )
 """A row per cut of a run."""
 
@@ -76,33 +73,30 @@ def describe(result: Tested) -> list[b.Block]:
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
         blocks.append(b.warned(result.warnings))
-    refused = sum(tested is None for _, tested, _ in runs)
-    if refused:
+    if refused := sum(tested is None for _, tested, _ in runs):
         text = f"Not tested: {refused} of {len(runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
     if isinstance(result, BacktestDocument) and result.replayed is not None:
         blocks.append(b.Notes([over_all_replays(result.replayed)]))
     if result.overall is not None:
-        blocks.append(b.Notes(list(over_all_cuts(result.overall, result.level))))
+        blocks.append(over_all_cuts(result.overall, result.level))
     return blocks + [block for run in runs for block in _of_run(*run)]
 
 
-def over_all_cuts(skill: Skill, level: float) -> Iterator[b.Note]:
+def over_all_cuts(skill: Skill, level: float) -> b.Notes:
     """What has the smallest error, the errors as ratios, and the Brier score."""
+    ratios = ((NAMES[name], getattr(skill.error, name)) for name in COMPARED)
+    errors = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios if ratio is not None)
+    brier, base = skill.brier.forecast, skill.brier.base_rate or 0.0
+    cover = f"{format_percent(level)} intervals cover {format_percent(skill.covered)}"
     counts = f"{counted(skill.cuts, 'cut')} of {counted(skill.runs, 'run')}"
-    yield b.Note("least error", f"{NAMES[skill.best]}, over {counts}")
-    ratios = (
-        f"{NAMES[name]} {ratio:.2f}" for name in COMPARED if (ratio := getattr(skill.error, name)) is not None
-    )
-    yield b.Note("error to", f"{', '.join(ratios)} (geometric means; below 1 the forecast is better)")
-    base = skill.brier.base_rate or 0.0
-    yield b.Note(
-        "P(gain)", f"Brier score {skill.brier.forecast:.3f}; by the share of cuts that gained {base:.3f}"
-    )
-    width = f"median width {skill.width:.2f} ranges of the reward"
-    yield b.Note(
-        "intervals", f"{format_percent(level)} intervals cover {format_percent(skill.covered)}; {width}"
-    )
+    notes = {
+        "least error": f"{NAMES[skill.best]}, over {counts}",
+        "error to": f"{errors} (geometric means; below 1 the forecast is better)",
+        "P(gain)": f"Brier score {brier:.3f}; by the share of cuts that gained {base:.3f}",
+        "intervals": f"{cover}; median width {skill.width:.2f} ranges of the reward",
+    }
+    return b.Notes([b.Note(label, text) for label, text in notes.items()])
 
 
 def over_all_replays(score: ReplayScore) -> b.Note:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.figures import figures_of
@@ -28,8 +26,11 @@ def describe(result: Forecast) -> list[b.Block]:
 
 
 def table(result: Forecast) -> b.Table:
-    """A row per step."""
-    return b.Table(STEPS, list(_rows(result)))
+    """A row per step; None for what is unknown."""
+    unknown = (None,) * len(result.step)
+    entropies, law = result.entropies or unknown, getattr(result.law, "rewards", unknown)
+    rows = zip(result.step, result.rewards, result.p_gains, entropies, law, strict=True)
+    return b.Table(STEPS, list(rows))
 
 
 def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:
@@ -38,7 +39,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     now = f"From {count} up to step {format_step(ahead.last_step)}; level now {format_number(ahead.now)}."
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
-    rows = b.Table((STEPS[0], reward, gain, *STEPS[3:]), list(_rows(ahead)), detail=detail)
+    rows = replace(table(ahead), columns=(STEPS[0], reward, gain, *STEPS[3:]), detail=detail)
     notes: list[b.Note] = [words.forecast_answers(ahead)[-1]]
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
@@ -58,14 +59,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     notes += b.labelled("note", ahead.notes)
     return [
         *([] if detail else figures_of("forecast", part)),
-        b.Notes([b.Note("", now)], detail=detail),
+        b.paragraphs(now, detail=detail),
         rows,
         b.Notes(notes, detail=detail),
     ]
-
-
-def _rows(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
-    """Step, reward, probability of the gain, entropy and the law's reward; None for what is unknown."""
-    unknown = (None,) * len(ahead.step)
-    law = ahead.law.rewards if ahead.law is not None else unknown
-    return zip(ahead.step, ahead.rewards, ahead.p_gains, ahead.entropies or unknown, law, strict=True)

@@ -42,13 +42,20 @@ def ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
 
 
 def _arms(arms: Mapping[str, Sequence[IndexRow]]) -> RunsTable:
-    """A row per arm: how many of its runs have which verdict, and the ranges of their numbers."""
+    """A row per arm: how many of its runs have which verdict, and the ranges of their numbers.
+
+    A range is from the least to the largest value in the runs that are to be read, ``0.41 to 0.53``.
+    """
     cells: list[list[Any]] = []
     for name, rows in arms.items():
         verdicts = Counter(row.verdict for row in rows).items()
         badges = [Verdict(f"{number} {verdict}", "", HOLDS.get(verdict)) for verdict, number in verdicts]
-        ranges = [value_range(rows, key) for key in ("reward_now", "ceiling", "headroom")]
-        cells.append([one_line(name), badges, *ranges])
+        cells.append([one_line(name), badges])
+        for key in ("reward_now", "ceiling", "headroom"):
+            estimates = [row.estimate(key) for row in rows if row.readable]
+            values = sorted(float(estimate) for estimate in estimates if estimate is not None)
+            ends = dict.fromkeys(format_number(values[end]) for end in (0, -1) if values)
+            cells[-1].append(" to ".join(ends) or MISSING)
     title = f"{counted(len(arms), 'arm')} of several runs"
     heads = columns("arm", "verdicts", "reward now", "ceiling", "left")
     return RunsTable(heads, cells, title=title, open=len(arms) <= FEW)
@@ -57,14 +64,6 @@ def _arms(arms: Mapping[str, Sequence[IndexRow]]) -> RunsTable:
 def arm_of(name: str, arms: str | None) -> str | None:
     """The arm of a run by its name, as for :func:`entropylaw.report.pages.index_page`; None without one."""
     return without_seed(name) or None if arms is None else arm_by_pattern(name, arms)
-
-
-def value_range(rows: Sequence[IndexRow], key: str) -> str:
-    """The least and the largest value of a column in the runs that are to be read, ``0.41 to 0.53``."""
-    estimates = [row.estimate(key) for row in rows if row.readable]
-    values = [float(estimate) for estimate in estimates if estimate is not None]
-    ends = dict.fromkeys(map(format_number, (min(values), max(values)))) if values else ()
-    return " to ".join(ends) or MISSING
 
 
 def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Block]:
@@ -80,7 +79,8 @@ def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Bloc
     for name, members in groups.items():
         if members:
             is_open = all_open or name in (LOST, LawVerdict.holds, LawVerdict.undecided)
-            tables.append(_group(name, members, address, is_open=is_open))
+            links = [address(row.slug) for row in members]
+            tables.append(_group(name, members, links, is_open=is_open))
     return tables
 
 
@@ -88,7 +88,7 @@ LOST = "lost"
 """The group of the runs that lost the reward."""
 
 
-def _group(name: str, rows: Sequence[IndexRow], address: Callable[[str], str], *, is_open: bool) -> RunsTable:
+def _group(name: str, rows: Sequence[IndexRow], links: Sequence[str], *, is_open: bool) -> RunsTable:
     """The runs of one group, with the number of runs by reason."""
     reasons = Counter(str(row.refusal or row.why) for row in rows if row.why or not row.fitted)
     counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
@@ -98,7 +98,7 @@ def _group(name: str, rows: Sequence[IndexRow], address: Callable[[str], str], *
         title=runs.counted_rows([row.cells for row in rows]),
         note=", ".join(f"{number} {reason}" for reason, number in counts),
         open=is_open,
-        links=[address(row.slug) for row in rows],
+        links=links,
     )
 
 
@@ -111,11 +111,9 @@ def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
     heads = [Column("run", "run"), Column("why", "entropy law"), *columns("entropy", "reward")]
     cells = []
     for row, shown in zip(rows, table.rows, strict=True):
-        assert row.series is not None
-        entropy = _trace(row, "entropy", row.series.entropy, " nats", 2)
-        reward = _trace(row, "reward", row.series.reward, "", 3)
         numbers = [MISSING if shown[i] is None else shown[i] for i in places]
-        cells.append([row.shown, _reason(row), entropy, reward, *numbers])
+        traces = [_trace(row, "entropy", " nats", 2), _trace(row, "reward", "", 3)]
+        cells.append([row.shown, _reason(row), *traces, *numbers])
     return [*heads, *(table.columns[i] for i in places)], cells
 
 
@@ -125,12 +123,12 @@ def _reason(row: IndexRow) -> list[Verdict]:
     return badges + ([Verdict("", row.shifts_words)] if row.shifts_words else [])
 
 
-def _trace(row: IndexRow, key: str, ends: tuple[float, float], unit: str, digits: int) -> Trace:
-    """The line of a series; ``ends`` are its first and its last value as logged."""
+def _trace(row: IndexRow, key: str, unit: str, digits: int) -> Trace:
+    """The line of a series, with its first and its last value as logged."""
     assert row.series is not None
     steps, values = row.series.step, row.cells[key]
     assert isinstance(values, tuple)
-    first, last = (format_number(end, digits) for end in ends)
+    first, last = (format_number(end, digits) for end in getattr(row.series, key))
     title = f"{key} from {first} to {last}{unit}, steps {format_step(steps[0])} to {format_step(steps[-1])}"
     return Trace(key, title, f"{first} → {last}{unit}", steps, values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.escaping import counted
@@ -29,9 +29,7 @@ FORM_COLUMNS = (
     b.Column("probability", "probability", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
     b.Column("headroom", "left", estimate=True),
-    b.Column(
-        "formula", "formula", lambda form: f"{form.formula}{words.in_brackets(words.shapes_words(form))}"
-    ),
+    b.Column("formula", "formula", lambda form: form.formula + words.in_brackets(words.shapes_words(form))),
     b.Column("residual_sd", "residual sd"),
 )
 
@@ -46,11 +44,6 @@ def table(result: Fit) -> b.Table:
     return b.table_of(FORM_COLUMNS, result.forms)
 
 
-def _skipped(skipped: Mapping[str, str]) -> list[str]:
-    """The forms that could not be fitted, each with its reason."""
-    return [f"{form_label(form)}: {reason}" for form, reason in skipped.items()]
-
-
 def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
     """``entropy × val_acc (validation) · 51 evaluations, steps 0–500``."""
     steps = f"steps {format_step(fit.law.step[0])}–{format_step(fit.law.step[-1])}"
@@ -62,48 +55,14 @@ def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
     return f"{columns['entropy'].column} × {reward.label or reward.column}{kind} · {series}"
 
 
-def sections(
-    fit: Fit,
-    part: object,
-    heading: b.Heading,
-    *,
-    further: Sequence[b.Block] = (),
-) -> list[b.Block]:
+def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.Block] = ()) -> list[b.Block]:
     """The answers, the law, the functional forms, the estimates, and the diagnostics.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come before the
     diagnostics.
     """
-    law = fit.law
-    answers = words.answers(fit)
+    law, answers, ahead = fit.law, words.answers(fit), fit.forecast
     text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
-    now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
-    chance = words.p_left(fit)
-    left = f"ceiling − reward now; {chance}" if chance else "ceiling − reward now"
-    interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
-    drop = []
-    if fit.drop_per_100_steps is not None:
-        drop.append(
-            b.Fact("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third")
-        )
-    averaged = (
-        b.Fact("ceiling", fit.ceiling, _of_ceiling(fit)),
-        b.Fact("reward now", fit.reward_now, now),
-        b.Fact("headroom", fit.headroom, left),
-        b.Fact("share reached", fit.used, "of the attainable gain", "%"),
-        *_if_memory(fit, ("ceiling", "headroom")),
-        *_without_term(fit),
-        *drop,
-    )
-    interval_of_law = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
-    coefficients = (
-        b.Fact("a", law.a, "reward lost per unit of exp(H)"),
-        b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
-        b.Fact("headroom by the law", law.headroom, "its ceiling − reward now"),
-        *_if_memory(fit, ("a", "law_ceiling")),
-    )
     samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
     trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
@@ -111,71 +70,81 @@ def sections(
     stage += f"{format_probability(fit.p_term)}: the numbers are those of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
+    skipped = b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in fit.skipped.items()))
     # The level shifts have a section.
     notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
-    diagnostics = [
-        b.Note("residual", residual_words(law)),
-        b.Note("", influence_words(law)),
-        b.Note("tests", _tests(fit)),
-    ]
+    none = b.paragraphs(f"There is no forecast: {fit.no_forecast or words.NO_FORECAST}.", detail=True)
     curve, *series = figures_of("law", part, text)
     return [
         heading,
         b.Answers(answers),
         b.Notes(findings + b.labelled("note", notes), detail=True),
         curve,
-        *(series if fit.forecast is None else figures_of("forecast", part)),
+        *(series if ahead is None else figures_of("forecast", part)),
         b.Heading("Forecast", name="forecast"),
-        *_forecast(fit, part),
+        *([none] if ahead is None else forecast.sections(ahead, part, detail=True)),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
-        b.Facts("averaged", averaged, interval, detail=True),
+        _averaged(fit),
         b.Heading("Functional forms", name="rivals"),
-        b.Notes([b.Note("", stage)], detail=True),
+        b.paragraphs(stage, detail=True),
         replace(b.table_of(forms, fit.forms), detail=True, counted="form"),
-        b.Notes(
-            [*b.labelled("skipped", _skipped(fit.skipped)), b.Note("", probabilities)],
-            detail=True,
-        ),
+        b.Notes([*skipped, b.Note("", probabilities)], detail=True),
         b.Heading("The law itself", name="law"),
-        b.Facts(
-            "R = b − a·exp(H)",
-            coefficients,
-            interval_of_law,
-            unsafe if fit.verdict is Verdict.fails else "",
-            detail=True,
-        ),
-        b.Notes([b.Note("", trust)], detail=True),
-        *level_shift_blocks(fit),
+        _coefficients(fit),
+        b.paragraphs(trust, detail=True),
+        *_level_shifts(fit),
         *further,
         b.Heading("Diagnostics", name="trust"),
-        b.Notes(diagnostics, detail=True),
-        *([] if fit.forecast is None else series),
+        b.Notes(_diagnostics(fit), detail=True),
+        *([] if ahead is None else series),
         *figures_of("trust", part),
         b.Heading("For a paper", name="paper"),
         b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
     ]
 
 
-def _forecast(fit: Fit, part: object) -> list[b.Block]:
-    """The forecast, or why there is none."""
-    if fit.forecast is None:
-        return [
-            b.Notes(
-                [b.Note("", f"There is no forecast: {fit.no_forecast or words.NO_FORECAST}.")], detail=True
-            )
-        ]
-    return forecast.sections(fit.forecast, part, detail=True)
-
-
-def _of_ceiling(fit: Fit) -> str:
-    """What the ceiling is, how far that extrapolates, and the largest reward that is possible."""
-    parts = ["reward at H = 0"]
+def _averaged(fit: Fit) -> b.Facts:
+    """The numbers that are averaged over the forms; the ceiling with what it extrapolates over."""
+    of_ceiling = "reward at H = 0"
     if fit.lowest_entropy > 0:
-        parts.append(f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats")
+        of_ceiling += f", extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
     if fit.max_reward is not None:
-        parts.append(f"at most {fit.max_reward:g}")
-    return ", ".join(parts)
+        of_ceiling += f", at most {fit.max_reward:g}"
+    left = "ceiling − reward now"
+    if fit.p_headroom is not None:
+        left += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
+    now = f"at H = {format_number(fit.law.entropy_now)} nats, evaluation noise removed"
+    facts = [
+        b.Fact("ceiling", fit.ceiling, of_ceiling),
+        b.Fact("reward now", fit.reward_now, now),
+        b.Fact("headroom", fit.headroom, left),
+        b.Fact("share reached", fit.used, "of the attainable gain", "%"),
+        *_if_memory(fit, ("ceiling", "headroom")),
+    ]
+    if fit.without_term is not None:
+        facts.append(b.Fact("ceiling, no term", fit.without_term, "if reward needs no term in the step"))
+    if fit.drop_per_100_steps is not None:
+        about_drop = "nats of entropy, over the last third"
+        facts.append(b.Fact("drop per 100 steps", fit.drop_per_100_steps, about_drop))
+    interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
+    return b.Facts("averaged", facts, interval, detail=True)
+
+
+def _coefficients(fit: Fit) -> b.Facts:
+    """The law's own numbers, which are not to be used where it fails."""
+    law, unsafe = fit.law, ""
+    if fit.verdict is Verdict.fails:
+        unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
+    facts = (
+        b.Fact("a", law.a, "reward lost per unit of exp(H)"),
+        b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
+        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
+        b.Fact("headroom by the law", law.headroom, "its ceiling − reward now"),
+        *_if_memory(fit, ("a", "law_ceiling")),
+    )
+    interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
+    return b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
 
 
 def _if_memory(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
@@ -184,97 +153,66 @@ def _if_memory(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
     facts = []
     for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
         if memory is not None:
-            what = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
+            note = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
             facts += [
-                b.Fact(f"{labels.get(name, name)}, {kind}", getattr(memory, name), what) for name in names
+                b.Fact(f"{labels.get(name, name)}, {kind}", getattr(memory, name), note) for name in names
             ]
     return facts
 
 
-def _without_term(fit: Fit) -> list[b.Fact]:
-    """The ceiling if reward needs no term in the step."""
-    if fit.without_term is None:
-        return []
-    return [b.Fact("ceiling, no term", fit.without_term, "if reward needs no term in the step")]
-
-
-def influence_words(law: LawFit) -> str:
-    """What the fit is without its most influential evaluation."""
-    shift = format_number(law.influence.ceiling_shift, 2)
-    return (
-        f"Leaving out the evaluation at step {format_step(law.influence.step)} changes the least-squares fit "
+def _diagnostics(fit: Fit) -> list[b.Note]:
+    """The residuals, the most influential evaluation, and the evidence from which the verdict follows."""
+    influence, tests = fit.law.influence, fit.tests
+    shift = format_number(influence.ceiling_shift, 2)
+    influences = (
+        f"Leaving out the evaluation at step {format_step(influence.step)} changes the least-squares fit "
         f"most: the ceiling by {'' if shift.startswith('-') else '+'}{shift}, a to "
-        f"{format_number(law.influence.a_ratio)} times its value."
+        f"{format_number(influence.a_ratio)} times its value."
     )
-
-
-def _tests(fit: Fit) -> str:
-    """The evidence from which the verdict follows."""
-    tests = fit.tests
     p_values = {"no term in the step": tests.p_step, "no term in its logarithm": tests.p_log_step}
-    parts = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
-    parts += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
+    evidence = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
+    evidence += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
     odds = []
     for name in field_names(tests):
         value = getattr(tests, name)
         if name.startswith("odds_") and value is not None:
             odds.append(f"{name.removeprefix('odds_').replace('_', ' ')} {value:.3g}")
-    parts.append(f"odds over the law: {', '.join(odds)}")
+    evidence.append(f"odds over the law: {', '.join(odds)}")
     if tests.spearman is not None:
-        parts.append(f"rank correlation {tests.spearman:.2f}")
-    return "; ".join(parts)
+        evidence.append(f"rank correlation {tests.spearman:.2f}")
+    residuals = b.Note("residual", _residuals(fit.law))
+    return [residuals, b.Note("", influences), b.Note("tests", "; ".join(evidence))]
 
 
-def residual_words(law: LawFit) -> str:
-    """The residuals, and the noise that smoothing removed from the entropy."""
+def _residuals(law: LawFit) -> str:
+    """The residuals, their memory, and the noise that smoothing removed from the entropy."""
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else format_number(residuals.lag1, 2)
-    text = f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 "
-    text += f"autocorrelation {lag1}"
-    text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
-    text += f"size {format_number(residuals.effective_n, 2)} of {law.n})."
-    text += memory_words(law) + smoothing_words(law)
+    text = (
+        f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 autocorrelation "
+        f"{lag1}; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
+        f"size {format_number(residuals.effective_n, 2)} of {law.n}). They have long memory with probability "
+        f"{format_probability(residuals.long_memory)}"
+    )
+    if law.n < FEWEST_FOR_MEMORY:
+        text += f": with fewer than {FEWEST_FOR_MEMORY} evaluations nothing distinguishes it from a short one"
+    text += "."
+    if law.entropy_noise is not None:
+        noise = f"{format_number(law.entropy_noise, 2)} nats{'' if law.entropy_sd is None else ' (given)'}"
+        text += f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise}."
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
         text += f" The entropy's noise was given as {' to '.join(ends)} nats."
     return text
 
 
-def smoothing_words(law: LawFit) -> str:
-    """The noise that smoothing removed from the entropy; empty where the entropy was used as logged."""
-    if law.entropy_noise is None:
-        return ""
-    noise = f"{format_number(law.entropy_noise, 2)} nats{'' if law.entropy_sd is None else ' (given)'}"
-    return f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise}."
-
-
-def memory_words(law: LawFit) -> str:
-    """The probability of long memory, and whether the run is long enough to tell."""
-    text = f" They have long memory with probability {format_probability(law.residuals.long_memory)}"
-    if law.n < FEWEST_FOR_MEMORY:
-        text += f": with fewer than {FEWEST_FOR_MEMORY} evaluations nothing distinguishes it from a short one"
-    return f"{text}."
-
-
-def level_shift_blocks(fit: Fit) -> list[b.Block]:
+def _level_shifts(fit: Fit) -> list[b.Block]:
     """The level shifts; nothing where these options were not given."""
     texts = [*map(level_shift, fit.level_shifts)]
     texts += [finding.sentence for finding in fit.findings if finding.code == NO_SHIFT]
     if not texts:
         return []
     return [b.Heading("Level shifts", name="segments"), b.Notes(b.labelled("level shift", texts))]
-
-
-def level_shift_rows(shifts: Iterable[LevelShift]) -> Iterator[b.Row]:
-    """Every level shift."""
-    for shift in shifts:
-        steps: b.Row = {"first_step": shift.after, "last_step": shift.step, "p_value": shift.p_value}
-        yield steps | {"part": f"jump of {shift.series}", "jump": shift.jump}
-
-
-def level_shifts_sentence(shifts: Iterable[LevelShift]) -> str:
-    """The level shifts in a sentence; empty where there are none."""
-    return "; ".join(level_shift(shift) for shift in shifts)
 
 
 def level_shift(shift: LevelShift) -> str:

@@ -11,7 +11,7 @@ from entropylaw.paths import hostless
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_number
 from entropylaw.report.words import meaning
-from entropylaw.results.columns import Candidate, ColumnReport
+from entropylaw.results.columns import Candidate, ColumnReport, Decoy
 
 _MOST = 8
 """Candidates and rejected columns shown to people with what is known of them; the others by name."""
@@ -49,7 +49,7 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
     dropped = Counter(result.read_dropped) + Counter(result.dropped)
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
     notes += b.labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
-    notes += b.labelled("no entropy", _more([decoy.column for decoy in result.decoys]))
+    notes += _more("no entropy", result.decoys)
     for name, (first, last) in sorted(result.coefficients.items()):
         notes.append(b.Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
     notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
@@ -74,29 +74,25 @@ def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[b.Note]:
             values = f"{counted(candidate.usable, 'value')}, {ends}"
         text = f"'{candidate.column}' ({values}{f'; {facts}' if facts else ''}): {candidate.why}"
         yield b.Note(f"{role} *" if candidate.used else role, text)
-    yield from b.labelled(role, _more([candidate.column for candidate in candidates]))
+    yield from _more(role, candidates)
 
 
-def _more(names: Sequence[str]) -> list[str]:
+def _more(role: str, columns: Sequence[Candidate | Decoy]) -> list[b.Note]:
     """The names of the columns that are not described, in one sentence, if there are any."""
-    rest = names[_MOST:]
-    return [f"and {len(rest)} more: {listing(rest, _MOST_NAMES)}"] if rest else []
+    rest = [column.column for column in columns[_MOST:]]
+    return [b.Note(role, f"and {len(rest)} more: {listing(rest, _MOST_NAMES)}")] if rest else []
 
 
-def _others(report: ColumnReport) -> Iterator[b.Note]:
+def _others(report: ColumnReport) -> list[b.Note]:
     """The columns without a role: what they could be, and those of which nothing is known."""
-    unknown = []
-    for name, could_be in report.others.items():
-        if could_be:
-            yield b.Note("could be", f"{shown(name)}: {could_be}")
-        else:
-            unknown.append(name)
+    unknown = [name for name, role in report.others.items() if not role]
+    could_be = (f"{shown(name)}: {role}" for name, role in report.others.items() if role)
     text = counted(len(unknown), "other column")
     if unknown:
         text += f": {listing(unknown, _MOST_NAMES)}"
     if len(unknown) > _MOST_NAMES:
         text += "; --format csv has them all"
-    yield b.Note("other", text)
+    return [*b.labelled("could be", could_be), b.Note("other", text)]
 
 
 def _roles(report: ColumnReport) -> Iterator[b.Row]:

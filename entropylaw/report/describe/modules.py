@@ -15,16 +15,17 @@ from entropylaw.documents.document import (
     RunPrediction,
     RunReport,
 )
+from entropylaw.documents.samples import SamplesDocument
 from entropylaw.report.describe import (
     arms,
     backtest,
-    comparison,
     forecast,
     law,
     logs,
     phases,
     prediction,
     runs,
+    samples,
     tokens,
 )
 from entropylaw.results.arms import ArmComparison
@@ -51,6 +52,6 @@ MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
-    ArmComparison: arms,
-    ComparisonDocument: comparison,
+    SamplesDocument: samples,
+    **dict.fromkeys((ArmComparison, ComparisonDocument), arms),
 }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from entropylaw.documents.document import Entry, PhasesDocument
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    MISSING,
     format_number,
     format_percent,
     format_probability,
@@ -62,7 +62,7 @@ SHARES = b.columns("at", "mean", "low", "high")
 """A row per share of the run of a curve over several runs."""
 
 ACROSS = (
-    b.Column("curve", "curve"),
+    b.Column("curve", "curve", attrgetter("name")),
     *b.columns("runs", "rising", "not_rising", "unknown"),
     b.Column("share", "rises in", unit="%", estimate=True),
     b.Column("rise", "end above lowest, nats", estimate=True),
@@ -98,21 +98,16 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
         return [b.Heading(run.name, 2, about), *_sections(run)]
-    return [
-        b.Heading(run.name, 2, f"{about} · {run.path}"),
-        *_sections(run),
-        b.Heading("Read and dropped", name="read"),
-        b.Notes(_read(run)),
-    ]
+    read: list[b.Block] = [b.Heading("Read and dropped", name="read"), b.Notes(_read(run))]
+    return [b.Heading(run.name, 2, f"{about} · {run.path}"), *_sections(run), *read]
 
 
 def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped; a terminal shows three."""
     contents = CURVES | {"planning_share": "planning's share of tokens", "length": "response length"}
     # A stored document has its columns in another order.
-    used = [
-        f"{content} '{run.columns[name].column}'" for name, content in contents.items() if name in run.columns
-    ]
+    columns = ((contents[name], run.columns[name].column) for name in contents if name in run.columns)
+    used = [f"{content} '{column}'" for content, column in columns]
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
     brief = reasons[:3]
@@ -132,13 +127,9 @@ def table(result: Result) -> b.Table:
         series = [getattr(result, column.key).tolist() for column in columns]
         return b.Table(columns, list(zip(*series, strict=True)))
     if isinstance(result, PhasesAcross):
-        names = tuple(column.key for column in ACROSS[1:])
-        rows = (
-            {"curve": curve.name, **{name: getattr(curve, name) for name in names}} for curve in result.curves
-        )
-        return b.table_of(ACROSS, rows)
-    known = without_log(result) if isinstance(result, PhaseFit) else result
-    runs = known.runs if isinstance(known, PhasesDocument) else (known,)
+        return b.table_of(ACROSS, result.curves)
+    entry = without_log(result) if isinstance(result, PhaseFit) else result
+    runs = entry.runs if isinstance(entry, PhasesDocument) else (entry,)
     return b.table_of(COLUMNS, (row for run in runs for row in _curve_rows(run)))
 
 
@@ -149,11 +140,6 @@ def without_log(phases: PhaseFit) -> Entry[PhaseFit]:
     )
 
 
-def verdict_of(phases: PhaseFit) -> str:
-    """The word for a run: of both phases, or of the curve that stands for it."""
-    return phases.verdict or phases.levels.verdict
-
-
 def headline(run: Entry[PhaseFit]) -> str:
     """What the curves do, and in which order, in one sentence after the verdict."""
     phases = run.result
@@ -161,16 +147,13 @@ def headline(run: Entry[PhaseFit]) -> str:
         return "This run could not be fitted."
     parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in phases.curves]
     if phases.delta is not None and phases.verdict in VERDICTS[:3]:
-        parts.append(order_words(phases))
-    return f"{verdict_of(phases)}: {'; '.join(parts)}"
-
-
-def order_words(phases: PhaseFit) -> str:
-    """Planning's onset against the step at which execution has settled."""
-    assert phases.delta is not None
-    subject = "planning" if phases.planning is not None and phases.planning.rises else _SUBJECTS["semantic"]
-    later = f"probability {format_probability(phases.later or 0.0)} that it is later"
-    return f"{subject} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
+        # Planning's onset against the step at which execution has settled.
+        rising = "planning" if getattr(phases.planning, "rises", None) else _SUBJECTS["semantic"]
+        later = f"probability {format_probability(phases.later or 0.0)} that it is later"
+        parts.append(
+            f"{rising} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
+        )
+    return f"{phases.verdict or phases.levels.verdict}: {'; '.join(parts)}"
 
 
 def does(curve: CurvePhases) -> str:
@@ -217,12 +200,9 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
     verdict, _, text = headline(run).partition(": ")
     notes = b.labelled("note", [*phases.notes, *run.notes])
-    return [
-        b.Verdict(verdict, f"{text}{cautions_counted(run)}", True),
-        b.Notes([*b.labelled("caution", phases.cautions), *notes]),
-        *figures_of("phases", run),
-        *_numbers(phases),
-    ]
+    badge = b.Verdict(verdict, f"{text}{cautions_counted(run)}", True)
+    findings = b.Notes([*b.labelled("caution", phases.cautions), *notes])
+    return [badge, findings, *figures_of("phases", run), *_numbers(phases)]
 
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
@@ -238,24 +218,14 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
         if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
             now += f", step {format_step(curve.last_step)}"
             ends += f"; the curve of {CURVES[curve.name]} ends at step {format_step(curve.last_step)}"
-        rows.append(
-            (
-                _ROWS[curve.name],
-                f"{curve.p_rise:.2g}",
-                f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}",
-                value_and_interval(curve.rise),
-                MISSING if curve.since is None else format_step(curve.since),
-                now,
-            )
-        )
+        lowest = f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}"
+        rise, since = value_and_interval(curve.rise), format_step(curve.since)
+        rows.append((_ROWS[curve.name], f"{curve.p_rise:.2g}", lowest, rise, since, now))
     share = ""
     if phases.share_planning is not None:
         percent = value_and_interval(phases.share_planning, "%")
         share = f"planning tokens have {percent} of the total entropy at step {format_step(end)}{ends}"
-    return [
-        b.Table(heads, rows),
-        b.Notes([b.Note("share", share), b.Note("method", METHOD, "")]),
-    ]
+    return [b.Table(heads, rows), b.Notes([b.Note("share", share), b.Note("method", METHOD, "")])]
 
 
 def _across(across: PhasesAcross) -> list[b.Block]:
@@ -280,14 +250,10 @@ def _across(across: PhasesAcross) -> list[b.Block]:
         notes.append(b.Note("order", orders))
     # The one published number is of another quantity than token entropy, and no test.
     eye = "HICRA reports, by eye, that the semantic entropy of strategic n-grams rises in 3 of 8 models"
-    rows: list[b.Row] = [
-        {
-            "run": summary.run,
-            "verdict": summary.verdict,
-            **{curve.name: curve.verdict for curve in summary.curves},
-        }
-        for summary in across.each
-    ]
+    rows: list[b.Row] = []
+    for summary in across.each:
+        of_curves: b.Row = {curve.name: curve.verdict for curve in summary.curves}
+        rows.append({"run": summary.run, "verdict": summary.verdict} | of_curves)
     heads = [b.Column("run", "run"), b.Column("verdict", "order")]
     heads += [b.Column(curve.name, CURVES[curve.name]) for curve in across.curves]
     return [
@@ -296,7 +262,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
         *figures_of("across", across),
         b.paragraphs(f"{eye} (arXiv:2509.03646)."),
         b.Heading("Run by run", name="turns"),
-        replace(b.table_of(tuple(heads), rows), detail=True),
+        replace(b.table_of(heads, rows), detail=True),
     ]
 
 

@@ -49,18 +49,12 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
 
 def phases_verdict(report: RunReport) -> str | None:
     """The verdict on the phases; without an order, that on the curve that stands for the run."""
-    if report.phases is None or report.phases.result is None:
-        return None
-    return phases.verdict_of(report.phases.result)
+    result = None if report.phases is None else report.phases.result
+    return None if result is None else result.verdict or result.levels.verdict
 
 
 def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
     return _fit(lambda fit: None if fit.forecast is None else accessor(fit.forecast))
-
-
-def now(fit: Fit) -> float | None:
-    """The level of the reward now: the forecast's; without one the curve's."""
-    return fit.reward_now.value if fit.forecast is None else fit.forecast.now
 
 
 def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
@@ -83,10 +77,9 @@ COLUMNS = (
     _data("n", _fit(lambda fit: fit.n)),
     Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=()),
     Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=()),
-    _data("now", _fit(now)),
-    _estimate("reward_now"),
-    _estimate("ceiling"),
-    _estimate("headroom"),
+    # The level of the forecast; without one the curve's.
+    _data("now", _fit(lambda fit: fit.reward_now.value if fit.forecast is None else fit.forecast.now)),
+    *map(_estimate, ("reward_now", "ceiling", "headroom")),
     _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
     _data("gain", _fit(lambda fit: fit.gain)),
     _estimate("used", None, "%"),
@@ -96,8 +89,7 @@ COLUMNS = (
     _estimate("drop_per_100_steps"),
     _data("best_form", _fit(lambda fit: fit.best.form)),
     _data("best_probability", _fit(lambda fit: fit.best.probability)),
-    _estimate("a"),
-    _estimate("b"),
+    *map(_estimate, ("a", "b")),
     _data("law_probability", _fit(lambda fit: fit.law.probability)),
     _estimate("law_ceiling", _fit(lambda fit: fit.law.ceiling)),
     _estimate("law_headroom", _fit(lambda fit: fit.law.headroom)),
@@ -122,11 +114,8 @@ COLUMNS = (
 
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
-    row: b.Row = {}
-    for column in COLUMNS:
-        cell = column.accessor(report) if column.accessor is not None else None
-        if cell is not None:
-            row[column.key] = cell
+    of_run = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
+    row: b.Row = {key: cell for key, cell in of_run.items() if cell is not None}
     fit = report.fit.result
     if fit is None:
         return row
@@ -182,9 +171,10 @@ def overview_cells(row: Cells) -> b.Row:
 def parts(report: RunReport) -> Iterator[b.Row]:
     """The level shifts of a run, each a row."""
     entry = report.fit
-    for row in law.level_shift_rows(entry.result.level_shifts if entry.result is not None else ()):
-        cells = {key: cell for key, cell in row.items() if cell is not None}
-        yield {"run": entry.name, "path": entry.path, **cells}
+    for shift in entry.result.level_shifts if entry.result is not None else ():
+        row: b.Row = {"run": entry.name, "path": entry.path, "part": f"jump of {shift.series}"}
+        row |= {"first_step": shift.after, "last_step": shift.step}
+        yield row | {"jump": shift.jump, "p_value": shift.p_value}
 
 
 def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[b.Block]:
@@ -266,7 +256,7 @@ def document_head(
         (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
     ):
         if group and title:
-            blocks.append(b.Notes([b.Note("", f"{counted_rows(group)} {title}")], detail=few))
+            blocks.append(b.paragraphs(f"{counted_rows(group)} {title}", detail=few))
         if group:
             every = "index.html and the CSV have all rows"
             blocks.append(replace(table, detail=few, overview=not few, where=every))
@@ -302,7 +292,7 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     """What the fit of a run says, ``further`` blocks, and its columns."""
     run, fit = report.fit, report.fit.result
     if fit is None:
-        slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
+        slug, hint = (getattr(run.refusal, name, "") for name in ("slug", "hint"))
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
@@ -311,21 +301,16 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     return law.sections(fit, run, heading, further=further) + _read(run)
 
 
-def _drops(run: Entry[Fit]) -> list[tuple[str, int]]:
-    """Reasons with counts: first what reading and pairing dropped, then the fit."""
-    law_drops = {} if run.result is None else run.result.law.dropped
-    return [*sorted(run.dropped.items()), *sorted(law_drops.items())]
-
-
 def _read(run: Entry[Fit]) -> list[b.Block]:
-    """The columns that were read, and the evaluations that were dropped."""
+    """The columns that were read, and what was dropped: first in reading and pairing, then by the fit."""
     notes = [b.Note("file", run.path)]
     for role, choice in sorted(run.columns.items()):
         meaning = words.in_brackets(words.meaning(choice.meaning))
         values = counted(choice.usable, "usable value")
         notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
-    drops = _drops(run)
+    law_drops = {} if run.result is None else run.result.law.dropped
+    drops = [*sorted(run.dropped.items()), *sorted(law_drops.items())]
     if run.read and not drops:
         notes.append(b.Note("dropped", "nothing", number=0))
     notes += (b.Note("dropped", f"{reason} ({number})", number=number) for reason, number in drops)
@@ -336,13 +321,13 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
 def _phases(report: RunReport) -> list[b.Block]:
     """The phases without their headings; or why there are none."""
     run = report.phases
-    blocks: list[b.Block] = [b.Heading("Phases", name="phases")]
-    if run is None:
-        return [*blocks, b.paragraphs(words.sentence(words.capital(NO_CURVES)))]
-    if run.result is not None:
-        return blocks + [block for block in phases.describe(run) if not isinstance(block, b.Heading)]
-    reason = words.sentence(words.why(run.refusal))
-    return [*blocks, b.paragraphs(f"The phases could not be fitted: {reason}")]
+    heading = b.Heading("Phases", name="phases")
+    if run is not None and run.result is not None:
+        return [heading, *(block for block in phases.describe(run) if not isinstance(block, b.Heading))]
+    reason = words.capital(NO_CURVES)
+    if run is not None:
+        reason = f"The phases could not be fitted: {words.why(run.refusal)}"
+    return [heading, b.paragraphs(words.sentence(reason))]
 
 
 class Series(Struct, frozen=True, kw_only=True):
@@ -452,7 +437,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_forecast=getattr(fit, "no_forecast", "the run has no fit"),
         no_phases=no_phases,
         phases_words=phases_words,
-        shifts_words=law.level_shifts_sentence(fit.level_shifts if fit is not None else ()),
+        shifts_words="; ".join(map(law.level_shift, fit.level_shifts if fit is not None else ())),
     )
 
 
@@ -473,26 +458,21 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     """Sentences over all runs: where the law holds, and where a gain is left."""
     if not rows:
         return ("There are no runs.",)
-    fitted = [row for row in rows if row.readable]
-    if not fitted:
-        return (totals([row.cells for row in rows]),)
-    return totals([row.cells for row in rows]), gain_left(fitted)
+    verdicts, readable = totals([row.cells for row in rows]), [row for row in rows if row.readable]
+    if not readable:
+        return (verdicts,)
+    return verdicts, gain_left(readable)
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
-    """The number of runs in which a gain is left, and where it is largest."""
-    left, unknown = [], 0
-    for row in rows:
-        headroom = row.estimate("headroom")
-        if headroom is None:
-            unknown += 1
-        elif headroom.low is not None and headroom.low > 0:
-            left.append((headroom, row))
-    if not left:
-        return f"A gain is left for certain in none of {counted_rows([row.cells for row in rows])}."
-    most, row = max(left, key=lambda pair: pair[0].value or 0.0)
-    plural = f"{len(rows)} runs" if len(rows) == 1 else counted_rows([row.cells for row in rows])
-    text = f"A gain is left in {len(left)} of {plural}"
-    if unknown:
-        text += f", unknown in {unknown}"
+    """In how many runs a gain is left for certain, and where it is largest."""
+    number = counted_rows([row.cells for row in rows])
+    estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
+    certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
+    if not certain:
+        return f"A gain is left for certain in none of {number}."
+    most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
+    text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
+    if len(estimated) < len(rows):
+        text += f", unknown in {len(rows) - len(estimated)}"
     return f"{text}; the most in {row.shown}: {format_interval(most)}."

@@ -7,7 +7,7 @@ matplotlib.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
 """The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
 entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
-``ArmComparison``, or the rows of an index by arm."""
+``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
 MOST_TOGETHER = len(ARM_COLOURS)
 """Arms in one pair of axes; more have small panels of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FigureEntry:
     """One figure.
 
@@ -44,9 +44,9 @@ class FigureEntry:
         As a user types it; also the end of its files' names, and the beginning of its ids on a page.
     needs
         The part.
-    about, label, title, caption
-        Its content, for a list of the figures; its link; its title on a page, before the name of the run;
-        and the sentence below it, from the part.
+    about, title, label
+        Its content, for a list of the figures; its title on a page, before the name of the run; and its link,
+        where that is not the name.
     section
         Its section of a description, where that is not named as the part that it ``needs``.
     """
@@ -54,10 +54,14 @@ class FigureEntry:
     name: str
     needs: Need
     about: str
-    label: str
     title: str
-    caption: Callable[[Any], str]
+    label: str = ""
     section: str = ""
+
+    def caption(self, part: Any) -> str:
+        """The sentence below it, from the part."""
+        words = CAPTIONS[self.name]
+        return words(part) if callable(words) else words
 
 
 def answer_of(part: Entry[Fit] | Fit) -> Fit:
@@ -97,12 +101,6 @@ def law_caption(part: Entry[Fit] | Fit) -> str:
     )
 
 
-def series_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn over the steps."""
-    law = "" if answer_of(part).verdict is Verdict.fails else ", with the law's reward"
-    return f"Entropy and reward over the steps{law}."
-
-
 def arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
     of = f"Reward against {part.along.column}"
@@ -120,102 +118,73 @@ def arms_caption(part: ArmComparison) -> str:
     )
 
 
+CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
+    "law": law_caption,
+    "series": lambda part: (
+        "Entropy and reward over the steps"
+        + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
+    ),
+    "residuals": "Residuals of the law, with ±1 standard deviation.",
+    "forecast": "The reward and the entropy so far, the best step (diamond), and both ahead with their "
+    "intervals.",
+    "phases": "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+    "settled, with intervals; eruptions as triangles.",
+    "tokens": "Entropy of the tokens at every step: their distribution, and the share of the highest fifth.",
+    "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
+    "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
+    "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
+    "axis.",
+    "arms": arms_caption,
+    "differences": lambda part: (
+        f"Differences of the arms with their {format_percent(part.level)} intervals: final reward, and "
+        f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
+        "squares are decided, and arrows are beyond the axes."
+    ),
+    "pass_pair": lambda pair: (
+        f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
+        f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
+    ),
+    "flow": lambda pair: (
+        f"Problems from {pair.base} to {pair.now}: below the bars are those that are solved (a sample is "
+        f"right with a probability above {pair.solved:g}), each by its most probable fate."
+    ),
+    "pass_at_k": lambda part: (
+        f"pass@k over the number of samples, with {format_percent(part.level)} intervals over problems."
+    ),
+    "distinct_right": lambda part: (
+        f"Distinct right answers among {part.rarefied} samples of a problem against pass@1, one per step; "
+        "the square is the last."
+    ),
+}
+"""Name of a figure → its caption, or the function that makes it from the part."""
+
 FIGURES = (
+    FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
+    FigureEntry("series", "law", "both over the steps", "Entropy and reward of", "entropy and reward"),
+    FigureEntry("residuals", "law", "residuals of the law", "Residuals of", section="trust"),
+    FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(
-        name="law",
-        needs="law",
-        about="reward against entropy",
-        label="the law",
-        title="The law on",
-        caption=law_caption,
+        "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
     FigureEntry(
-        name="series",
-        needs="law",
-        about="both over the steps",
-        label="entropy and reward",
-        title="Entropy and reward of",
-        caption=series_caption,
+        "tokens",
+        "tokens",
+        "a heat map of the tokens' entropies",
+        "Entropy of the tokens of",
+        "entropy of the tokens",
     ),
+    FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
+    FigureEntry("ceilings", "rows", "ceilings of several runs", "Ceilings:"),
+    FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
+    FigureEntry("differences", "arms", "differences of the arms with their intervals", "Differences:"),
     FigureEntry(
-        name="residuals",
-        needs="law",
-        section="trust",
-        about="residuals of the law",
-        label="residuals",
-        title="Residuals of",
-        caption=lambda _: "Residuals of the law, with ±1 standard deviation.",
+        "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"
     ),
+    FigureEntry("flow", "samples_pair", "problems kept, gained and lost", "Problems:", "problems"),
+    FigureEntry("pass_at_k", "samples", "pass@k of the first step and the last", "pass@k:", "pass@k by step"),
     FigureEntry(
-        name="forecast",
-        needs="forecast",
-        about="reward and entropy ahead, and the best step so far",
-        label="forecast",
-        title="Forecast of",
-        caption=lambda _: (
-            "The reward and the entropy so far, the best step (diamond), and both ahead with their intervals."
-        ),
-    ),
-    FigureEntry(
-        name="phases",
-        needs="phases",
-        about="entropies of planning and execution, and when they rise and settle",
-        label="phases",
-        title="Phases of",
-        caption=lambda _: (
-            "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-            "settled, with intervals; eruptions as triangles."
-        ),
-    ),
-    FigureEntry(
-        name="tokens",
-        needs="tokens",
-        about="a heat map of the tokens' entropies",
-        label="entropy of the tokens",
-        title="Entropy of the tokens of",
-        caption=lambda _: (
-            "Entropy of the tokens at every step: their distribution, and the share of the highest fifth."
-        ),
-    ),
-    FigureEntry(
-        name="turns",
-        needs="across",
-        about="mean entropies of several runs",
-        label="mean entropies",
-        title="Mean entropies of",
-        caption=lambda _: "Curves are thin lines; of three runs or more the means have pointwise intervals.",
-    ),
-    FigureEntry(
-        name="ceilings",
-        needs="rows",
-        about="ceilings of several runs",
-        label="ceilings",
-        title="Ceilings:",
-        caption=lambda _: (
-            "The ceilings of the runs, those of an arm below one another: the dot is the reward at H = 0, "
-            "the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
-            "axis."
-        ),
-    ),
-    FigureEntry(
-        name="arms",
-        needs="arms",
-        about="reward against entropy of the arms",
-        label="the arms",
-        title="Arms:",
-        caption=arms_caption,
-    ),
-    FigureEntry(
-        name="differences",
-        needs="arms",
-        about="differences of the arms with their intervals",
-        label="differences",
-        title="Differences:",
-        caption=lambda part: (
-            f"Differences of the arms with their {format_percent(part.level)} intervals: final reward, and "
-            f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
-            "squares are decided, and arrows are beyond the axes."
-        ),
+        *("distinct_right", "samples", "distinct right answers at equal pass@1", "Right answers:"),
+        "right answers",
     ),
 )
 """In the order in which they are listed, drawn and linked."""

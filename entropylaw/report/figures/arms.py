@@ -52,8 +52,7 @@ def draw_on(axes: Axes, result: ArmComparison) -> None:
         _arm(axes, arm, p.colour(ARM_COLOURS[which]), **look)
     if is_overlay(result):
         axes.legend(frameon=False, fontsize=7)
-    axes.set_xlabel(column_label(result))
-    axes.set_ylabel("reward")
+    axes.set(xlabel=column_label(result), ylabel="reward")
 
 
 def column_label(result: ArmComparison) -> str:
@@ -79,8 +78,7 @@ def fit_axes(axes: Axes, arms: Sequence[Arm]) -> None:
     """Limits by the quantiles of the runs, and an arrow for each run that goes beyond them."""
     runs = [run for arm in arms for run in arm.runs if run.along]
     x, y = (limits([getattr(run, name) for run in runs]) for name in ("along", "reward"))
-    axes.set_xlim(*p.padded(*x, 0.02, 0.02))
-    axes.set_ylim(*p.padded(*y, 0.05, 0.05))
+    axes.set(xlim=p.padded(*x, 0.02, 0.02), ylim=p.padded(*y, 0.05, 0.05))
     for run in runs:
         for marker, beyond in (
             (">", max(run.along) > x[1]),
@@ -104,13 +102,15 @@ def limits(curves: Sequence[Sequence[float]]) -> tuple[float, float]:
 def _overlay(result: ArmComparison) -> Figure:
     """All arms in one panel, with a key; a panel per comparison with its band."""
     arms = ordered(result)
-    looks = [_LOOKS[i] for i in range(len(arms))]
     colours = {arm.arm: name for arm, name in zip(arms, ARM_COLOURS, strict=False)}
     bands = [(pair, pair.band) for pair in result.pairs if pair.band is not None]
-    keys = [(colours[arm.arm], arm_label(arm), [look]) for arm, look in zip(arms, looks, strict=True)]
+    keys = []
+    for arm, look in zip(arms, _LOOKS, strict=False):
+        label = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
+        keys.append((colours[arm.arm], f"{label}, {arm.failed} failed" if arm.failed else label, [look]))
     room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.1}
     with p.panels([1.8, *[0.7] * len(bands)], keys=keys, **room) as (figure, (axes, *below)):
-        for arm, look in zip(arms, looks, strict=True):
+        for arm, look in zip(arms, _LOOKS, strict=False):
             _arm(axes, arm, p.colour(colours[arm.arm]), **look)
         axes.set_ylabel("reward")
         fit_axes(axes, arms)
@@ -131,12 +131,6 @@ def _overlay(result: ArmComparison) -> Figure:
     return figure
 
 
-def arm_label(arm: Arm) -> str:
-    """The name of an arm, and how many seeds it has."""
-    text = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
-    return f"{text}, {arm.failed} failed" if arm.failed else text
-
-
 def short(text: str, most: int) -> str:
     """At most so many letters: the end of a name often distinguishes it, and is kept."""
     return text if len(text) <= most else f"{text[: most - 1 - most // 3]}…{text[-(most // 3) :]}"
@@ -154,14 +148,8 @@ def _panels(result: ArmComparison) -> Figure:
     with p.style():
         figure = Figure(figsize=(width, height))
         grid: Any = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        figure.subplots_adjust(
-            left=left / width,
-            right=1 - 0.08 / width,
-            top=1 - (top + NAME) / height,
-            bottom=bottom / height,
-            hspace=(NAME + 0.05) / PANEL,
-            wspace=0.1,
-        )
+        gaps = {"hspace": (NAME + 0.05) / PANEL, "wspace": 0.1}
+        p.margins(figure, left, 0.08, top + NAME, bottom, **gaps)
         _key(figure, result, arms[0])
         for i, axes in enumerate(grid.flat):
             if i >= len(shown):

@@ -59,9 +59,9 @@ def _inner(estimates: Sequence[Estimate | None]) -> list[float]:
 
 def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | None) -> None:
     """The ceiling with its interval, and a bar at the reward now; arrows where they leave the axis."""
-    left, right = axes.get_xlim()
-    marked = [] if reward is None else [float(reward)]
+    (left, right), marked = axes.get_xlim(), list[float]()
     if reward is not None:
+        marked.append(float(reward))
         axes.plot(marked, [y], "|", color=p.colour("ink"), markersize=4, markeredgewidth=1.2, zorder=5)
     if ceiling is not None:
         blue = p.colour("blue")

@@ -28,16 +28,12 @@ def differences_figure(result: ArmComparison) -> Figure:
     )
     if not any(_marks(result, quantities) for _, quantities in panels_of):
         raise ValueError("nothing is comparable")
-    width, row = p.width(), 0.3
     names = [p.shown(short(one_line(result.name_of(pair)), 22)) for pair in result.pairs]
-    top, bottom = 0.24, 0.24
-    left = 0.12 + 0.058 * max(map(len, names))
-    height = top + row * len(names) + bottom
+    edge, left = 0.24, 0.12 + 0.058 * max(map(len, names))
     with p.style():
-        figure = Figure(figsize=(width, height))
+        figure = Figure(figsize=(p.width(), edge + 0.3 * len(names) + edge))
         panels: Any = figure.subplots(1, len(panels_of), sharey=True)
-        sides = {"left": left / width, "right": 1 - 0.1 / width}
-        figure.subplots_adjust(top=1 - top / height, bottom=bottom / height, wspace=0.2, **sides)
+        p.margins(figure, left, 0.1, edge, edge, wspace=0.2)
         for axes, (heading, quantities) in zip(panels, panels_of, strict=True):
             forest_panel(axes, result, quantities)
             axes.set_title(p.shown(heading), fontsize=7, pad=3, color=p.colour("ink"))
@@ -81,10 +77,9 @@ def _draw(axes: Axes, y: float, difference: Difference, reach: tuple[float, floa
     arrow: dict[str, Any] = {"color": colour, "markersize": 3.2, "zorder": 5}
     ends = p.ends(difference.estimate, value)
     axes.plot(np.clip(ends, *reach), [y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
-    if ends[0] < least:
-        axes.plot([least], [y], "<", **arrow)
-    if ends[1] > most:
-        axes.plot([most], [y], ">", **arrow)
+    for beyond, edge, marker in ((ends[0] < least, least, "<"), (ends[1] > most, most, ">")):
+        if beyond:
+            axes.plot([edge], [y], marker, **arrow)
     if least <= value <= most:
         look: dict[str, Any] = {"markersize": 3.2, "markeredgecolor": colour, "markeredgewidth": 0.8}
         face = p.colour("ring") if difference.decision is Decision.undecided else colour
@@ -109,9 +104,7 @@ def _reach(estimates: Sequence[Estimate], margin: float) -> tuple[float, float]:
     if not estimates:
         return -margin, margin
     values = list(map(float, estimates))
-    most = max(FARTHEST * float(np.median(np.abs(values))), 2.0 * margin)
-    widths = [estimate.width for estimate in estimates if estimate.width is not None]
-    most = max(most, float(np.median(widths)) if widths else 0.0)
-    ends = [end for estimate, value in zip(estimates, values, strict=True) for end in p.ends(estimate, value)]
-    ends += values
+    widths = [estimate.width for estimate in estimates if estimate.width is not None] or [0.0]
+    most = max(FARTHEST * float(np.median(np.abs(values))), 2.0 * margin, float(np.median(widths)))
+    ends = [end for estimate in estimates for end in p.ends(estimate, float(estimate))] + values
     return max(-most, min(-margin, *ends)), min(most, max(margin, *ends))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -36,10 +37,19 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     ahead = fit.forecast
     if ahead is None:
         raise ValueError(fit.no_forecast or "no forecast was made")
+    best = ahead.best_so_far
+    better = f", better than now with P = {format_probability(best.p_better)}"
+    marked = f"best so far, step {format_step(best.step)}{better if best.step != ahead.last_step else ''}"
+    diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
+    line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
+    keys = [
+        ("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]),
+        ("vermilion", marked, [diamond]),
+    ]
     ends = chain.from_iterable((reward.low, reward.value, reward.high) for reward in ahead.rewards)
     room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
     notes = chain.from_iterable(p.wrapped(text, 66, 3) for text in ahead.notes)
-    with p.panels([1.42, 0.78], **room, notes=list(notes), keys=_keys(ahead)) as (figure, (upper, lower)):
+    with p.panels([1.42, 0.78], **room, notes=list(notes), keys=keys) as (figure, (upper, lower)):
         _log(upper, fit.law, fit.law.reward, p.colour("blue"))
         draw_on(upper, ahead)
         _log(lower, fit.law, fit.law.entropy, p.colour("purple"))
@@ -47,10 +57,9 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
         _fan(lower, ahead, level, ahead.entropies, p.colour("purple"))
         highest = float(fit.law.entropy.max())
         lower.set_ylim(*p.padded(min(0.0, float(fit.law.entropy.min())), 1.2 * highest, 0.0, 0.08))
-        upper.set_xlim(*p.padded(float(fit.law.step[0]), max(ahead.step), 0.025, 0.025))
-        upper.set_ylim(*p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08))
-        upper.set_xlabel("")
-        upper.set_ylabel(reward_label(part))
+        across = p.padded(float(fit.law.step[0]), max(ahead.step), 0.025, 0.025)
+        upper.set(xlim=across, ylim=p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08))
+        upper.set(xlabel="", ylabel=reward_label(part))
         lower.set_ylabel("entropy (nats)")
     return figure
 
@@ -61,8 +70,7 @@ def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
         made = answer_of(ahead).forecast
         assert made is not None
         ahead = made
-    axes.set_xlabel("step")
-    axes.set_ylabel("reward")
+    axes.set(xlabel="step", ylabel="reward")
     _fan(axes, ahead, ahead.now, ahead.rewards, p.colour("blue"))
     best = ahead.best_so_far
     axes.plot([best.step], [best.level], "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
@@ -77,32 +85,10 @@ def _fan(axes: Axes, ahead: Forecast, now: float, later: Sequence[Estimate], col
     """Values and intervals from the last step on; an entropy that was given has no interval."""
     if not later:
         return
-    at, *rows = zip(
-        *sorted((step, *_ends(estimate)) for step, estimate in zip(ahead.step, later, strict=True)),
-        strict=True,
-    )
-    steps = [ahead.last_step, *at]
-    low, value, high = ([now, *row] for row in rows)
-    axes.plot(steps, value, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
+    points = [(ahead.last_step, now, now, now)]
+    for step, estimate in sorted(zip(ahead.step, later, strict=True), key=itemgetter(0)):
+        points.append((step, float(estimate), *p.ends(estimate, float(estimate))))
+    steps, values, low, high = zip(*points, strict=True)
+    axes.plot(steps, values, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
     axes.fill_between(steps, low, high, color=colour, linewidth=0, alpha=0.2, zorder=2)
-    axes.plot([at[-1], at[-1]], [low[-1], high[-1]], color=colour, linewidth=0.8, alpha=0.8, zorder=3)
-
-
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
-    """Low end, value and high end; the value where there is no interval."""
-    value = float(estimate)
-    ends = [value if end is None else end for end in (estimate.low, estimate.high)]
-    return ends[0], value, ends[1]
-
-
-def _keys(ahead: Forecast) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    """The key, line by line: colour, words, what is drawn."""
-    best = ahead.best_so_far
-    better = f", better than now with P = {format_probability(best.p_better)}"
-    marked = f"best so far, step {format_step(best.step)}{better if best.step != ahead.last_step else ''}"
-    line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
-    mark: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
-    return [
-        ("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]),
-        ("vermilion", marked, [mark]),
-    ]
+    axes.plot([steps[-1]] * 2, [low[-1], high[-1]], color=colour, linewidth=0.8, alpha=0.8, zorder=3)

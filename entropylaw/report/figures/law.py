@@ -33,13 +33,7 @@ MOST_DRAWN = 5
 _BANDS = 0.3, 0.13
 """Opacity of the band of the mean and of the prediction band."""
 
-_DASHES = {
-    "law": (5, 2),
-    "line": (3, 1.5),
-    "rate": (1, 1.2),
-    "power": (5, 1.5, 1, 1.5),
-    "constant": (2, 3),
-}
+_DASHES = {"law": (5, 2), "line": (3, 1.5), "rate": (1, 1.2), "power": (5, 1.5, 1, 1.5), "constant": (2, 3)}
 """Dashes and gaps of the line of each form, those of a form that is not here are in _OTHER."""
 
 _OTHER = (7, 1.5, 1, 1.5, 1, 1.5)
@@ -250,8 +244,8 @@ def series_figure(run: Entry[Fit] | Fit) -> Figure:
         if fit.verdict is not Verdict.fails:
             lower.plot(law.step, law.fitted, **look)
             p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
-        upper.set_ylim(*p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2))
-        lower.set_ylim(*p.limits(law.reward, (), 0.0, 0.1, 0.1))
+        upper.set(ylim=p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2), ylabel="entropy (nats)")
+        lower.set(ylim=p.limits(law.reward, (), 0.0, 0.1, 0.1), ylabel=reward_label(run))
         # A ring around the most influential evaluation, named where the entropy is low.
         here = law.step == law.influence.step
         ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": warn, "linewidths": 1.0}
@@ -263,8 +257,6 @@ def series_figure(run: Entry[Fit] | Fit) -> Figure:
             # 1 is the upper right corner, 2 the upper left one.
             corner = 1 if law.entropy[-1] <= law.entropy[0] else 2
             upper.legend([named], [f"step {step} changes the fit most"], loc=corner, borderpad=0.0, **look)
-        upper.set_ylabel("entropy (nats)")
-        lower.set_ylabel(reward_label(run))
     return figure
 
 
@@ -287,8 +279,7 @@ def residual_figure(run: Entry[Fit] | Fit) -> Figure:
             axes.axhline(y, color=muted, linewidth=0.5, linestyle=(0, (4, 2)), zorder=6)
             p.label_right(axes, y, words, color=muted)
         reach = max(float(abs(values).max()), sd) or 1.0
-        axes.set_ylim(-1.15 * reach, 1.15 * reach)
-        axes.set_ylabel("reward − law")
+        axes.set(ylim=(-1.15 * reach, 1.15 * reach), ylabel="reward − law")
     return figure
 
 

@@ -65,8 +65,7 @@ def draw_on(axes: Axes, run: Entry[PhaseFit]) -> None:
         label = p.shown(f"{words.NAMES[curve.name]}: {words.does(curve)}")
         axes.plot([], [], color=colour, label=label)
     axes.legend(frameon=False, fontsize=7)
-    axes.set_xlabel("step")
-    axes.set_ylabel("entropy (nats)")
+    axes.set(xlabel="step", ylabel="entropy (nats)")
 
 
 def _curves(axes: Axes, curves: tuple[CurvePhases, ...]) -> None:
@@ -94,11 +93,8 @@ def _strip(axes: Axes, curve: CurvePhases) -> None:
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     axes.tick_params(bottom=False)
-    axes.set_yticks([])
-    axes.set_ylim(0.0, 1.0)
-    axes.text(
-        -0.01, 0.5, curve.name.replace("aggregate", "all").replace("semantic", "plans"), ha="right", **look
-    )
+    axes.set(yticks=[], ylim=(0.0, 1.0))
+    axes.text(-0.01, 0.5, _SHORT.get(curve.name, curve.name), ha="right", **look)
     for eruption in curve.eruptions or ():
         axes.plot(eruption.step, 0.5, color=colour, marker="^", markersize=4.5)
     middle, text = 0.0, {True: "rises", False: "does not rise", None: "cannot tell"}[curve.rises]
@@ -130,10 +126,8 @@ def across_figure(across: PhasesAcross) -> Figure:
             colour, share = p.colour(COLOURS[pooled.name]), 100.0 * pooled.at
             axes.fill_between(share, pooled.low, pooled.high, color=colour, alpha=0.22, linewidth=0)
             axes.plot(share, pooled.mean, color=colour, linewidth=1.3)
-        axes.set_xlim(0.0, 100.0)
         axes.set_ylim(bottom=0.0)
-        axes.set_xlabel("share of the run (%)")
-        axes.set_ylabel("entropy (nats)")
+        axes.set(xlim=(0.0, 100.0), xlabel="share of the run (%)", ylabel="entropy (nats)")
     return figure
 
 
@@ -165,9 +159,8 @@ def token_figure(tokens: TokenHistogram) -> Figure:
             heat.axhline(edge**0.25, color=p.colour("ink"), linewidth=0.6, linestyle=_DASHED)
         heat.set_yticks([tick**0.25 for tick in ticks], list(map("{:g}".format, ticks)))
         heat.grid(visible=False)
-        heat.set_xlim(*p.padded(sides[0], sides[-1], 0.025, 0.025))
-        heat.set_ylim(0.0, top**0.25)
-        heat.set_ylabel("entropy of a token (nats)")
+        across = p.padded(sides[0], sides[-1], 0.025, 0.025)
+        heat.set(xlim=across, ylim=(0.0, top**0.25), ylabel="entropy of a token (nats)")
         # The meaning of the colours and the dashes.
         p.write(figure, 0.06, 0.06, "share of a step's tokens in a band")
         p.write(figure, 0.06, 0.34, f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939")
@@ -186,7 +179,5 @@ def token_figure(tokens: TokenHistogram) -> Figure:
             shares.plot(step, 100 * values, color=p.colour(name), **look)
             colour = p.colour(name, words=True)
             shares.text(0.02, y, text, transform=shares.transAxes, va="center", color=colour)
-        shares.set_ylim(0, 103)
-        shares.set_yticks([0, 25, 50, 75, 100])
-        shares.set_ylabel("share (%)")
+        shares.set(ylim=(0, 103), yticks=[0, 25, 50, 75, 100], ylabel="share (%)")
     return figure

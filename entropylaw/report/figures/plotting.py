@@ -133,6 +133,12 @@ def width() -> float:
     return _LAYOUT.get().width
 
 
+def margins(figure: Figure, left: float, right: float, top: float, bottom: float, **gaps: float) -> None:
+    """Place the panels of a figure, with inches from its sides."""
+    width, height = figure.get_size_inches()
+    figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height, **gaps)
+
+
 def few(ticks: int) -> MaxNLocator:
     """At most so many intervals between round ticks."""
     return MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
@@ -227,8 +233,7 @@ def panels(
     with style():
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
-        sides = (left / width, bottom / height, 1 - right / width, 1 - top / height)
-        figure.subplots_adjust(*sides, hspace=gap * len(heights) / sum(heights))
+        margins(figure, left, right, top, bottom, hspace=gap * len(heights) / sum(heights))
         made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         made[0].xaxis.set_major_locator(few(6))
         for axes in made:
@@ -276,10 +281,10 @@ def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
     figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
 
 
-def label_right(axes: Axes, y: float, text: str, x: float = 2.0, **look: Any) -> None:
-    """A label at height ``y``, ``x`` points to the right of the axes."""
-    look = {"textcoords": "offset points", "va": "center", "annotation_clip": False, **look}
-    axes.annotate(text, (axes.get_xlim()[1], y), (x, 0), **look)
+def label_right(axes: Axes, y: float, text: str, color: str) -> None:
+    """A label at height ``y``, on the right of the axes."""
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
+    axes.annotate(text, (axes.get_xlim()[1], y), (2.0, 0), color=color, **look)
 
 
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:

@@ -9,13 +9,14 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropylaw.escaping import one_line
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Answers, Block, Figure, Heading, Trace, Verdict
+from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 from entropylaw.results import Estimate
@@ -49,27 +50,23 @@ def fragment(
     frame
         The attributes of an element around a figure where there is no style sheet.
     """
-    drawn = [block for block in blocks if isinstance(block, Figure) and block.name in figures]
     title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
     # All outputs of a notebook have the same letters.
     letters, hidden = prefix, 'class="glyphs"'
     if frame:
         letters, hidden = "", 'style="position:absolute;width:0;height:0"'
     svgs = {}
-    for figure in drawn:
-        entry, svg = NAMED[figure.name], figures[figure.name]
-        described = one_line(figure.described or str(entry.caption(figure.part)))
-        title_of_figure = f"{entry.title} {title}"
-        svg = inline(
-            svg, f"{prefix}{figure.name}", title_of_figure, described, letters=letters, follow=follow
-        )
+    for figure in (block for block in blocks if isinstance(block, Figure) and block.name in figures):
+        entry, svg, name = NAMED[figure.name], figures[figure.name], f"{prefix}{figure.name}"
+        described = one_line(figure.described or entry.caption(figure.part))
+        svg = inline(svg, name, f"{entry.title} {title}", described, letters=letters, follow=follow)
         svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
-    links = links or {}
-    sections = sectioned(blocks, svgs, links)
+    sections = sectioned(blocks, svgs, links or {})
     template = environment().get_template("blocks.html.j2")
-    body = template.render(sections=sections, svgs=svgs, links=links, prefix=prefix, frame=Markup(frame))
-    shapes = glyphs((figures[figure.name] for figure in drawn), letters, hidden) if drawn else ""
-    return Markup(shapes + "\n" + body)
+    parts = {"sections": sections, "svgs": svgs, "links": links or {}}
+    body = template.render(**parts, prefix=prefix, frame=Markup(frame))
+    shapes = glyphs(map(figures.__getitem__, svgs), letters, hidden) if svgs else ""
+    return Markup(f"{shapes}\n{body}")
 
 
 def sectioned(
@@ -96,14 +93,9 @@ def sectioned(
 @lru_cache
 def environment() -> Environment:
     """The templates and filters of every page; text from logs is escaped."""
-    made = Environment(
-        loader=PackageLoader("entropylaw.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    blanks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    templates = PackageLoader("entropylaw.report", "templates")
+    made = Environment(loader=templates, autoescape=True, undefined=StrictUndefined, **blanks)
     made.filters |= {
         "cell": numbers.cell_text,
         "fact": numbers.fact_text,
@@ -112,13 +104,7 @@ def environment() -> Environment:
         "typeset": typeset,
         "one_line": one_line,
         "kind": lambda block: type(block).__name__,
-        # Groups of notes: checks, lists of labelled facts, paragraphs.
-        "by_kind": lambda block: [
-            (kind, list(notes))
-            for kind, notes in groupby(
-                filter(lambda note: note.text, block.notes), lambda note: _KINDS.get(note.label, "list")
-            )
-        ],
+        "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
     made.tests["opening"] = lambda block: isinstance(block, Verdict | Answers)
@@ -126,10 +112,17 @@ def environment() -> Environment:
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.globals["colours"] = Markup(palette.css())
     # The policy of a page allows this script alone.
-    script = files("entropylaw.report").joinpath("templates/order.js").read_text("utf-8")
-    made.globals["script"] = Markup(script)
-    made.globals["script_hash"] = f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
+    script = files("entropylaw.report").joinpath("templates/order.js").read_bytes()
+    digest = b64encode(sha256(script).digest()).decode()
+    made.globals |= {"script": Markup(script.decode()), "script_hash": f"sha256-{digest}"}
     return made
+
+
+def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
+    """Groups of notes: checks, lists of labelled facts, paragraphs."""
+    shown = (note for note in block.notes if note.text)
+    groups = groupby(shown, lambda note: _KINDS.get(note.label, "list"))
+    return [(kind, list(notes)) for kind, notes in groups]
 
 
 def line(trace: Trace) -> Markup:

@@ -72,23 +72,20 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
         case b.Verdict():
             yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
         case b.Figure() if block.name in figures:
-            yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
+            yield [f"![{NAMED[block.name].label or block.name}]({figures[block.name]})"]
         case b.Notes():
             yield from _notes(block)
         case b.Facts():
             yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
-            yield _facts(block)
+            lines = [f"| {escaped_text(block.title)} | value | {escaped_text(block.interval)} | |"]
+            lines.append("| --- | ---: | --- | --- |")
+            for fact in block.facts:
+                value, interval, note = fact_text(fact)
+                cells = (markdown_cell(fact.name), _cell(fact.value, value), interval, escaped_text(note))
+                lines.append(f"| {' | '.join(cells)} |")
+            yield lines
         case b.Table():
             yield _table(block, room)
-
-
-def _facts(block: b.Facts) -> Iterator[str]:
-    yield f"| {escaped_text(block.title)} | value | {escaped_text(block.interval)} | |"
-    yield "| --- | ---: | --- | --- |"
-    for fact in block.facts:
-        value, interval, note = fact_text(fact)
-        cells = (markdown_cell(fact.name), _cell(fact.value, value), interval, escaped_text(note))
-        yield f"| {' | '.join(cells)} |"
 
 
 def _notes(block: b.Notes) -> Iterator[list[str]]:

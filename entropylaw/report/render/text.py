@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
@@ -116,31 +116,34 @@ def _table(table: Table) -> Iterator[str]:
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
     widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
     room, is_wide = COLUMNS.get(), 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get()
+    longest = [max(label.split(), key=len, default="") for label in labels]
+    columns = list(zip(longest, *cells, strict=True))
     if is_wide and table.overview:
-        longest = [max(label.split(), key=len, default="") for label in labels]
-        gap, widths = "  ", [max(map(len, column)) for column in zip(longest, *cells, strict=True)]
+        gap, widths = "  ", [max(map(len, column)) for column in columns]
         widths[0] = min(widths[0], room // 3)
         while len(widths) > FEWEST_COLUMNS and sum(widths) + len(gap) * len(widths) > room:
             widths.pop()
         labels, cells = labels[: len(widths)], [row[: len(widths)] for row in cells]
     elif is_wide:
         gap = "  "
-        widths = narrowed(widths, labels, cells, room - len(gap) * len(widths))
+        widths = narrowed(widths, columns, room - len(gap) * len(widths))
     for row in (labels, *cells):
         parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
         for line in zip_longest(*parts, fillvalue=""):
             yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
 
 
-def narrowed(
-    widths: Sequence[int], labels: Sequence[str], cells: Sequence[Sequence[str]], room: int
-) -> list[int]:
-    """Widths of columns for a line with ``room`` characters: labels are wrapped, then cells of words."""
-    longest = [max(label.split(), key=len, default="") for label in labels]
-    narrow = [max(map(len, column)) for column in zip(longest, *cells, strict=True)]
+def narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns for a line with ``room`` characters: labels are wrapped, then cells of words.
+
+    A column is the longest word of its label and its cells. A cell keeps its longest word, and :data:`_CELL`.
+    """
+    narrow = [max(map(len, column)) for column in columns]
     room -= sum(narrow)
-    columns = zip(narrow, longest, *cells, strict=True)
-    least = [min(width, least_width(column)) for width, *column in columns]
+    least = []
+    for width, column in zip(narrow, columns, strict=True):
+        words = chain.from_iterable(wrapped(text, 1, whole=True) for text in column)
+        least.append(min(width, max(_CELL, *map(len, words))))
     if room < 0 and sum(narrow) - sum(least) >= -room:
         for i in sorted(range(len(least)), key=lambda i: least[i] - narrow[i]):
             less = min(-room, narrow[i] - least[i])
@@ -150,11 +153,6 @@ def narrowed(
         fitted.append(wide if wide - width <= room else width)
         room -= fitted[-1] - width
     return fitted
-
-
-def least_width(texts: Sequence[str]) -> int:
-    """The width of a column's longest word, at least :data:`_CELL`."""
-    return max(_CELL, *(len(word) for text in texts for word in wrapped(text, 1, whole=True)))
 
 
 def _hung(head: str, text: str) -> Iterator[str]:

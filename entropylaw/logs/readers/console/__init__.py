@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify
@@ -62,28 +63,26 @@ class Console:
     """A reader of one trainer's console.
 
     ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
-    ``needle`` are skipped. A file is from this console if it holds all ``needles`` and ``matches`` its text.
-    ``what`` completes the error ``holds no …``. ``reasons`` are those for which records are dropped, in the
-    order in which they are reported.
+    ``needle`` are skipped. A file is from this console if it holds the ``needle`` and ``matches`` its text.
+    ``what`` completes the error ``holds no …``.
     """
 
     rows: Callable[[Iterable[str], Printout], Iterator[Row]]
     matches: Callable[[str], object]
+    needle: str
     what: str
-    reasons: tuple[str, ...] = ()
-    needles: tuple[str, ...] = ()
-    needle: str = ""
 
     def recognises(self, content: Content) -> bool:
         """Whether metrics are printed anywhere; a job may print for minutes before its first."""
-        text = content.opening
-        return all(needle in text for needle in self.needles) and bool(self.matches(text))
+        return self.needle in content.opening and bool(self.matches(content.opening))
 
     def read(self, content: Content) -> Table:
         """Read it, line by line; raises ``no-records`` where no line holds a record."""
-        printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
-        records = Records(content.column_filter)
-        for row in self.rows(lines(content, self.needle), printout):
+        printout, records = Printout(content), Records(content.column_filter)
+        # A carriage return ends a line, too.
+        blocks = (block.replace("\r", "\n") for block in content.blocks() if self.needle in block)
+        lines = chain.from_iterable(block.split("\n") for block in blocks)
+        for row in self.rows((plain(line) for line in lines if self.needle in line), printout):
             records.add(row)
         rows = records.rows + printout.lost
         table = records.table(content, printout.dropped, printout.notes, rows=rows)
@@ -96,14 +95,6 @@ class Console:
 def plain(line: str) -> str:
     """Return a line without escape sequences."""
     return ANSI.sub("", line) if "\x1b" in line else line
-
-
-def lines(content: Content, needle: str = "") -> Iterator[str]:
-    """Yield the lines that hold some text, without escape sequences; a carriage return ends a line, too."""
-    for block in content.blocks():
-        if needle in block:
-            split = block.replace("\r", "\n").split("\n")
-            yield from (plain(line) for line in split if line and needle in line)
 
 
 def dict_pairs(

@@ -25,7 +25,6 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 @partial(
     Console,
     matches=_VERL_STEP.search,
-    needles=("step:",),
     needle="step:",
     what="line of verl's console ('step:1 - actor/entropy:0.35 - …')",
 )
@@ -90,9 +89,7 @@ EARLY_STEP = "training step before the first rollout that the file shows"
 @partial(
     Console,
     matches=_SLIME_FIRST.search,
-    needles=(": {'",),
     needle=": {'",
-    reasons=(BAD_PAIR, LATER_STEP, EARLY_STEP),
     what="line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")",
 )
 def slime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
@@ -102,6 +99,7 @@ def slime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     ``backends/megatron_utils/data.py``, ``train`` in ``backends/megatron_utils/model.py``,
     ``_log_eval_rollout_data`` in ``ray/rollout.py``. Each entry is put on the step of its rollout.
     """
+    printout.dropped.update({BAD_PAIR: 0, LATER_STEP: 0, EARLY_STEP: 0})  # reported in this order
     rollouts = _Rollouts(printout)
     for line in lines:
         openings = list(_SLIME_OPENS.finditer(line))

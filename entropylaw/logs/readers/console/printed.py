@@ -170,7 +170,13 @@ class Prints:
 
     def _of_dict(self, text: str) -> list[tuple[str, float]]:
         """The numbers of a dict or an object that opens the text; none where it breaks off."""
-        if (value := dict_at(text)) is not None:
+        value, _ = json_at(text)
+        if not isinstance(value, dict) and text.count("{") > 1:  # one that holds others, as Python prints it
+            as_json = text
+            for pattern, replacement in _PYTHON:
+                as_json = pattern.sub(replacement, as_json)
+            value, _ = json_at(as_json)
+        if isinstance(value, dict):
             return self.of_object(value)
         start = _OPENS.match(text)
         values, closed, _ = dict_pairs(text, start.end() if start else 0, NESTING_PAIR)
@@ -202,8 +208,10 @@ class Prints:
             self._prefix = words[0]
         elif (below := self._below_header(words)) is not None:
             yield below
-        elif len(words) == 1 and self.is_of_group(cells[0]):
-            return
+        elif len(words) == 1 and (group := _GROUP.fullmatch(cells[0])):
+            self._groups.append([group["group"], group["rest"]])
+        elif len(words) == 1 and self._groups:  # more pairs of the group
+            self._groups[-1][1] += f" {cells[0].strip()}"
         elif named := self.named_cells(words):
             if not dict(named).keys().isdisjoint(dict(self._table)):
                 yield from self._whole_table()
@@ -213,14 +221,6 @@ class Prints:
             self._table += printed
             if any(starmap(counts, printed)):
                 yield from self._whole_table()
-
-    def is_of_group(self, cell: str) -> bool:
-        """Take the only cell of a row: a group's name with its pairs, or more of these; whether it is one."""
-        if group := _GROUP.fullmatch(cell):
-            self._groups.append([group["group"], group["rest"]])
-        elif self._groups:
-            self._groups[-1][1] += f" {cell.strip()}"
-        return bool(self._groups)
 
     def named_cells(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """The numbers in cells whose left neighbour is a name; a name that is cut off is counted alone."""
@@ -268,7 +268,10 @@ class Prints:
 
     def _below_header(self, words: list[str]) -> Printed | None:
         """The numbers of a row below a header, none of the header itself; None for what is neither."""
-        if is_header(words):
+        # A header has names alone, one of a step and one of an entropy among them.
+        named = len(words) > 2 and all(map(_HEADING.fullmatch, words))
+        counted = named and any(counts(word, 1.0) for word in words)
+        if counted and any(is_like("entropy", word) for word in words):
             self._header = words
             return Printed([])
         numbers = list(map(parse_number, words))
@@ -323,24 +326,7 @@ class Prints:
         return " ".join(words), float(match["number"]) / divisor
 
 
-def dict_at(text: str) -> dict[str, object] | None:
-    """The dict that opens a text, as JSON or as Python prints one that holds others; None for other text."""
-    value, _ = json_at(text)
-    if not isinstance(value, dict) and text.count("{") > 1:
-        for pattern, replacement in _PYTHON:
-            text = pattern.sub(replacement, text)
-        value, _ = json_at(text)
-    return value if isinstance(value, dict) else None
-
-
 def row_words(line: str) -> list[str]:
     """The cells of a line that may be a row: split at two blanks or more, or else at every blank."""
     words = re.split(" {2,}", line.strip())
     return words if len(words) > 2 or "\t" in line else line.split()
-
-
-def is_header(words: Sequence[str]) -> bool:
-    """Whether words are the header of a table: names, one of a step and one of an entropy among them."""
-    if len(words) <= 2 or not all(map(_HEADING.fullmatch, words)):
-        return False
-    return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)

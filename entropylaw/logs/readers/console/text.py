@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from operator import attrgetter
@@ -111,7 +111,7 @@ class _Recorder:
     """Puts what is printed into records; ``word`` numbers them, or fractions where it is empty."""
 
     def __init__(self, word: str, dropped: Counter[str]) -> None:
-        self._word, self._dropped = word, dropped
+        self._word, self._dropped = word or None, dropped
         self._name = word if word in _COLUMNS else "step"
         self._record: dict[str, object] = {}
         # The evaluations of this step: a further one without its own step does not replace them.
@@ -123,7 +123,8 @@ class _Recorder:
         if step is None:
             return
         values, kind = self._values(printed, same=step == current), _kind(printed.title)
-        contradicts = self.contradicts(values)
+        # Another value of a metric; nan contradicts nothing.
+        contradicts = any(n == n and self._record.get(metric, n) != n for metric, n in values.items())
         switches = bool(kind) and (kind == "eval") != (self._record.get(KIND) == "eval")
         if step != current or switches or (numbered and contradicts):
             yield from self.finished()
@@ -142,29 +143,24 @@ class _Recorder:
         """
         step = printed.fraction
         if self._word:
-            step = next((number for metric, number in printed.pairs if self._numbers(metric, number)), None)
+            step = next(
+                (number for metric, number in printed.pairs if counts(metric, number) == self._word), None
+            )
             if step is None and printed.title == BAR:
                 return None, False
         return (self._record.get(self._name), False) if step is None else (step, True)
-
-    def contradicts(self, values: Mapping[str, float]) -> bool:
-        """Whether the record has another value of one of the metrics; nan contradicts nothing."""
-        return any(n == n and self._record.get(metric, n) != n for metric, n in values.items())
 
     def finished(self) -> Iterator[dict[str, object]]:
         """Yield the last record, if it has a value."""
         if self._record.keys() - {self._name, KIND}:
             yield self._record
 
-    def _numbers(self, metric: str, number: float) -> bool:
-        return bool(self._word) and counts(metric, number) == self._word
-
     def _values(self, printed: Printed, *, same: bool) -> dict[str, float]:
         """The first value of each metric, and of an evaluation the first at this step."""
         values: dict[str, float] = {}
         self._evaluated = self._evaluated if same else {}
         for metric, number in printed.pairs:
-            if not self._numbers(metric, number):
+            if counts(metric, number) != self._word:
                 first = self._evaluated.setdefault(metric, number)
                 values.setdefault(metric, first if is_evaluation(metric) else number)
         return values

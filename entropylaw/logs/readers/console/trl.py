@@ -115,16 +115,12 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
         if "\x1b" in line:
             line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
         marks: list[tuple[int, _Mark]] = list(log_entries(line, openings))
-        for bar in bars_of(line):
-            marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
-            width = bar.end()
+        for bar in _BAR.finditer(line) if "%|" in line else ():
+            # The trainer's bar has no name, and no line below it is drawn at once.
+            if not (bar["name"] or bar["below"]):
+                marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
+                width = bar.end()
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
-
-
-def bars_of(line: str) -> list[re.Match[str]]:
-    """The drawings of the trainer's bar in a line: it has no name, and no line below it is drawn at once."""
-    bars = _BAR.finditer(line) if "%|" in line else ()
-    return [bar for bar in bars if not bar["name"] and not bar["below"]]
 
 
 def log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:

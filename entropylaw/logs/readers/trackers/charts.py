@@ -52,7 +52,6 @@ OTHER_LENGTH = "row with more or fewer cells than the header"
 class _Series:
     """Where a metric of a run is in a row, and by ``__MIN`` and ``__MAX`` its bounds, if they are there."""
 
-    run: int
     metric: str
     at: int
     bounds: dict[str, int] = field(default_factory=dict)
@@ -62,8 +61,8 @@ class _Series:
 class _Layout:
     """The header: ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run.
 
-    ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same name. ``quoted`` says
-    that all cells of a row are quoted if its first one is.
+    ``series`` are by run. ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same
+    name. ``quoted`` says that all cells of a row are quoted if its first one is.
     """
 
     delimiter: str
@@ -71,24 +70,11 @@ class _Layout:
     first: int
     axis: str
     runs: list[str] = field(default_factory=list)
-    series: list[_Series] = field(default_factory=list)
+    series: dict[int, list[_Series]] = field(default_factory=dict)
     counters: dict[int, int] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     quoted: bool = False
-
-    def put(self, run: int, metric: str, places: dict[str, int]) -> None:
-        """Add a metric of a run, by the places of its values (``""``) and of their bounds."""
-        if metric != _COUNTER:
-            self.series.append(_Series(run, metric, places.pop(""), places))
-        elif self.axis != _STEP_AXIS:  # there, both are the same
-            self.counters[run] = places[""]
-
-    @property
-    def has_step_axis(self) -> bool:
-        """Whether the axis is a step or a clock by its name."""
-        clock = _CLOCK_AXIS.match(self.axis) is not None
-        return clock or self.axis == _STEP_AXIS or folded(self.axis) in _STEP_AXES
 
 
 class _Points:
@@ -101,9 +87,6 @@ class _Points:
         #: By metric: how many points there are, and how many of them summarise several values.
         self.numbers, self.summarised = Counter[str](), Counter[str]()
         self.dropped = Counter[str]()
-        self._by_run: dict[int, list[_Series]] = {}
-        for series in layout.series:
-            self._by_run.setdefault(series.run, []).append(series)
         cut = False
         for line in islice(filter(str.strip, content.lines()), 1, None):
             fits = line.count(layout.delimiter) <= 2 * layout.width + 16
@@ -121,26 +104,26 @@ class _Points:
             self.dropped[CUT_OFF] += 1
 
     def _take(self, cells: Sequence[str]) -> None:
-        layout, put = self.layout, self.records.put
-        for run, series in self._by_run.items():
+        layout = self.layout
+        for run, series in layout.series.items():
             if not any(cells[column.at] for column in series):
                 continue
             self.axis.append(parse_step(cells[layout.first]))
             self.runs.append(run)
+            record: dict[str, object] = {}
             if run in layout.counters:
-                put(_COUNTER, cells[layout.counters[run]])
+                record[_COUNTER] = cells[layout.counters[run]]
             for column in series:
                 name = column.metric
                 if name in (_RUN, _COUNTER, layout.axis):
                     name = f"{name}#2"
                 value, is_text = classify(cells[column.at])
-                put(name, cells[column.at] if is_text else value)
+                record[name] = cells[column.at] if is_text else value
                 self.numbers[column.metric] += value == value
                 bounds = {mark: parse_number(cells[at]) for mark, at in column.bounds.items()}
-                for mark, bound in bounds.items():
-                    put(name + mark, bound)
+                record |= {name + mark: bound for mark, bound in bounds.items()}
                 self.summarised[column.metric] += bounds.get(LEAST, math.nan) < bounds.get(GREATEST, math.nan)
-            self.records.close()
+            self.records.add(record)
 
     def table(self, content: Content, notes: Sequence[str]) -> Table:
         """Return the long table."""
@@ -229,8 +212,8 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
 
     Of two runs of one name, the second has the second occurrence of a column.
     """
-    names = without_empty_end(names)
-    width = len(names)
+    width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
+    names = names[:width]
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
@@ -239,18 +222,14 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
     for (number, metric), places in columns.items():
         if "" not in places:
             layout.ignored += map(names.__getitem__, places.values())
-        else:
-            layout.put(number, metric, places)
+        elif metric != _COUNTER:
+            layout.series.setdefault(number, []).append(_Series(metric, places.pop(""), places))
+        elif layout.axis != _STEP_AXIS:  # there, both are the same
+            layout.counters[number] = places[""]
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout if is_chart(layout, quoted=quoted) else None
-
-
-def without_empty_end(names: list[str]) -> list[str]:
-    """The names up to the last one that is not empty."""
-    width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
-    return names[:width]
 
 
 def columns_of_runs(
@@ -280,14 +259,16 @@ def columns_of_runs(
 
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
-    ignored, count = len(layout.ignored), len(layout.series)
+    every = list(chain.from_iterable(layout.series.values()))
+    ignored, count = len(layout.ignored), len(every)
     if not count or ignored > count:
         return False
-    step_like = layout.has_step_axis
-    bounded = sum(len(series.bounds) == 2 for series in layout.series)
+    axis = layout.axis  # a step or a clock by its name
+    step_like = _CLOCK_AXIS.match(axis) is not None or axis == _STEP_AXIS or folded(axis) in _STEP_AXES
+    bounded = sum(len(series.bounds) == 2 for series in every)
     if bounded:
         return bounded * 2 >= count and (layout.runs != [_NAMELESS] or (step_like and not ignored))
-    metrics = {series.metric for series in layout.series}
+    metrics = {series.metric for series in every}
     few = len(layout.runs) == 1 or len(metrics) <= 3
     return not ignored and few and (quoted or step_like or bool(layout.counters))
 
@@ -346,7 +327,8 @@ def read_swanlab_chart(content: Content) -> Table:
         raise content.error("file-corrupt", message, "download the file again")
     runs = {run: number for number, run in enumerate(dict.fromkeys(run for run, _ in series))}
     layout = _Layout(",", 1 + 2 * len(series), 0, "step", list(runs))
-    layout.series = [_Series(runs[run], metric, 1 + 2 * at) for at, (run, metric) in enumerate(series)]
+    for at, (run, metric) in enumerate(series):
+        layout.series.setdefault(runs[run], []).append(_Series(metric, 1 + 2 * at))
     points = _Points(layout, content)
     if not points.records.rows:
         hint = "check that the run has logged something, and download the file again"

@@ -138,11 +138,10 @@ def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         if value is None:
             bad[key] += 1
             continue
-        records.put(_OWN_STEP, step)
-        for name, cell in leaves(value, LONGEST_NAME):
-            if name not in (_OWN_STEP, "step", "run_name"):
-                records.put(name, cell)
-        records.close()
+        metrics = dict(leaves(value, LONGEST_NAME))
+        for name in (_OWN_STEP, "step", "run_name"):
+            metrics.pop(name, None)
+        records.add({_OWN_STEP: step} | metrics)
         run_of.append(runs.setdefault(key, len(runs)))
     if not records.rows:
         hint = "check that the run has logged something; what was sent to a Space is there, not here"
@@ -151,7 +150,8 @@ def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     if content.local_file() is None and content.head[18:19] == b"\2":
         left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
         notes = (left, *notes)
-    names = trackio_names(list(runs))
+    taken = Counter(run for run, _ in runs)
+    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
     columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
     if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
         columns["step"] = columns.pop(_OWN_STEP)
@@ -164,12 +164,6 @@ def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         notes=notes,
         settings=trackio_settings(database) if len(runs) == 1 else {},
     )
-
-
-def trackio_names(runs: Sequence[tuple[str, str]]) -> list[str]:
-    """Name runs, with a part of the id where several have one name."""
-    taken = Counter(run for run, _ in runs)
-    return [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
 
 
 def trackio_calls(
@@ -245,7 +239,11 @@ def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
     has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
     if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
-        raise other_tables(connection, content)
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
+        tables = listing([str(name) for (name,) in connection.execute(query)])
+        message = f"is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: {tables}"
+        hint = "export the metrics to one CSV with a step column and a column per metric"
+        raise content.error("not-a-log", message, hint)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
     labels = mlflow_labels({str(uuid): name for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
@@ -273,15 +271,6 @@ def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         unread=tuple(unread),
         labelled=True,
     )
-
-
-def other_tables(connection: sqlite3.Connection, content: Content) -> InputError:
-    """Make the error of a database of another program, with the names of its tables."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
-    names = [str(name) for (name,) in connection.execute(query)]
-    message = "is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: "
-    hint = "export the metrics to one CSV with a step column and a column per metric"
-    return content.error("not-a-log", f"{message}{listing(names)}", hint)
 
 
 def mlflow_values(

@@ -181,14 +181,7 @@ def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
-    """Whether each part has its checksum, which is masked as TensorFlow masks it."""
-    checked = crc32c_each(parts)
-    masked = (checked >> 15 | checked << 17) + np.uint32(0xA282EAD8)
-    return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
-
-
-def crc32c_each(parts: Sequence[bytes]) -> Words:
-    """Return the CRC-32C of each part, of many parts at once.
+    """Whether each part has its checksum, a CRC-32C that is masked as TensorFlow masks it; many at once.
 
     A CRC is linear: that of two words is that of the first one, moved on by the second's length, xor that
     of the second. So pairs of words are joined, then pairs of pairs, in all parts of about the same length.
@@ -205,7 +198,8 @@ def crc32c_each(parts: Sequence[bytes]) -> Words:
         for done in range(level):
             state = _moved(state[:, 0::2], done) ^ state[:, 1::2]
         crc[indices] = ~_moved(state[:, 0], 0)
-    return crc
+    masked = (crc >> 15 | crc << 17) + np.uint32(0xA282EAD8)
+    return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
 
 
 def _moved(state: Words, level: int) -> Words:

@@ -23,6 +23,7 @@ import json
 import math
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -33,7 +34,7 @@ from entropylaw.logs.configuration import WANDB_GROUP, flat_settings, relevant
 from entropylaw.logs.readers.delimited import sample
 from entropylaw.logs.readers.jsonl import leaves
 from entropylaw.logs.readers.trackers import LONGEST_NAME, MOST_VALUES, UNREADABLE, Damage, fields, signed
-from entropylaw.logs.runs import Table
+from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, json_at, parse_column, parse_number
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
@@ -121,7 +122,7 @@ class _History:
     """Collects the rows of the history, the run's names and its settings."""
 
     def __init__(self) -> None:
-        self._lost = {UNREADABLE: 0, UNREADABLE_VALUE: 0}
+        self._lost = Counter({UNREADABLE: 0, UNREADABLE_VALUE: 0})
         self.records = Records()
         self._names, self._settings = dict[int, str](), dict[str, object]()
 
@@ -153,7 +154,7 @@ class _History:
         return Table(
             columns=columns,
             rows=rows + self._lost[UNREADABLE],
-            dropped={reason: number for reason, number in self._lost.items() if number} | damage.dropped,
+            dropped=added(self._lost, damage.dropped),
             notes=(*damage.notes, *column_notes),
             settings=relevant(self._settings),
             config=self._settings,
@@ -265,15 +266,11 @@ def is_run_table(content: Content) -> bool:
         return False
     header, *rows = sample(content, 51, 1 << 22)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
-        return hold_objects(rows, header.index("summary"))
+        summaries = [row[header.index("summary") :][:1] for row in rows]
+        return bool(rows) and all(cells and cells[0].startswith("{") for cells in summaries)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
     return "Name" in at and len(at) >= 4 and are_of_runs(complete, at)
-
-
-def hold_objects(rows: Sequence[Sequence[str]], at: int) -> bool:
-    """Whether there are rows, and all have an object at this place."""
-    return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
 
 
 def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
