@@ -271,7 +271,7 @@ class Looks:
 
     every: int | None = option(
         "--every K",
-        "Play the runs through the stop line instead, with a look after every K evaluations or more.",
+        "Play the runs through the stop line instead, with a look after every K-th evaluation.",
         COUNT,
         unset="no replay",
     )

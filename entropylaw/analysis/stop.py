@@ -11,6 +11,7 @@ from msgspec import structs
 from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
 from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.levels import MOST
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
@@ -150,7 +151,10 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 
     At three evaluations or more, and by more than four standard deviations of the noise before them.
     """
-    best = _level(reward, np.max)
+    if reward.size < 2 * LOOKS:
+        return None
+    # The highest median of three evaluations.
+    best = float(np.median(np.lib.stride_tricks.sliding_window_view(reward, LOOKS), axis=1).max())
     first = _first_of_last(reward < LOST * best)
     if first is None or first < LOOKS or best <= 0:
         return None
@@ -159,17 +163,13 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 
 
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
-    """The step from which an entropy is above twice its lowest level, at three evaluations or more."""
-    low = _level(entropy, np.min)
+    """The step from which an entropy is above twice its lowest level, at three evaluations or more.
+
+    An entropy of 0 is none that was measured.
+    """
+    low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
-    return None if first is None or low <= 0 else float(step[first])
-
-
-def _level(values: FloatArray, extreme: Any) -> float:
-    """The highest or lowest median of three values in a row; 0 of fewer than six."""
-    if values.size < 2 * LOOKS:
-        return 0.0
-    return float(extreme(np.median(np.lib.stride_tricks.sliding_window_view(values, LOOKS), axis=1)))
+    return None if first is None else float(step[first])
 
 
 def _first_of_last(marked: BoolArray) -> int | None:
@@ -194,7 +194,7 @@ def replay(
     step, entropy, reward
         Shape (n,); the last step is the planned end.
     every
-        Evaluations from one look to the next, at least a sixteenth of those so far.
+        Evaluations from one to the next of which the line is kept; of more than 64 a 64th of those so far.
     max_reward
         As for :func:`entropylaw.forecast`.
 
@@ -219,7 +219,7 @@ def replay(
             reached = float(means[: max(1, inside)].max())
             gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
         looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
-        until += max(every, -(-until // PARTS))
+        until += max(every, -(-until // MOST))
     eighth = max(LOOKS, n // 8)
     gain = next((look.gain for look in looks if look.gain is not None), 0.0)
     improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)
