@@ -25,7 +25,7 @@ class SamplesCommand(SampleOptions, Quiet):
     TABLES the columns are shown that would be used, and nothing is computed.
     """
 
-    example: ClassVar[str] = "entropylaw samples data/lab2/grpo_s0/counts.parquet --against 0"
+    example: ClassVar[str] = "entropylaw samples demo/samples.parquet --against 0"
 
     tables: tuple[str, ...] = option(
         "TABLES",
