@@ -43,7 +43,7 @@ from entropylaw.results.arms import (
     RunSeries,
 )
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import Finding, caution, note, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
@@ -267,6 +267,19 @@ class _Comparison(Design):
             limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
         if self.between_sd is not None:
             limits.append(caution("between-sd-given", sd=self.between_sd))
+        starts = [
+            {(seed.series.unit, seed.series.reward[0]) for seed in self.of(arm)}
+            for arm in range(len(self.names))
+        ]
+        units, first = ({start[i] for start in starts[0]} for i in (0, 1))
+        # Where all runs begin with one reward, the seeds need not share their data.
+        if (
+            not self.paired
+            and all(start == starts[0] for start in starts)
+            and "" not in units
+            and len(first) > 1
+        ):
+            limits.append(note("seeds-share-data"))
         return limits
 
     def pair(self, a: int, b: int) -> Pair:

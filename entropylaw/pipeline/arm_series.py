@@ -254,6 +254,10 @@ def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
         called = "" if first.name == run.name else f" (there called {shown(first.name)})"
         message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+        if run.entry is None and not run.input.path:
+            hint = (
+                "give every fit once, made of its own evaluations, and its name: fit_law(..., run='grpo_s0')"
+            )
         raise InputError("run-in-two-arms", message, hint)
 
 

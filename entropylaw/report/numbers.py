@@ -6,6 +6,7 @@ Every number is plain ASCII but for the dash of a missing one, so that ``float``
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,6 +16,9 @@ from entropylaw.results import Estimate
 
 MISSING = "—"
 """In place of an unknown number; the reason follows it."""
+
+HYPHEN_AS_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
+"""A minus sign before a number: exponents such as 1e-7 have hyphens."""
 
 
 class EstimateText(NamedTuple):
