@@ -267,18 +267,12 @@ class _Comparison(Design):
             limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
         if self.between_sd is not None:
             limits.append(caution("between-sd-given", sd=self.between_sd))
-        starts = [
-            {(seed.series.unit, seed.series.reward[0]) for seed in self.of(arm)}
-            for arm in range(len(self.names))
-        ]
-        units, first = ({start[i] for start in starts[0]} for i in (0, 1))
-        # Where all runs begin with one reward, the seeds need not share their data.
-        if (
-            not self.paired
-            and all(start == starts[0] for start in starts)
-            and "" not in units
-            and len(first) > 1
-        ):
+        starts = {(seed.series.unit, float(seed.series.reward[0])) for seed in self.seeds}
+        first = dict(starts)
+        first.pop("", None)
+        pairs_up = len(starts) == len(first) == len(self.seeds) / len(self.names)
+        # Where all runs begin with one reward, seeds need not share their data.
+        if pairs_up and not self.paired and len(set(first.values())) > 1:
             limits.append(note("seeds-share-data"))
         return limits
 

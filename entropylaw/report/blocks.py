@@ -119,7 +119,7 @@ class Table(Struct, frozen=True):
     the lines are too short. It also takes the place of the runs there, unless these are requested.
     ``counted`` is the word by which a terminal counts the rows of a ``detail``.
     ``where`` says what has all rows, for a text with too little room. LaTeX has the tables with a ``caption``
-    alone, if there are any; their labels are ``tab:`` and a ``name``.
+    alone, if there are any, under their ``label``.
     """
 
     columns: Sequence[Column]
@@ -130,7 +130,7 @@ class Table(Struct, frozen=True):
     overview: bool = False
     counted: str = ""
     caption: str = ""
-    name: str = ""
+    label: str = ""
 
 
 class Trace(Struct, frozen=True):

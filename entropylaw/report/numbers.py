@@ -17,9 +17,6 @@ from entropylaw.results import Estimate
 MISSING = "—"
 """In place of an unknown number; the reason follows it."""
 
-HYPHEN_AS_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
-"""A minus sign before a number: exponents such as 1e-7 have hyphens."""
-
 
 class EstimateText(NamedTuple):
     """The three texts of an estimate; :data:`MISSING` where there is no number."""
@@ -133,6 +130,11 @@ def _fixed(x: float | None, decimals: int, size: float) -> str:
 def _unsigned_zero(text: str) -> str:
     """No ``-0.00``: a rounded zero has no sign."""
     return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def with_minus(text: str) -> str:
+    """A text with minus signs before numbers; exponents such as 1e-7 stay."""
+    return re.sub(r"(?<![\w.)-])-(?=\d)", "−", text)
 
 
 def cell_text(cell: Cell, unit: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import MISSING, format_number
+from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
@@ -128,8 +128,9 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
                     rows.append((*of_pair, words_of(result, row), gap, p, decided(row)))
             for at, largest, decision in outside_band(result, pair):
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
-    heads = b.columns("arm", "quantity", "difference", "adjusted_p", "decision")
-    table = of_rewards(heads, rows, results)
+    interval = f"difference, {format_percent(results[0].level)} interval"
+    heads = [*b.columns("arm", "quantity"), b.Column("difference", interval)]
+    table = of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
     if (between_sd := results[0].between_sd) is None:
         return table
     repeated = [(*row, f"{between_sd:g} as given") for row in table.rows]

@@ -27,6 +27,12 @@ MOST_NAMED = 8
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
+ARMS = "Arms: means over their runs, and the share of those that failed with its interval."
+FAMILY = (
+    "Differences of arms. Intervals are not adjusted; p-values are, by Holm's method, over all comparisons."
+)
+"""Captions for a paper."""
+
 MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
 NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
@@ -72,8 +78,7 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
     if any(pair.common is None for pair in result.pairs):
         advice.append(NO_OVERLAP)
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
-    level, method = format_percent(result.level), _method(results)
-    about = f"{runs}; {level} intervals, not adjusted"
+    about = f"{runs}; {format_percent(result.level)} intervals, not adjusted"
     return [
         b.Heading(title(result), 2, about),
         b.paragraphs(*(text for of_reward in results for text in answers(of_reward))),
@@ -81,12 +86,10 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
         b.Heading("Arms", name="arms"),
-        replace(
-            tables.arms(results), caption=f"Arms: means over their runs, {level} intervals.", name="arms"
-        ),
+        replace(tables.arms(results), caption=ARMS, label="tab:arms"),
         b.Heading("Differences", name="differences"),
-        replace(tables.family(results), caption=f"{title(result)}: {method}.", name="differences"),
-        b.Notes([b.Note("method", method), *b.labelled("next", advice)]),
+        replace(tables.family(results), caption=FAMILY, label="tab:differences"),
+        b.Notes([b.Note("method", _method(results)), *b.labelled("next", advice)]),
         *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
         tables.exploratory(results),
@@ -176,10 +179,12 @@ def _decided(row: Difference) -> str:
         return f"the same {tables.within(row.margin)} ({signed(row.estimate)}; {narrow})"
     if row.decision is Decision.undecided:
         before = " before adjustment" if tables.excludes_0(row.estimate) else ""
-        found = f"; {format_number(row.smallest, 2)} would be found" if row.smallest else ""
-        if found and row.margin and row.seeds_needed and row.seeds_needed > min(row.seeds):
-            found += f", {row.margin:.2g} with {row.seeds_needed} seeds per arm"
-        return f"{signed(row.estimate)}{before} (not decided, {p}{found})"
+        power = f"{format_number(row.smallest, 2)} would be found"
+        if (row.seeds_needed or 0) > min(row.seeds):
+            power += (
+                f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
+            )
+        return f"{signed(row.estimate)}{before} (not decided, {p}; {power})"
     text = format_estimate(row.estimate)
     if row.rests_on_like_spreads:
         p += f"; with the spreads of these two arms alone: {tables.welch(row)}"

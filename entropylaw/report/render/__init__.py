@@ -15,20 +15,13 @@ from typing import Any
 from entropylaw.escaping import one_line, spreadsheet_cell
 from entropylaw.report.blocks import Block, Cell, Facts, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
-from entropylaw.report.numbers import HYPHEN_AS_MINUS, fact_rows, row_text
+from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
 
 MEDIA = ("text", "details", "markdown", "csv", "latex")
 """Text is for a terminal, ``details`` the same with nothing left out.
 
 In addition to JSON, which is the result itself, HTML, which has pages of its own, and JUnit of a check."""
-
-
-LATEX = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-)
-"""Signs that are commands in LaTeX → as text."""
 
 
 def rendered(result: Any, medium: str) -> str:
@@ -87,20 +80,12 @@ def latex_text(result: Any) -> str:
     Where some have captions, these alone, as floats. Numbers have the digits of other texts. A result without
     tables has that of its CSV.
     """
-    import pandas
-
-    def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int, **floating: str) -> str:
-        columns, *cells = (list(map(latex_escaped, row)) for row in (head, *rows))
-        frame = pandas.DataFrame(cells, columns=columns, dtype=str)
-        aligned = "l" * words + "r" * (len(columns) - words)
-        return str(frame.to_latex(index=False, escape=False, column_format=aligned, **floating))
-
     tex = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
     blocks = describe(result)
     if not any(isinstance(block, Facts | Table) for block in blocks):
         blocks.append(table(result))
-    if captioned := [block for block in blocks if isinstance(block, Table) and block.caption]:
-        blocks = list(captioned)
+    if captioned := [block for block in blocks if getattr(block, "caption", "")]:
+        blocks = [blocks[0], *captioned]
     for block in blocks:
         match block:
             case Heading():
@@ -109,17 +94,22 @@ def latex_text(result: Any) -> str:
                 tex += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
             case Table():
                 cells = [row_text(block, row) for row in block.rows]
-                floating = {}
-                if block.caption:
-                    tex += "\n"
-                    floating = {"caption": latex_escaped(block.caption), "label": f"tab:{block.name}"}
-                tex += tabular([column.label for column in block.columns], cells, block.words, **floating)
+                head = [column.label for column in block.columns]
+                tex += tabular(head, cells, block.words, block.caption, block.label)
     return tex
 
 
-def latex_escaped(text: str) -> str:
-    """A text in one line without commands, and with minus signs before numbers."""
-    return HYPHEN_AS_MINUS.sub("−", one_line(text).translate(LATEX))
+def tabular(
+    head: Sequence[str], rows: Sequence[Sequence[str]], words: int, caption: str = "", label: str = ""
+) -> str:
+    """A LaTeX table, which is a float where it has a ``caption`` and a ``label``."""
+    import pandas
+
+    columns, *cells = ([with_minus(one_line(text)) for text in row] for row in (head, *rows))
+    frame = pandas.DataFrame(cells, columns=columns, dtype=str)
+    aligned = "l" * words + "r" * (len(columns) - words)
+    floating = {"caption": caption or None, "label": label or None}
+    return str(frame.to_latex(index=False, escape=True, column_format=aligned, **floating))
 
 
 def junit_text(blocks: Sequence[Block]) -> str:

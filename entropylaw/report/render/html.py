@@ -140,4 +140,4 @@ def line(trace: Trace) -> Markup:
 
 def typeset(text: str) -> str:
     """Minus signs before numbers, and no line break before per cent signs."""
-    return numbers.HYPHEN_AS_MINUS.sub("−", text).replace(" %", "\u00a0%")
+    return numbers.with_minus(text).replace(" %", "\u00a0%")
