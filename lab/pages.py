@@ -67,7 +67,6 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
     return {
         "answers": lambda: short_answers(found, cooling),
         "arms": lambda: overview.arms(by_arm),
-        "choices": lambda: page.choices(by_arm),
         "cooling": lambda: page.cooled(found, cooling),
         "compared": lambda: c.arms(found, (*ALGORITHMS[1:], *CLEAN[1:], *INTERVENTIONS)),
         "sizes": lambda: c.sizes(found),

@@ -241,7 +241,7 @@ CLAIMS = (
         effect=lambda runs: stage_change(EVALUATED, "sft_after_grpo", 400)(runs) + 0.03,
     ),
     Claim(
-        statement="One format takes over.",
+        statement="One format takes over: nine answers in ten.",
         source=f"{NOTES}; Echo Chamber, arXiv:2504.07912",
         published="one format within an epoch",
         quantity="share of the leading strategy at the end of plain GRPO",

@@ -53,7 +53,7 @@ WORLDS: Mapping[str, tuple[Ends, Ends]] = {
         {},
         {("sft_after_grpo", "val_acc"): (0.5, 0.5, 0.4)},
     ),
-    "One format takes over.": (
+    "One format takes over: nine answers in ten.": (
         {("grpo", LEADING): (0.5, 0.95, 0.95)},
         {("grpo", LEADING): (0.5, 0.85, 0.85)},
     ),

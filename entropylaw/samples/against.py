@@ -169,12 +169,12 @@ def on_unsolved(now: Counts, base: Counts) -> tuple[float, tuple[float, float, f
 
 def _held_out(counts: Counts) -> FloatArray:
     """Expected distinct answers to each problem in the half of its samples that has all right ones."""
-    place, right, times, alike = counts.answers.T
+    problem, right, times, alike = counts.answers.T
     wrong = counts.n - counts.right
     left = np.maximum(wrong - counts.n // 2, 0)
-    chance = -np.expm1(log_without(wrong[place], np.minimum(times, wrong[place]), left[place]))
+    chance = -np.expm1(log_without(wrong[problem], np.minimum(times, wrong[problem]), left[problem]))
     return np.asarray(
-        np.bincount(place, alike * np.where(right == 1, 1.0, chance), len(counts.n)), dtype=float
+        np.bincount(problem, alike * np.where(right == 1, 1.0, chance), len(counts.n)), dtype=float
     )
 
 
@@ -183,6 +183,6 @@ def common(now: Counts, base: Counts) -> tuple[Counts, Counts]:
     shared = sorted(set(now.problem) & set(base.problem))
     sides = []
     for counts in (now, base):
-        place = {key: row for row, key in enumerate(counts.problem)}
-        sides.append(counts.take(np.array([place[key] for key in shared], dtype=np.int64)))
+        number = {key: row for row, key in enumerate(counts.problem)}
+        sides.append(counts.take(np.array([number[key] for key in shared], dtype=np.int64)))
     return sides[0], sides[1]

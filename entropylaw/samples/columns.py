@@ -21,7 +21,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "right": (
         *("right", "correct", "is_correct", "passed", "acc", "plus", "exact_match", "score", "scores"),
-        "reward",
+        *("reward", "c", "n_correct", "num_correct"),
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
     "step": (
@@ -52,20 +52,23 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Columns that divide the rows of a step, by the name that they get."""
 
+RIGHT_COUNTS = ("c", "n_correct", "num_correct")
+"""Columns that hold, beside a number of samples, how many of them are right."""
+
 VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", "occurrence")
 """Columns whose values do not make samples of rows: two filters of one sample are not two samples."""
 
 OCCURRENCE = "occurrence"
 """How often a document has come up in a file of lm-evaluation-harness, which has a row per filter."""
 
-USER_TURNS = (
-    r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
-    r"(?s)^.*<\|start_header_id\|>user<\|end_header_id\|>\n\n(.*?)<\|eot_id\|>",
-    r"(?s)^.*\[INST\](.*?)\[/INST\]",
-    r"(?s)^.*<｜User｜>(.*?)<｜Assistant｜>",
-    r"(?s)^(?:system\n.*?\n)?user\n(.*)\nassistant\n",
-)
-"""The last turn of the user in a prompt, within the marks of chat templates."""
+USER_TURNS = {
+    "<|im_start|>user": r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
+    "<|end_header_id|>": r"(?s)^.*<\|start_header_id\|>user<\|end_header_id\|>\n\n(.*?)<\|eot_id\|>",
+    "[INST]": r"(?s)^.*\[INST\](.*?)\[/INST\]",
+    "<｜User｜>": r"(?s)^.*<｜User｜>(.*?)<｜Assistant｜>",
+    "user_": r"(?s)^(?:system\n.*?\n)?user\n(.*)\nassistant\n",
+}
+"""A mark of a chat template (as for LIKE) → the last turn of the user in such a prompt."""
 
 _LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
     (
@@ -174,9 +177,9 @@ class Reader:
                 raise UsageError("spark-plain-columns", message, "use --backend duckdb")
             return f"CAST({quoted(base)} AS VARCHAR)"
         if self.file.kind == "jsonl" and (fields or self.file.columns[base] in (OBJECT, LIST)):
-            path = "$" + "".join(f"[{part}]" if part.isdigit() else f'."{part}"' for part in fields)
+            path = "$" + "".join(f"[{key}]" if key.isdigit() else f'."{key}"' for key in fields)
             return f"json_extract_string({quoted(base)}, {text(path + '[*]' if lists else path)})"
-        parts = "".join(f"[{int(part) + 1}]" if part.isdigit() else f".{quoted(part)}" for part in fields)
+        parts = "".join(f"[{int(key) + 1}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
         if self.file.kind == "jsonl":
             return f"({quoted(base)} ->> '$')"
         if self.file.kind == "csv":
@@ -343,9 +346,14 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
     roles = dict(columns.roles)
     problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
     if columns.hashed:
-        turns = ", ".join(f"NULLIF(regexp_extract({problem}, {text(turn)}, 1), '')" for turn in USER_TURNS)
-        problem = f"TRIM(COALESCE({turns}, {problem}))"
-        problem = f"CASE WHEN LENGTH({problem}) > {LONGEST_KEY} THEN md5({problem}) ELSE {problem} END"
+        cases = " ".join(
+            f"WHEN {problem} LIKE {text(f'%{mark}%')} THEN "
+            f"COALESCE(NULLIF(regexp_extract({problem}, {text(turn)}, 1), ''), {problem})"
+            for mark, turn in USER_TURNS.items()
+        )
+        # In a query of its own, this is done once for each row.
+        source = f"(SELECT *, TRIM(CASE {cases} ELSE {problem} END) AS prompt_text FROM {source})"
+        problem = f"CASE WHEN LENGTH(prompt_text) > {LONGEST_KEY} THEN md5(prompt_text) ELSE prompt_text END"
     fields = {
         "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
         "problem": problem,
@@ -369,8 +377,14 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
         source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
         fields[f"only_{OCCURRENCE}"] = f"CAST({OCCURRENCE} AS VARCHAR)"
     where = f" WHERE {' AND '.join(columns.conditions)}" if columns.conditions else ""
-    named = ", ".join(f"{made} AS {quoted(name)}" for name, made in fields.items())
-    return f"SELECT {named} FROM {source}{where}"
+    queries = [fields]
+    if columns.named["right"].casefold() in RIGHT_COUNTS and "count" in roles:
+        # A row of n samples with c right ones is c right samples and n - c wrong ones.
+        right, total = f"CAST({roles['right']} AS BIGINT)", fields["times"]
+        counts = {"'true'": right, "'false'": f"{total} - {right}"}
+        queries = [{**fields, "right": verdict, "times": times} for verdict, times in counts.items()]
+    selected = (", ".join(f"{made} AS {quoted(name)}" for name, made in query.items()) for query in queries)
+    return " UNION ALL ".join(f"SELECT {names} FROM {source}{where}" for names in selected)
 
 
 def _flag(expression: str | None) -> str:
@@ -382,14 +396,14 @@ def _flag(expression: str | None) -> str:
 
 def aligned(columns: Sequence[SampleColumns]) -> list[SampleColumns]:
     """The columns of several files with the same groups and variants, null where a file has none."""
-    groups = list(dict.fromkeys(name for each in columns for name in each.groups))
-    variants = list(dict.fromkeys(name for each in columns for name in each.variants))
+    groups = list(dict.fromkeys(name for chosen in columns for name in chosen.groups))
+    variants = list(dict.fromkeys(name for chosen in columns for name in chosen.variants))
     none = "CAST(NULL AS VARCHAR)"
     return [
         replace(
-            each,
-            groups={name: each.groups.get(name, none) for name in groups},
-            variants={name: each.variants.get(name, none) for name in variants},
+            chosen,
+            groups={name: chosen.groups.get(name, none) for name in groups},
+            variants={name: chosen.variants.get(name, none) for name in variants},
         )
-        for each in columns
+        for chosen in columns
     ]

@@ -39,11 +39,11 @@ class Counts:
         return int(self.n.min())
 
     def take(self, rows: IntArray) -> Counts:
-        """Some problems, in ascending order of ``rows``."""
-        place = np.full(len(self.n), -1)
-        place[rows] = np.arange(len(rows))
-        answers = self.answers[place[self.answers[:, 0]] >= 0]
-        answers = np.column_stack((place[answers[:, 0]], answers[:, 1:]))
+        """Some problems, in the order of ``rows``."""
+        number = np.full(len(self.n), -1)
+        number[rows] = np.arange(len(rows))
+        answers = self.answers[number[self.answers[:, 0]] >= 0]
+        answers = np.column_stack((number[answers[:, 0]], answers[:, 1:]))
         problem = [self.problem[row] for row in rows]
         return Counts(problem=problem, n=self.n[rows], right=self.right[rows], answers=answers)
 
@@ -83,11 +83,13 @@ def _log_choose(n: IntArray, k: int) -> FloatArray:
 
 def plurality(counts: Counts) -> FloatArray:
     """Whether the commonest answer of a problem is right; of several, the share of right ones."""
-    place, right, times, alike = counts.answers.T
+    problem, right, times, alike = counts.answers.T
     most = np.zeros(len(counts.n), dtype=np.int64)
-    np.maximum.at(most, place, times)
-    leads = times == most[place]
-    tied, good = (np.bincount(place[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads]))
+    np.maximum.at(most, problem, times)
+    leads = times == most[problem]
+    tied, good = (
+        np.bincount(problem[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads])
+    )
     return np.asarray(good / np.maximum(tied, 1))
 
 
@@ -104,28 +106,28 @@ def jackknife_variance(n: IntArray, right: IntArray, k: int) -> FloatArray:
 def distinct(counts: Counts, k: int, right: int | None = None) -> FloatArray:
     """Expected number of distinct answers, or of right or wrong ones, among k samples of each problem."""
     rows = counts.answers if right is None else counts.answers[counts.answers[:, 1] == right]
-    place, _, times, alike = rows.T
-    seen = alike * pass_at(counts.n[place], times, k)
-    return np.asarray(np.bincount(place, seen, len(counts.n)), dtype=float)
+    problem, _, times, alike = rows.T
+    seen = alike * pass_at(counts.n[problem], times, k)
+    return np.asarray(np.bincount(problem, seen, len(counts.n)), dtype=float)
 
 
 def entropies(counts: Counts) -> dict[str, FloatArray]:
     """Entropy of the answers to each problem in nats: Chao & Shen 2003, Miller–Madow, plug-in."""
-    place, _, times, alike = counts.answers.T
+    problem, _, times, alike = counts.answers.T
     problems = len(counts.n)
 
     def total(values: NDArray[np.generic]) -> FloatArray:
-        return np.asarray(np.bincount(place, np.asarray(values, dtype=float), problems), dtype=float)
+        return np.asarray(np.bincount(problem, np.asarray(values, dtype=float), problems), dtype=float)
 
     given = total(times * alike)
     size = np.maximum(given, 1.0)
-    share = times / size[place]
+    share = times / size[problem]
     plain = total(-alike * share * np.log(share))
     once = total(alike * (times == 1))
     # With singletons alone the coverage would be 0.
     covered = 1.0 - np.where(once >= size, size - 1.0, once) / size
-    share = share * covered[place]
-    sampled = -np.expm1(size[place] * np.log1p(-np.minimum(share, 1.0 - 1e-15)))
+    share = share * covered[problem]
+    sampled = -np.expm1(size[problem] * np.log1p(-np.minimum(share, 1.0 - 1e-15)))
     chao_shen = total(-alike * share * np.log(share) / sampled)
     chao_shen = np.where(size > 1, chao_shen, 0.0) + 0.0
     corrected = plain + np.maximum(total(alike) - 1.0, 0.0) / (2.0 * size)

@@ -11,7 +11,7 @@ from entropylaw.option import ADVANCED, COLUMNS, INTERVALS, option
 
 def _column(flags: str, help: str, **more: Any) -> Any:
     """The name of a column of tables of samples, which no settings file has."""
-    return option(flags, f"{help} a.b is field b of column a.", COLUMN, COLUMNS, unset="by name", **more)
+    return option(flags, help, COLUMN, COLUMNS, unset="by name", **more)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -35,11 +35,11 @@ class SampleOptions:
         many=True,
     )
     right_when: str | None = option(
-        "--right-when", "What is right where the verdict is a score: 'score>=0.5'.", TEXT, COLUMNS
+        "--right-when CONDITION", "What is right where the verdict is a score: 'score>=0.5'.", TEXT, COLUMNS
     )
     only: tuple[str, ...] = option(
-        "--only",
-        "COLUMN=VALUE: read only these rows, such as filter=strict-match. Repeatable.",
+        "--only COLUMN=VALUE",
+        "Read only these rows, such as filter=strict-match. Repeatable.",
         *(TEXT, COLUMNS),
         many=True,
     )
@@ -50,7 +50,7 @@ class SampleOptions:
         "--k", "A number of samples for pass@k. Repeatable.", COUNT, INTERVALS, many=True, unset="1, 2, 4 … n"
     )
     solved: float = option(
-        "--solved",
+        "--solved P",
         "A problem is solved where a sample is right with a probability above this.",
         *(NUMBER, INTERVALS),
         default=0.01,

@@ -99,7 +99,7 @@ def summarise_samples(
 
 def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
     """The samples of files as a table of the engine."""
-    if any(not each.roles["problem"] or OCCURRENCE in each.variants for each in columns):
+    if any(not chosen.roles["problem"] or OCCURRENCE in chosen.variants for chosen in columns):
         engine.keep_order()
         check_lengths(engine, files, columns)
     return engine.view("samples", union(engine, files, columns)).name
@@ -107,7 +107,7 @@ def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[Sampl
 
 def layouts(columns: Sequence[SampleColumns]) -> str:
     """What wrote the files."""
-    return ", ".join(sorted({each.layout or "table" for each in columns}))
+    return ", ".join(sorted({chosen.layout or "table" for chosen in columns}))
 
 
 def check_options(options: SampleOptions) -> None:
@@ -123,9 +123,9 @@ def check_options(options: SampleOptions) -> None:
 def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
-    for file, each in zip(files, columns, strict=True):
-        if not each.roles["problem"]:
-            source = engine.scan(file.kind, [file.path], each.stored)
+    for file, chosen in zip(files, columns, strict=True):
+        if not chosen.roles["problem"]:
+            source = engine.scan(file.kind, [file.path], chosen.stored)
             sizes[file.name] = engine.run(f"SELECT COUNT(*) AS size FROM {source}").to_pylist()[0]["size"]
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
@@ -136,17 +136,17 @@ def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequenc
 def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
     """The query of all files' samples; those alike are read together."""
     parts: dict[Any, list[tuple[SampleFile, SampleColumns]]] = {}
-    for file, each in zip(files, columns, strict=True):
-        ordered = not each.roles["problem"] or OCCURRENCE in each.variants
-        parts.setdefault((file.kind, repr(each), file.path if ordered else None), []).append((file, each))
+    for file, chosen in zip(files, columns, strict=True):
+        ordered = not chosen.roles["problem"] or OCCURRENCE in chosen.variants
+        parts.setdefault((file.kind, repr(chosen), file.path if ordered else None), []).append((file, chosen))
     queries = []
     for members in parts.values():
-        inside, (first, each) = [file for file, _ in members], members[0]
-        stored = each.stored or tuple(first.columns)[:1]
+        inside, (first, chosen) = [file for file, _ in members], members[0]
+        stored = chosen.stored or tuple(first.columns)[:1]
         source = engine.scan(first.kind, [file.path for file in inside], stored)
         steps = {file.path: file.step for file in inside if file.step is not None}
         runs = {file.path: text(file.run) for file in inside}
-        queries.append(canonical(each, source, engine.by_file(steps), engine.by_file(runs)))
+        queries.append(canonical(chosen, source, engine.by_file(steps), engine.by_file(runs)))
     return " UNION ALL ".join(queries)
 
 
@@ -160,87 +160,83 @@ def _finished(
     notes: list[str],
 ) -> Sampled:
     """The rows from the results of the queries, with the checks of counts."""
-    rows, totals = by_key(listed, groups), by_key(answers, groups)
-    if not rows:
+    tables, totals = by_key(listed, groups), by_key(answers, groups)
+    if not tables:
         raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
-    check_repeated(rows)
-    counts = [counts_of(table, totals.get(key)) for key, table in rows.items()]
-    empty = [key for key, each in zip(rows, counts, strict=True) if not len(each.n)]
-    if empty:
-        raise InputError(
-            "no-verdicts", f"no sample of {described(empty[0], groups)} has a verdict", "see --missing"
-        )
-    least = min(each.least for each in counts)
-    ks = sizes([each.least for each in counts], options.k)
-    leading = leading_labels(by_key(labels, groups))
-    made = []
-    for (key, table), each in zip(rows.items(), counts, strict=True):
-        sums = {
-            name: int(np.nansum(table[name])) for name in ("n", "missing", "errors", "truncated", "lengths")
-        }
+    check_repeated(tables)
+    counts = [counts_of(key, table, totals.get(key), groups) for key, table in tables.items()]
+    fewest = [count.least for count in counts]
+    ks, labelled, rows = sizes(fewest, options.k), by_key(labels, groups), []
+    for (key, table), count in zip(tables.items(), counts, strict=True):
+        sums = {name: int(table[name].sum()) for name in ("n", "missing", "errors", "truncated", "lengths")}
         row = dict(zip(("step", *groups), key, strict=True))
-        row |= {"problems": len(each.n), "samples": sums["n"], "n": each.least, "n_most": int(each.n.max())}
+        row |= {
+            "problems": len(count.n),
+            "samples": sums["n"],
+            "n": count.least,
+            "n_most": int(count.n.max()),
+        }
         row |= {name: sums[name] for name in ("missing", "errors", "truncated")}
-        row["unscored_problems"] = len(table["problem"]) - len(each.n)
-        row |= numbers.summary(each, ks, least)
-        if "tokens" in about["columns"]:
-            row["tokens"] = float(np.nansum(table["tokens"])) / sums["lengths"] if sums["lengths"] else None
-        if leading:
-            row["leading_label"], row["leading_label_share"] = leading.get(key, (None, None))
-        made.append(row)
-    empty_columns = {name for name in made[0] if all(row[name] is None for row in made)} - {"step"}
-    made = [{name: cell for name, cell in row.items() if name not in empty_columns} for row in made]
-    about |= {"rarefied": least, "solved": options.solved}
-    return Sampled(
-        rows=made, counts=counts, groups=groups, about=about, notes=(*notes, *said(made, about, least))
-    )
+        row["unscored_problems"] = len(table["problem"]) - len(count.n)
+        row |= numbers.summary(count, ks, min(fewest))
+        row["tokens"] = float(np.nansum(table["tokens"])) / sums["lengths"] if sums["lengths"] else None
+        if labelled.get(key):
+            # The query has the commonest label first.
+            row["leading_label"], given = str(labelled[key]["label"][0]), labelled[key]["samples"]
+            row["leading_label_share"] = float(given[0] / given.sum())
+        rows.append(row)
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
+    rows = [{name: row.get(name) for name in names} for row in rows]
+    about |= {"rarefied": min(fewest), "solved": options.solved}
+    notes = [*notes, *sentences(rows, about, min(fewest))]
+    return Sampled(rows=rows, counts=counts, groups=groups, about=about, notes=tuple(notes))
 
 
 def by_key(table: pa.Table | None, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Step and groups → the columns of their rows; the query has ordered them."""
-    if table is None or not table.num_rows:
+    """Step and groups → the columns of their rows, in ascending order."""
+    if table is None:
         return {}
+    keys = ["step", *(f"by_{name}" for name in groups)]
+    places: dict[Key, list[int]] = {}
+    for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
+        step = int(step) if step is not None and step.is_integer() else step
+        places.setdefault((step, *others), []).append(row)
     columns = {
         name: np.array(table[name].to_pylist(), dtype=object)
-        for name in ("step", *(f"by_{g}" for g in groups))
-    }
-    keys = list(zip(*columns.values(), strict=True))
-    starts = [row for row in range(len(keys)) if not row or keys[row] != keys[row - 1]]
-    others = {
-        name: table[name].to_pylist() if name in ("problem", "label") else to_numpy(table[name]).astype(float)
+        if name in ("problem", "label")
+        else to_numpy(table[name]).astype(float)
         for name in table.column_names
-        if name not in columns
+        if name not in keys
     }
-    ends = [*starts[1:], len(keys)]
-    rows = {
-        plain_key(keys[start]): {name: values[start:end] for name, values in others.items()}
-        for start, end in zip(starts, ends, strict=True)
-    }
-    return dict(
-        sorted(
-            rows.items(),
-            key=lambda item: [(cell is not None, str(type(cell)), cell or 0) for cell in item[0]],
-        )
-    )
+    ordered = sorted(places, key=lambda key: [ordinal(cell) for cell in key])
+    return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
 
 
-def plain_key(key: Key) -> Key:
-    """A key whose step is a whole number where it can be."""
-    step = key[0]
-    return (int(step) if step is not None and float(step).is_integer() else step, *key[1:])
+def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
+    """Sort key of a cell: nothing first, numbers by their value, also where they are text."""
+    try:
+        return cell is not None, float(cell or 0.0), str(cell)
+    except ValueError:
+        return True, float("inf"), str(cell)
 
 
-def counts_of(table: Mapping[str, Any], answers: Mapping[str, Any] | None) -> Counts:
-    """The counts of a row; problems without a verdict are left out."""
-    problem = [str(key) for key in table["problem"]]
-    place = {key: row for row, key in enumerate(problem)}
+def counts_of(
+    key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
+) -> Counts:
+    """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
+    problem = [str(name) for name in table["problem"]]
     rows = np.empty((0, 4), dtype=np.int64)
     if answers is not None:
-        at = [place[str(key)] for key in answers["problem"]]
-        cells = [at, answers["verdict"], answers["given"], answers["alike"]]
-        rows = np.column_stack([np.asarray(cell, dtype=np.int64) for cell in cells])
-    n, right = (np.asarray(table[name], dtype=np.int64) for name in ("n", "c"))
-    counts = Counts(problem=problem, n=n, right=right, answers=rows)
+        number = {name: row for row, name in enumerate(problem)}
+        numbered = [number[str(name)] for name in answers["problem"]]
+        rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
+    n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
+    if not n.any():
+        raise InputError(
+            "no-verdicts", f"no sample of {described(key, groups)} has a verdict", "see --missing"
+        )
+    counts = Counts(problem=problem, n=n, right=right, answers=rows.astype(np.int64))
     return counts if n.all() else counts.take(np.flatnonzero(n))
 
 
@@ -282,15 +278,7 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
     return sorted({1, *given} if given else {*numbers.powers(most), least})
 
 
-def leading_labels(labels: Mapping[Key, Mapping[str, Any]]) -> dict[Key, tuple[str, float]]:
-    """The commonest label of each row, and its share of the samples with a label."""
-    return {
-        key: (str(table["label"][0]), float(table["samples"][0] / table["samples"].sum()))
-        for key, table in labels.items()
-    }
-
-
-def said(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
+def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
     """Data that were left out or are unequal, a sentence each."""
     total = {
         name: sum(row.get(name) or 0 for row in rows)

@@ -105,7 +105,7 @@ class Spark:
             if kind == "parquet":
                 frame = reader.option("mergeSchema", "true").parquet(*files)
             elif kind == "csv":
-                frame = reader.option("header", "true").csv(files)
+                frame = reader.csv(files, header=True, multiLine=True, escape='"')
             else:
                 schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in columns)
                 frame = reader.schema(schema).option("mode", "FAILFAST").json(files)

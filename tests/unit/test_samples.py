@@ -507,6 +507,19 @@ def test_steps_and_runs_by_the_names_of_files(tmp_path: Path) -> None:
     assert [row["run"] for row in read(write(tmp_path / "a.jsonl", runs)).rows] == ["x", "y"]
 
 
+def test_a_row_per_problem_has_its_right_samples(tmp_path: Path) -> None:
+    rows = [
+        {"task": "x", "task_id": key, "n": 4, "c": sum(right for right, _ in samples)}
+        for key, samples in TRUTH.items()
+    ]
+    (row,) = read(write(tmp_path / "a.csv", rows)).rows
+    assert (row["domain"], row["samples"], row["n"]) == ("x", 12, 4)
+    assert {k: row[f"pass@{k}"] for k in PASS} == pytest.approx(PASS)
+    rows[0]["c"] = 5
+    with pytest.raises(EntropyLawError, match="a count below 0"):
+        read(write(tmp_path / "a.csv", rows))
+
+
 def test_labels_tokens_and_budgets(tmp_path: Path) -> None:
     rows = [
         {**row, "label": "code" if i % 4 else "text", "tokens": 10 * (i % 2), "budget": budget}
@@ -514,7 +527,7 @@ def test_labels_tokens_and_budgets(tmp_path: Path) -> None:
         for i, row in enumerate(plain())
     ]
     first, second = read(write(tmp_path / "a.jsonl", rows), label="label").rows
-    assert (first["budget"], second["budget"]) == ("1024", "512")
+    assert (first["budget"], second["budget"]) == ("512", "1024")
     assert (first["leading_label"], first["leading_label_share"], first["tokens"]) == ("code", 0.75, 5.0)
 
 

@@ -21,8 +21,8 @@ class SamplesCommand(SampleOptions, Quiet):
     pass@k, distinct answers, what was gained and lost: a row per step, for --join of `entropylaw fit`,
     `compare`, `phases` and others. Rollout dumps and evaluation files are recognised by their content: verl,
     TRL, prime-rl and verifiers, inspect, lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval;
-    any other table by the names of its columns. With `columns` before TABLES the columns are shown that would
-    be used, and nothing is computed.
+    any other table by the names of its columns, where a.b is field b of column a. With `columns` before
+    TABLES the columns are shown that would be used, and nothing is computed.
     """
 
     example: ClassVar[str] = "entropylaw samples data/lab2/grpo_s0/counts.parquet --against 0"
