@@ -230,6 +230,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ),
     "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
     "says which arm is faster",
+    "seeds-share-data": "the runs of one seed begin with the same reward in every arm, as where seeds share "
+    "their data: --pair seed compares them in pairs",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
     # A forecast.
