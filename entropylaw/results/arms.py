@@ -152,7 +152,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         ``higher`` or ``lower`` where the adjusted p-value is below 1 − level; ``same`` where the inner
         interval lies within the margin; otherwise ``not decided``.
     smallest
-        The difference that these seeds show in 80 % of experiments.
+        The difference that these seeds would find in 80 % of experiments.
     seeds_needed
         Seeds per arm for 80 % power to find a difference of the margin; None above 50, or where unknown.
     """

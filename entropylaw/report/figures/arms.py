@@ -32,9 +32,6 @@ FARTHEST = 1.5
 PANEL, NAME = 0.62, 0.17
 """Inches: height of a small panel, and of the name above it."""
 
-BARS = 0.15
-"""Room for bars above and below the curves of a small panel, as a share of their range."""
-
 
 def arms_figure(result: ArmComparison) -> Figure:
     """Runs thin and means of the arms thick, and the difference of the curves below with its band.
@@ -169,7 +166,8 @@ def _panels(result: ArmComparison) -> Figure:
             axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
             # The lowest of every column has the numbers.
             axes.tick_params(labelbottom=i + columns >= len(shown))
-        fit_axes(grid[0, 0], arms, room=BARS)
+        # Bars are above and below the curves.
+        fit_axes(grid[0, 0], arms, room=0.15)
         grid[0, 0].xaxis.set_major_locator(p.few(3))
         grid[0, 0].yaxis.set_major_locator(p.few(3))
         middle = 0.5 * (bottom + height - top) / height
