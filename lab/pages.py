@@ -13,6 +13,7 @@ from lab.answers import short_answers
 from lab.boundaries import classes, phases, turns
 from lab.caps import caps
 from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, Edition, edition
+from lab.diversity import diversity
 from lab.figures import pictures
 from lab.findings import load, load_cooling
 from lab.second import runs as planned
@@ -79,5 +80,6 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
         "spreads": lambda: c.spreads(found),
         "counted": lambda: overview.counted(by_arm, found.folder),
         "caps": lambda: caps(by_arm, found.folder),
+        "diversity": lambda: diversity(found.folder),
         "cost": lambda: overview.cost(found),
     }
