@@ -69,7 +69,7 @@ def law_cells(runs: Sequence[Made]) -> tuple[str, str, str]:
 
 def probabilities(runs: Sequence[Made]) -> str:
     """The range of the law's posterior probability."""
-    return ends([run.law.probability for run in runs], format_probability)
+    return ends([run.answer.p_law for run in runs], format_probability)
 
 
 def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:
@@ -106,7 +106,7 @@ def choices(by_arm: Groups) -> str:
         fits = [refit(run, entropy, reward) for run in by_arm[PLAIN]]
         shapes = [one.shapes["k"].value for fit in fits for one in fit.forms if one.form == "rate"]
         rates = [rate for rate in shapes if rate is not None]
-        weights = [fit.law.probability for fit in fits]
+        weights = [fit.p_law for fit in fits]
         out = sum(fit.verdict is Verdict.fails for fit in fits)
         rows.append(
             (

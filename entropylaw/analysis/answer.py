@@ -21,7 +21,6 @@ from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, chec
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
 from entropylaw.arguments import as_number, several
-from entropylaw.engine.constants import LAW
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
@@ -205,7 +204,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             drift_share=drift_share,
             long_memory=reads.share(reads.long),
         ),
-        probability=reads.probability()[LAW],
         influence=strongest_influence(step, used.entropy, reward),
         r_squared=r_squared(used.entropy, reward),
         step=step,

@@ -10,6 +10,7 @@ import numpy as np
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import blocked
 from entropylaw.engine.reads import Cells
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
@@ -57,10 +58,13 @@ def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
 def usual_gain(reward: FloatArray, max_reward: float | None) -> float:
     """The gain that counts where none is given: a hundredth of the largest possible reward.
 
-    Where that is unknown it is a hundredth of 1 for rewards (n,) from 0 to 1, and else of their range so far.
+    Where that is unknown it is a hundredth of 1 for rewards (n,) from 0 to 1, and else of their range so far,
+    in a long run of the means over blocks that a forecast uses.
     """
     largest = 1.0 if max_reward is None and reward.max() <= 1 else max_reward
-    return 0.01 * (largest if largest and reward.min() >= 0 else float(np.ptp(reward)))
+    if largest and reward.min() >= 0:
+        return 0.01 * largest
+    return 0.01 * float(np.ptp(blocked(reward, reward)[1]))
 
 
 def checked_level(level: float) -> float:
