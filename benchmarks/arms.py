@@ -70,7 +70,8 @@ def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
     covered: list[bool] = []
     first: list[int] = []
     for value in values:
-        known = spreads(value, arm)
+        # Where every seed of every arm died, nothing is compared.
+        known = spreads(value, arm) if value.size else None
         free = int(np.maximum(counts - 1, 0).sum())
         if known is None or counts[0] == 0:
             continue

@@ -14,7 +14,7 @@ import numpy as np
 
 from entropylaw.analysis.between_seeds import share_interval
 from entropylaw.analysis.differences import Design, decided
-from entropylaw.analysis.law.estimates import checked_level
+from entropylaw.analysis.law.estimates import checked_level, usual_gain
 from entropylaw.analysis.seeds import (
     FEWEST_EVALUATIONS,
     Seed,
@@ -109,7 +109,7 @@ def undecided(
         Name of the arm → (run, reason) of runs that have no series: they count as failed.
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
-        given, a hundredth of the largest reward, or of the largest range of a run where none is known.
+        given, the largest gain that counts in a run (:func:`entropylaw.analysis.law.estimates.usual_gain`).
     between_sd
         Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
         there is no other way to an interval.
@@ -137,13 +137,16 @@ def undecided(
     if own_ends or chosen == "all":
         chosen, how = None, ""
     compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
+    if margin is None:
+        gains = [usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds]
+        margin = max(gains, default=0.01)
     design = _Comparison(
         names,
         seeds,
         failed,
         compared,
         level,
-        max(map(hundredth, seeds), default=0.01) if margin is None else margin,
+        margin,
         between_sd,
         along,
         bool(paired),
@@ -211,12 +214,6 @@ def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
     first = next(arm for arm, count in seeds.items() if count == most)
     alone = sum(count == most for count in seeds.values()) == 1
     return first, "which has most seeds" if alone else "the first of those with most seeds"
-
-
-def hundredth(seed: Seed) -> float:
-    """A difference that counts: a hundredth of the largest reward, or else of the observed range."""
-    most, reward = seed.series.max_reward, seed.series.reward
-    return 0.01 * (most if most is not None and most > 0 and reward.min() >= 0 else float(np.ptp(reward)))
 
 
 def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:

@@ -26,7 +26,7 @@ from entropylaw.report.numbers import cell_text, format_interval
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import replace
+from entropylaw.results.result import JUMP, has, replace
 
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
@@ -90,7 +90,7 @@ COLUMNS = (
     _data("best_form", _fit(lambda fit: fit.best.form)),
     _data("best_probability", _fit(lambda fit: fit.best.probability)),
     *map(_estimate, ("a", "b")),
-    _data("law_probability", _fit(lambda fit: fit.law.probability)),
+    _data("p_law", _fit(lambda fit: fit.p_law)),
     _estimate("law_ceiling", _fit(lambda fit: fit.law.ceiling)),
     _estimate("law_headroom", _fit(lambda fit: fit.law.headroom)),
     _data("level", _fit(lambda fit: fit.level)),
@@ -121,9 +121,13 @@ def cells(report: RunReport) -> b.Row:
         return row
     if fit.lost:
         row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
-    if fit.lost or fit.why is Why.no_relation or words.cannot_tell(fit):
-        reason = Why.no_relation.value if fit.why is Why.no_relation else "cannot tell"
-        row["ceiling"] = replace(fit.ceiling, note="lost reward" if fit.lost else reason)
+    reason = "cannot tell" if words.cannot_tell(fit) else ""
+    if fit.why is Why.no_relation or has(fit.findings, JUMP):
+        reason = Why.no_relation.value
+    if fit.lost:
+        reason = "lost reward"
+    if reason:
+        row["ceiling"] = replace(fit.ceiling, note=reason)
     return row
 
 
@@ -145,7 +149,7 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     shown += [
         Column("forecast", forecast, estimate=True),
         Column("p_gain", gain, unit="probability"),
-        Column("best", "best so far"),
+        Column("best", "best so far, P(better)"),
         Column("ceiling", "ceiling at H = 0", estimate=True),
         Column("law", "entropy law"),
         Column("headroom", "left on the curve", estimate=True),
@@ -387,7 +391,8 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     @property
     def readable(self) -> bool:
         """Whether its ceiling is to be used."""
-        return self.fitted and self.why is not Why.no_relation and not self.lost
+        ceiling = self.estimate("ceiling")
+        return ceiling is not None and ceiling.note not in UNUSABLE
 
     @property
     def fitted(self) -> bool:
