@@ -130,24 +130,18 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
     return rows
 
 
-def cannot_tell(fit: Fit) -> bool:
-    """Whether the interval of the ceiling spans the range of the reward."""
-    return bool((fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward))
-
-
 def left_answer(fit: Fit) -> Answer:
     """What is left on the curve, and the ceiling."""
     label, ceiling = "left on the curve", format_estimate(fit.ceiling)
-    if rises(fit):
-        return answer(label, "nothing", "reward rises with entropy", after=": ")
-    if cannot_tell(fit):
+    if fit.why is Why.no_relation:
+        return answer(label, fit.no_ceiling, headline(fit), after=": ")
+    if fit.no_ceiling:
         return answer(label, "ceiling: this log cannot tell", f"({ceiling.low} to {ceiling.high})")
     left, at = format_estimate(fit.headroom), "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"
-    about = ("for reference",) if fit.why is Why.no_relation else ()
-    return answer(label, left.value, left.interval, f"ceiling {format_interval(fit.ceiling)} {at}", *about)
+    return answer(label, left.value, left.interval, f"ceiling {format_interval(fit.ceiling)} {at}")
 
 
 def p_words(probability: float) -> str:

@@ -167,6 +167,20 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         return has(self.findings, LOST)
 
     @property
+    def no_ceiling(self) -> str:
+        """Why its ceiling is not to be used, in two words; empty where it is.
+
+        ``lost reward``, ``no relation`` of reward with entropy, or ``cannot tell``, where the interval is
+        wider than the range of the reward.
+        """
+        if self.lost:
+            return "lost reward"
+        if self.why is Why.no_relation:
+            return Why.no_relation.value
+        is_wide = (self.ceiling.width or 0.0) > max(self.law.reward) - min(self.law.reward)
+        return "cannot tell" if is_wide else ""
+
+    @property
     def best(self) -> FormAnswer:
         """The most probable form."""
         return self.forms[0]

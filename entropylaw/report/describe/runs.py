@@ -80,6 +80,7 @@ COLUMNS = (
     # The level of the forecast; without one the curve's.
     _data("now", _fit(lambda fit: fit.reward_now.value if fit.forecast is None else fit.forecast.now)),
     *map(_estimate, ("reward_now", "ceiling", "headroom")),
+    _data("no_ceiling", _fit(lambda fit: fit.no_ceiling or None)),
     _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
     _data("gain", _fit(lambda fit: fit.gain)),
     _estimate("used", None, "%"),
@@ -115,20 +116,7 @@ COLUMNS = (
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
     of_run = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    row: b.Row = {key: cell for key, cell in of_run.items() if cell is not None}
-    fit = report.fit.result
-    if fit is None:
-        return row
-    if fit.lost:
-        row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
-    if fit.lost or fit.why is Why.no_relation or words.cannot_tell(fit):
-        reason = Why.no_relation.value if fit.why is Why.no_relation else "cannot tell"
-        row["ceiling"] = replace(fit.ceiling, note="lost reward" if fit.lost else reason)
-    return row
-
-
-UNUSABLE = ("lost reward", Why.no_relation.value, "cannot tell")
-"""In the note of a ceiling that is not to be used: why not."""
+    return {key: cell for key, cell in of_run.items() if cell is not None}
 
 
 def overview(rows: Sequence[Cells], head: Column) -> b.Table:
@@ -157,13 +145,13 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
 
 def overview_cells(row: Cells) -> b.Row:
     """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
-    cells, ceiling = dict(row), row.get("ceiling")
+    cells = dict(row)
     if "best_step" in row:
         is_last = row["best_step"] == row["last_step"]
         better = "last" if is_last else words.p_words(float(str(row["p_better"])))
         cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
-    if isinstance(ceiling, Estimate) and ceiling.note in UNUSABLE:
-        cells |= {"ceiling": ceiling.note, "headroom": None, "p_headroom": None}
+    if "no_ceiling" in row:
+        cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
     return cells | {"law": ": ".join(law)}
 
@@ -387,7 +375,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     @property
     def readable(self) -> bool:
         """Whether its ceiling is to be used."""
-        return self.fitted and self.why is not Why.no_relation and not self.lost
+        return self.fitted and "no_ceiling" not in self.cells
 
     @property
     def fitted(self) -> bool:
