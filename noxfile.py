@@ -100,6 +100,14 @@ def spark(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="trl")
+def trl_callback(session: nox.Session) -> None:
+    """The callback in TRL's trainer: 30 steps of a tiny model with random weights, on the CPU."""
+    session.install("-e", ".[test,trl]")
+    # They warn of their own future.
+    session.run("python", "-m", "pytest", "-o", "filterwarnings=default", "tests/trl", *session.posargs)
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Coverage and speed; writes the pages of docs/benchmarks. ``-- --full`` for many runs."""
@@ -108,14 +116,16 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.table", "--seeds", "aside", "--runs", "400" if full else "40")
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--left-out", "--write")
+    session.run("python", "-m", "benchmarks.replay", "--left-out", "--write")
     session.run("python", "-m", "benchmarks.arms", "--write")
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
     session.run("python", "-m", "benchmarks.phases_aside", "--write")
+    session.run("python", "-m", "benchmarks.samples", "--write", "--draws", "8000" if full else "800")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")
+    session.run("python", "-m", "benchmarks.evidence", "--write")
     session.run("python", "-m", "benchmarks.outliers", "--write", *([] if full else ["--runs", "40"]))
-    session.run("python", "-m", "benchmarks.answers", "--write")
     # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))
@@ -123,6 +133,18 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Regenerate what is made from the code: commands, formats, outputs in README and guide."""
-    session.install("-e", ".")
-    session.run("python", "docs/generate.py")
+    """Build the site, strictly, and look for links that lead nowhere. ``-- --write`` regenerates pages first.
+
+    That is all that is made from the code: commands, formats, trainers, outputs in README and guide.
+    """
+    session.install("-e", ".[docs,tokens]")
+    if "--write" in session.posargs:
+        session.run("python", "docs/generate.py")
+    session.run("python", "docs/website.py")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build wheel and sdist, check them, and try each in a clean environment; prints their sizes."""
+    session.install(*PROJECT["optional-dependencies"]["release"])
+    session.run("python", "docs/release.py")

@@ -54,7 +54,7 @@ SHOTS = (
     Shot(name="gallery-run-phone-dark", page="runs/grpo_s0.html", width=PHONE, height=1600, dark=True),
     Shot(name="gallery-run-print", page="runs/grpo_s0.html", width=PAPER, height=LONG, print=True),
 )
-FIGURES = {"law": "clean_start_s1", "forecast": "grpo_s0", "phases": "grpo_s0"}
+FIGURES = {"law": "clip_cov_s0", "forecast": "grpo_s0", "phases": "grpo_s0"}
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
             write(IMAGES / f"{shot.name}.png", reduced(picture))
     for figure, run in FIGURES.items():
         target = IMAGES / f"gallery-{figure}.svg"
-        log = f"data/lab/{run}/metrics.parquet"
+        log = f"entropylaw/demo/{run}.csv"
         command = [sys.executable, "-m", "entropylaw", "plot", figure, log, "-o", str(target), "--quiet"]
         subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
         write(target, target.read_bytes())

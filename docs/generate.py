@@ -1,4 +1,4 @@
-"""Regenerate everything in docs/ and the README that is made from the code: ``nox -s docs``.
+"""Regenerate everything in docs/ and the README that is made from the code: ``nox -s docs -- --write``.
 
 python docs/generate.py            write the pages
 python docs/generate.py --check    fail where a page differs from what would be written
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ COMMANDS = (
     "plot",
     "report",
     "check",
+    "demo",
     "config",
     "schema",
 )
@@ -59,16 +61,20 @@ def main() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pages[path], encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
-    # Without --check: tests/unit/test_sample_report.py compares the sample, which takes as long as six fits.
-    subprocess.run([sys.executable, str(ROOT / "docs" / "sample.py")], cwd=ROOT, check=True)
+    # Without --check: tests/unit/test_sample_report.py compares the sample, which takes as long as six fits,
+    # and tests/unit/test_demo.py the files of the demo.
+    for script in ("sample.py", "demo.py"):
+        subprocess.run([sys.executable, str(ROOT / "docs" / script)], cwd=ROOT, check=True)
 
 
 def generated() -> dict[Path, str]:
     """Every generated page with its text."""
     readme, guide, formats = ROOT / "README.md", ROOT / "docs" / "guide.md", ROOT / "docs" / "formats.md"
+    columns = ROOT / "docs" / "trainers.md"
     settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
+        columns: with_block(columns.read_text(encoding="utf-8"), "trainers", reference.trainer_sections()),
         settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
         **{page: with_outputs(page.read_text(encoding="utf-8")) for page in (readme, guide)},
         gates: with_block(gates.read_text(encoding="utf-8"), "quantities", quantities_table()),
@@ -86,8 +92,6 @@ def formats_page(text: str) -> str:
         "formats": reference.formats_table(),
         "folders": reference.folders_table(),
         "refused": reference.refused_table(),
-        "entropies": reference.entropy_table(),
-        "rewards": reference.rewards_table(),
     }
     for name, table in tables.items():
         text = with_block(text, name, table)
@@ -97,6 +101,7 @@ def formats_page(text: str) -> str:
 def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
     found_in = {Part.law: "fit, report", Part.ahead: "fit, report, prediction", Part.phases: "phases, report"}
+    found_in[Part.samples] = "samples"
     verdict = "fit, report, prediction, logs"
     flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
     relation = "reward does not follow entropy, or was lost"
@@ -151,7 +156,7 @@ def cli_page() -> str:
 def with_outputs(text: str) -> str:
     """A page whose commands are run in order, with what they print in the blocks right below them."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "data").symlink_to(ROOT / "data")
+        shutil.copytree(ROOT / "entropylaw" / "demo", Path(folder) / "demo")
         for command, name in COMMAND.findall(text):
             printed = run(shlex.split(command), Path(folder))
             text = with_block(text, name, fenced(printed)) if name else text

@@ -1,4 +1,4 @@
-"""The tables of docs/formats.md, from the registry and the catalog."""
+"""What docs/formats.md and docs/trainers.md have from the registry and the catalog."""
 
 from __future__ import annotations
 
@@ -31,40 +31,38 @@ def refused_table() -> str:
     return _table(("file", "why it is refused", "instead"), rows)
 
 
-def entropy_table() -> str:
-    """List which entropy each trainer logs."""
-    return _table(
-        ("trainer", "entropy, in nats", "mean over", "estimator", "temperature", "measured", "besides"),
-        [row for trainer in trainers() for row in _entropies(trainer)],
-    )
-
-
-def rewards_table() -> str:
-    """List which rewards each trainer logs, and with which entropy a validation belongs."""
-    rows = []
+def trainer_sections() -> str:
+    """A section per trainer: its entropies and rewards, and which entropy a validation belongs with."""
+    sections = []
     for trainer in trainers():
-        pairs = dict.fromkeys(f"{key.pair} step" for key in trainer.validation)
-        cells = (_names(trainer.validation), ", ".join(pairs) or "–", _names(trainer.training))
-        rows.append((trainer.title, *cells))
-    return _table(("trainer", "validation reward", "pairs with", "training reward"), rows)
+        lines = [f"## {trainer.title}", ""]
+        lines += [f"- entropy {text}" for text in _entropies(trainer)]
+        if trainer.validation:
+            pairs = " or ".join(dict.fromkeys(f"the {key.pair} step" for key in trainer.validation))
+            lines.append(f"- validation {_names(trainer.validation)}; pairs with the entropy of {pairs}")
+        if trainer.training:
+            lines.append(f"- training reward {_names(trainer.training)}")
+        if trainer.absent:
+            lines.append(f"- no entropy: {trainer.absent}")
+        sections.append("\n".join(lines))
+    return "\n\n".join(sections)
 
 
-def _entropies(trainer: Trainer) -> Iterable[tuple[str, ...]]:
-    """Yield a row for each group of keys with one meaning."""
+def _entropies(trainer: Trainer) -> Iterable[str]:
+    """Describe each group of keys with one meaning."""
     groups: dict[Meaning, list[Key]] = {}
     for key in trainer.entropy:
         groups.setdefault(key.meaning, []).append(key)
-    title = trainer.title
     for meaning, keys in groups.items():
-        sign = "logged as its negative" if meaning.sign < 0 else None
-        known = (meaning.aggregation, meaning.estimator, meaning.temperature, meaning.timing)
-        besides = [text for text in (sign, meaning.note, trainer.absent if title else None) if text]
-        yield (title, _names(keys), *(text or "not known" for text in known), "; ".join(besides) or "–")
-        title = ""
+        facts = [meaning.aggregation, meaning.estimator, meaning.temperature, meaning.timing, meaning.note]
+        if meaning.sign < 0:
+            facts.append("logged as its negative")
+        known = [fact for fact in facts if fact]
+        yield f"{_names(keys)}: {'; '.join(known) or 'its mean, estimator and temperature are not known'}"
 
 
 def _names(keys: Iterable[Key]) -> str:
-    return ", ".join(f"`{key.template}`" for key in keys) or "–"
+    return ", ".join(f"`{key.template}`" for key in keys)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
 """entropylaw: the entropy law of reinforcement learning for language models, with calibrated intervals.
 
 >>> import entropylaw
->>> fit = entropylaw.fit("data/lab/grpo_s0/metrics.parquet")  # doctest: +SKIP
+>>> fit = entropylaw.fit("demo/grpo_s0.csv")  # doctest: +SKIP
 >>> fit.verdict, fit.why, f"{fit.ceiling:.3f}", fit.p_headroom  # doctest: +SKIP
 
 Every public name is imported on first use: ``import entropylaw`` takes almost no time. What results do by

@@ -24,7 +24,10 @@ from entropylaw.logs.runs import Run as Run
 from entropylaw.pipeline.answers import fit_log as fit  # noqa: F401
 from entropylaw.pipeline.answers import fit_run as fit_run
 from entropylaw.pipeline.compare import compare as compare
+from entropylaw.pipeline.samples import samples as summarise_samples  # noqa: F401
 from entropylaw.pipeline.steps import fit_logs as fit_logs
+from entropylaw.pipeline.watch import EntropyLawCallback as EntropyLawCallback
+from entropylaw.pipeline.watch import Watcher as Watcher
 from entropylaw.results import EntropySet as EntropySet
 from entropylaw.results import Estimate as Estimate
 from entropylaw.results import Prediction as Prediction
@@ -37,5 +40,6 @@ from entropylaw.results.forecast import Forecast as Forecast
 from entropylaw.results.law import LawFit as LawFit
 from entropylaw.results.phases import PhaseFit as PhaseFit
 from entropylaw.results.phases import PhasesAcross as PhasesAcross
+from entropylaw.results.stop import StopLine as StopLine
 from entropylaw.roles.select import select as select
 from entropylaw.roles.series import Series as Series

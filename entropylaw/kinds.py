@@ -135,6 +135,7 @@ MOST = Kind(
 GAIN = Kind(
     expected="a reward above 0", metavar="X", example="0.01", read=positive_number, types=(int, float)
 )
+COST = Kind(expected="a cost above 0", metavar="C", example="0.8", read=positive_number, types=(int, float))
 COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=whole_number, types=(int,))
 LEVEL = Kind(
     expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=coverage, types=(int, float)

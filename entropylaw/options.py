@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from entropylaw.kinds import (
     COLUMN,
+    COST,
     COUNT,
     GAIN,
     LEVEL,
@@ -120,7 +121,24 @@ class Parallel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Logs:
+class Joined:
+    """Commands that join a table to logs, with a row per step: no settings file has it."""
+
+    join: str | None = option(
+        "--join",
+        "A table with a row per step, whose columns are joined to the log at equal steps: what `entropylaw "
+        "samples -o FILE.parquet` wrote.",
+        *(PATH, COLUMNS),
+    )
+    join_nearest: bool = switch(
+        "--join-nearest",
+        "Join each step of the log with the nearest earlier row, not only at equal steps.",
+        COLUMNS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Logs(Joined):
     """Commands that read logs."""
 
     logs: tuple[str, ...] = option(
@@ -217,6 +235,12 @@ class Gained:
         *(NUMBER, INTERVALS),
         unset="half as many again",
     )
+    cost_per_step: float | None = setting(
+        "--cost-per-step C",
+        "What a step costs, in any unit: what the rest of the run costs is printed.",
+        *(COST, INTERVALS),
+        unset="not known",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +263,23 @@ class FitOptions(LawOptions, Gained, Coverage):
         ADVANCED,
         default=False,
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Looks:
+    """Family: looks at a finished run."""
+
+    every: int | None = option(
+        "--every K",
+        "Play the runs through the stop line instead, with a look after every K-th evaluation.",
+        COUNT,
+        unset="no replay",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BacktestOptions(Looks, FitOptions):
+    """Family: the options of a backtest."""
 
 
 @dataclass(frozen=True, kw_only=True)

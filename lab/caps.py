@@ -13,19 +13,17 @@ from lab.comparisons import Groups
 from lab.markdown import mean, table
 
 ARMS = ("chain", "chain_collapse")
-FORK = 200
-"""The step up to which both arms are the same."""
 
 
 def caps(by_arm: Groups, folder: Path) -> str:
-    """H, tokens and accuracy within every cap, at the start, the fork and both ends; means over runs."""
+    """H, tokens and accuracy within every cap, at the start and both ends; means over runs."""
     rows = []
     for arm in ARMS:
         runs = by_arm.get(arm, ())
         counts = [within(folder / run.name / "counts.parquet") for run in runs]
         steps = counts[0][0] if counts else []
         for place, step in enumerate(steps):
-            is_shown = step == steps[-1] or (arm == ARMS[0] and step in (steps[0], FORK))
+            is_shown = step == steps[-1] or (arm == ARMS[0] and step == steps[0])
             if not is_shown:
                 continue
             entropy = [run.columns["entropy"][run.columns["step"] == step][0] for run in runs]

@@ -169,11 +169,6 @@ def parameters(size: Size) -> int:
     return size.layers * block + (18 * 2 + 24 + 2) * size.width
 
 
-def seeds(pair: Pair) -> str:
-    """``4 and 8``: those of the arm and of the baseline."""
-    return "{} and {}".format(*pair[AT_EQUAL_ENTROPY].seeds)
-
-
 def is_enough(pair: Pair) -> bool | None:
     """Whether both arms have the seeds that find the margin with 80 % power; None where that is unknown."""
     needed = pair[AT_EQUAL_ENTROPY].seeds_needed
@@ -204,15 +199,13 @@ def arms(found: Edition, names: Sequence[str]) -> str:
     rows = [
         (
             f"{pair.arm} − {pair.baseline}",
-            seeds(pair),
-            MISSING if pair.common is None else _over(*pair.common),
             in_bold(pair[AT_EQUAL_ENTROPY]),
             decided(pair[AT_EQUAL_ENTROPY]),
             in_bold(final(pair)),
         )
         for pair in pairs
     ]
-    head = ("", "seeds", "over H", "accuracy at equal entropy", "answer", "final accuracy")
+    head = ("", "accuracy at equal entropy", "answer", "final accuracy")
     return "\n\n".join(filter(None, (table(head, rows), enough(pairs), not_made(found, names))))
 
 
@@ -323,11 +316,6 @@ def spreads(found: Edition) -> str:
         for words, number in numbers.items()
     ]
     return f"Standard deviation between seeds: {listed(parts)}."
-
-
-def _over(low: float, high: float) -> str:
-    """``0.09–0.17``."""
-    return f"{low:.2f}" + f"–{high:.2f}" * (high > low)
 
 
 def _shown(estimate: Estimate) -> str:

@@ -162,12 +162,6 @@ def foresight(run: Made, share: float) -> Foresight | None:
     )
 
 
-def refit(run: Made, entropy: str, reward: str) -> Fit:
-    """The law between two other columns of a run, at the steps that were evaluated."""
-    columns = [run.evaluated(name) for name in (entropy, reward, "step")]
-    return fit_law(*columns, run=run.name)
-
-
 def cooled_reward(cooling: Mapping[str, FloatArray], entropy: float) -> float:
     """Accuracy of a start that is cooled to an entropy: linear in log H between two temperatures."""
     order = np.argsort(cooling["entropy"])

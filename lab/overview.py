@@ -75,7 +75,7 @@ def _row(configs: Sequence[Config], made: Sequence[Made]) -> tuple[str, ...]:
     ]
     about, law = configs[0].about, (MISSING, MISSING, MISSING)
     if configs[0].failure:
-        about += f" ({configs[0].failure}; lost at {', '.join(str(config.lost_at) for config in configs)})"
+        about += f" ({configs[0].failure})"
     elif made:
         law = law_cells(made)
     return (f"`{configs[0].arm}`", about, str(len(made)), *cells, *law)

@@ -19,7 +19,6 @@ from lab.findings import (
     cooled_reward,
     foresight,
     last_of,
-    refit,
     values_of,
 )
 from lab.markdown import MISSING, mean, number, table
@@ -84,42 +83,6 @@ def verdict_counts(runs: Sequence[Made]) -> str:
     words = Counter(run.answer.verdict.value for run in fitted(runs))
     said = (f"{'is ' * (word == Verdict.undecided)}{word} in {n}" for word, n in words.most_common())
     return f"{', '.join(said)} of {len(runs)}"
-
-
-CHOICES = (
-    ("entropy", "val_acc"),
-    ("entropy_response_mean", "val_acc"),
-    ("val_entropy", "val_acc"),
-    ("entropy_planning", "val_acc"),
-    ("entropy_execution", "val_acc"),
-    ("entropy", "reward_mean"),
-    ("entropy", "val_pass8"),
-)
-
-
-def choices(by_arm: Groups) -> str:
-    """The verdicts with other columns of entropy and reward."""
-    if PLAIN not in by_arm:
-        return f"`{PLAIN}` is not made yet."
-    rows = []
-    for entropy, reward in CHOICES:
-        fits = [refit(run, entropy, reward) for run in by_arm[PLAIN]]
-        shapes = [one.shapes["k"].value for fit in fits for one in fit.forms if one.form == "rate"]
-        rates = [rate for rate in shapes if rate is not None]
-        weights = [fit.law.probability for fit in fits]
-        out = sum(fit.verdict is Verdict.fails for fit in fits)
-        rows.append(
-            (
-                f"`{entropy}`",
-                f"`{reward}`",
-                f"{out} of {len(fits)}",
-                ends(weights, format_probability),
-                ends(rates, "{:.2f}".format),
-            )
-        )
-    return table(
-        ("entropy", "reward", "law fails", "probability of the law", "free rate k (the law: 1)"), rows
-    )
 
 
 def foresights(runs: Iterable[Made], share: float) -> list[Foresight]:

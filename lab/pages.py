@@ -13,6 +13,7 @@ from lab.answers import short_answers
 from lab.boundaries import classes, phases, turns
 from lab.caps import caps
 from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, Edition, edition
+from lab.diversity import diversity
 from lab.figures import pictures
 from lab.findings import load, load_cooling
 from lab.second import runs as planned
@@ -66,7 +67,6 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
     return {
         "answers": lambda: short_answers(found, cooling),
         "arms": lambda: overview.arms(by_arm),
-        "choices": lambda: page.choices(by_arm),
         "cooling": lambda: page.cooled(found, cooling),
         "compared": lambda: c.arms(found, (*ALGORITHMS[1:], *CLEAN[1:], *INTERVENTIONS)),
         "sizes": lambda: c.sizes(found),
@@ -79,5 +79,6 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
         "spreads": lambda: c.spreads(found),
         "counted": lambda: overview.counted(by_arm, found.folder),
         "caps": lambda: caps(by_arm, found.folder),
+        "diversity": lambda: diversity(found.folder),
         "cost": lambda: overview.cost(found),
     }

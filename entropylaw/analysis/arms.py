@@ -43,7 +43,7 @@ from entropylaw.results.arms import (
     RunSeries,
 )
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import Finding, caution, note, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
@@ -267,6 +267,13 @@ class _Comparison(Design):
             limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
         if self.between_sd is not None:
             limits.append(caution("between-sd-given", sd=self.between_sd))
+        starts = {(seed.series.unit, float(seed.series.reward[0])) for seed in self.seeds}
+        first = dict(starts)
+        first.pop("", None)
+        pairs_up = len(starts) == len(first) == len(self.seeds) / len(self.names)
+        # Where all runs begin with one reward, seeds need not share their data.
+        if pairs_up and not self.paired and len(set(first.values())) > 1:
+            limits.append(note("seeds-share-data"))
         return limits
 
     def pair(self, a: int, b: int) -> Pair:

@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings={"max_content_width": 100, "help_option_names": ["--help", "-h"]},
-    epilog="Start with:  entropylaw columns LOG     Then:  entropylaw fit LOG",
+    epilog="Start with:  entropylaw demo     Then:  entropylaw fit LOG",
 )
 
 

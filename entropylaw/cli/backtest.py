@@ -6,14 +6,14 @@ from entropylaw.cli import output
 from entropylaw.cli.commands.backtest import BacktestCommand
 from entropylaw.cli.running import result_of
 from entropylaw.option import part
-from entropylaw.options import FitOptions
+from entropylaw.options import BacktestOptions
 from entropylaw.pipeline.steps import Backtest
 
 
 def backtest(options: BacktestCommand) -> None:
     """Run ``entropylaw backtest``."""
     formats = output.destinations(options.output or ["-"], options.format)
-    inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
+    inputs = output.gather(options.logs, options, part(options, BacktestOptions), options.jobs, kinds=())
     step = Backtest(inputs.settings)
     entries = result_of(step, inputs.entries, options.jobs, quiet=options.quiet)
     document = step.document(inputs, entries)

@@ -35,11 +35,13 @@ NAMES = {
     "columns": "Show which columns of a log would be used.",
     "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
+    "samples": "Summarise samples per problem by step.",
     "phases": "Say whether entropies rise, and in which order.",
     "compare": "Compare arms of an experiment over their seeds.",
     "plot": "Draw one figure of a run or of arms for a paper.",
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
+    "demo": "Write example logs, and print commands for them.",
     "config": "Print the settings in force and their sources.",
     "schema": "Print the JSON Schema of a document.",
 }
@@ -49,8 +51,8 @@ the list is printed without importing a command."""
 MODULES = {"config": "info", "schema": "info"}
 """The module of commands that share one; the others are in the module of their name."""
 
-WITHOUT = ("tokens", "schema")
-"""Commands without settings: a column of tokens is not a column of evaluations."""
+WITHOUT = ("tokens", "samples", "demo", "schema")
+"""Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"
 

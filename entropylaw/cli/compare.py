@@ -107,7 +107,7 @@ def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, 
     fixed = options.flags_given(LawOptions)
     if "pair" in options.given and options.pair != "seed":
         fixed.append("--pair")
-    inputs = gather_arms(arms, settings, fixed)
+    inputs = gather_arms(arms, settings, fixed, output.joining(options))
     output.say_skipped(inputs.warnings, quiet=options.quiet)
     grouping = grouped(inputs.entries, options.arms, fewest=2 if options.stage is None else 1)
     baseline_of(list(grouping.arms), settings)

@@ -25,6 +25,7 @@ from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError
 from entropylaw.escaping import COLUMNS, WIDTH, one_line
 from entropylaw.files import write_atomically
 from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
+from entropylaw.options import Joined
 from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ def _files(log: str) -> Iterator[str]:
         yield from () if isinstance(visit, OSError) else visit[2]
 
 
+def joining(command: Command) -> Joined | None:
+    """The command, where it joins a table to its logs."""
+    return command if isinstance(command, Joined) and command.join is not None else None
+
+
 def gather(
     arguments: Sequence[str], command: Command, options: Any, jobs: int | None = None, **more: Any
 ) -> Inputs:
@@ -108,7 +114,14 @@ def gather(
     """
     from entropylaw.pipeline.inputs import gather
 
-    return gather(arguments, options, before=lambda logs: begin(logs, jobs), config=command.config, **more)
+    return gather(
+        arguments,
+        options,
+        before=lambda logs: begin(logs, jobs),
+        config=command.config,
+        join=joining(command),
+        **more,
+    )
 
 
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:

@@ -42,6 +42,7 @@ def write_report(options: ReportCommand) -> None:
         arms=options.arms,
         config=options.config,
         cache=user_cache(),
+        join=output.joining(options),
     )
     fixed, jobs = options.flags_given(FitOptions), options.jobs or cores()
     with output.runs_shown("runs", quiet=options.quiet) as progress:

@@ -23,6 +23,7 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast, RunBacktest, Skill
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace
+from entropylaw.results.stop import ReplayScore
 from entropylaw.version import __version__
 
 if TYPE_CHECKING:
@@ -265,10 +266,11 @@ class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):
 
 
 class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
-    """A backtest with its provenance."""
+    """A backtest with its provenance; ``replayed`` is the score where its runs are replays."""
 
     level: float
     overall: Skill | None
+    replayed: ReplayScore | None = None
     schema: str = KINDS["backtest"].schema
 
 

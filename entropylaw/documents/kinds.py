@@ -44,6 +44,7 @@ KINDS = {
         Kind("backtest", "entropylaw backtest", 4),
         Kind("columns", "entropylaw columns"),
         Kind("comparison", "entropylaw compare", 4, module="entropylaw.documents.comparison"),
+        Kind("samples", "entropylaw samples", module="entropylaw.documents.samples"),
     )
 }
 """Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""

@@ -175,8 +175,9 @@ def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
 def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate without a number, such as ``fails``, and its sentence."""
     name, refusal = quantity.name, subject.refusal
-    if Part.arms in subject.holders:
-        return Outcome.unknown, f"{name} is a gate on a run, and a comparison has arms"
+    if not subject.holders.keys().isdisjoint((Part.arms, Part.samples)):
+        document = "a comparison has arms" if Part.arms in subject.holders else "this document has samples"
+        return Outcome.unknown, f"{name} is a gate on a run, and {document}"
     if quantity.part is Part.phases:
         return decide_phase_flag(quantity, subject)
     if name == "refused":

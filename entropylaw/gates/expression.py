@@ -16,11 +16,13 @@ from entropylaw.gates.quantities import (
     MEASURED,
     QUANTITIES,
     REGRESSION,
+    SAMPLED,
     SHARE,
     Kind,
     Quantity,
     difference,
     differences,
+    sampled,
 )
 from entropylaw.paths import shown_path
 
@@ -42,7 +44,7 @@ RENAMED = {
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
+_NAME = re.compile(SAMPLED.pattern + r"|[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
 _WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
 _REWARD = re.compile(r"""\s*(?:(?P<quote>['"])(?P<quoted>.*?)(?P=quote)|(?P<plain>[^'"<>=!(),:]+))\s*:""")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
@@ -110,6 +112,8 @@ class _Reader:
         if name is None:
             self.fail("a quantity was expected")
         quantity, arms = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name), tuple[str, ...]()
+        if SAMPLED.fullmatch(name):
+            quantity = sampled(name)
         if name == DIFFERENCE:
             quantity, arms = self.difference()
         if quantity is None:
@@ -142,7 +146,7 @@ class _Reader:
 
     def refuse_quantity(self, name: str, start: int) -> NoReturn:
         """Raise UsageError ``unknown-quantity`` for a name that begins at a character."""
-        names = [*QUANTITIES, REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
+        names = [*QUANTITIES, "pass@K", REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
         message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
         message += _meant(name, names)
         hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")

@@ -7,19 +7,22 @@ format of a check and the table of ``docs/ci.md`` are made from it. Nothing here
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.result import replace as replace_estimate
+from entropylaw.results.stop import State
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.documents.document import Entry
+    from entropylaw.documents.samples import SamplesDocument
     from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
@@ -42,6 +45,7 @@ class Part(StrEnum):
     ahead = "ahead"
     phases = "phases"
     arms = "arms"
+    samples = "samples"
 
 
 class Kind(StrEnum):
@@ -160,6 +164,12 @@ def _eruptions(phases: PhaseFit) -> Value:
     return unsought if curve.eruptions is None else float(len(curve.eruptions))
 
 
+def _stop_line(judged: Any) -> Value:
+    """What the stop line says; only the fit of a log has one."""
+    line = getattr(judged, "stop_line", None)
+    return Unknown(reason="only the fit of a log has a stop line") if line is None else str(line.says)
+
+
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
 _forecast = _ahead(lambda ahead: ahead.rewards[-1])
 _chance = _ahead(lambda ahead: ahead.p_gains[-1])
@@ -172,11 +182,49 @@ _word = partial(Quantity, kind=Kind.word)
 _flag = partial(Quantity, kind=Kind.flag)
 _later = partial(Quantity, part=Part.ahead)
 _ordered = partial(Quantity, part=Part.phases)
+_counted = partial(Quantity, part=Part.samples)
 
 
 def _cautions(judged: Any) -> int:
     """The number of cautions of a fit or a prediction."""
     return sum(finding.severity == "caution" for finding in judged.findings)
+
+
+SAMPLED = re.compile(r"(?:pass@|pass\^|maj@)[1-9]\d*(?:\.difference)?")
+"""Quantities of samples whose name has a number in it, such as ``pass@64`` and ``pass@64.difference``."""
+
+NO_PAIR = Unknown(reason="the samples were compared with no others: entropylaw samples --against")
+
+
+def _sampled(name: str) -> Callable[[Any], Value | None]:
+    """A mean over problems at the last step."""
+    return lambda held: held[0].estimate(held[1], name)
+
+
+def _fate(name: str) -> Callable[[Any], Value | None]:
+    """How many problems had a fate since the other table."""
+
+    def read(held: tuple[SamplesDocument, int]) -> Value | None:
+        pair = held[0].against
+        return NO_PAIR if pair is None else float(len(pair.fate(name).problems))
+
+    return read
+
+
+def sampled(name: str) -> Quantity:
+    """A quantity whose name :data:`SAMPLED` matches."""
+    column, _, differs = name.partition(".")
+    if not differs:
+        return Quantity(name, f"{name} at the last step", PROBABILITY, _sampled(name), part=Part.samples)
+
+    def read(held: tuple[SamplesDocument, int]) -> Value | None:
+        pair = held[0].against
+        if pair is None:
+            return NO_PAIR
+        rows = (row for row in pair.at_k if column == f"pass@{row.k}")
+        return next((row.simultaneous(pair.level) for row in rows), None)
+
+    return Quantity(name, f"{column} less that of the other table", CHANGE, read, part=Part.samples)
 
 
 _ALL = (
@@ -226,6 +274,10 @@ _ALL = (
         Kind.number,
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
+    _later(
+        *("stop_line", "what the stop line says", NONE, _stop_line, Kind.word),
+        words=get_args(State),
+    ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered(
         "phases", "order of execution's fall and planning's rise", NONE, _order, Kind.word, words=VERDICTS
@@ -240,6 +292,13 @@ _ALL = (
         *("entropy_exploded", "the entropy ends at twice its lowest level or above", NONE),
         *(_phases(_exploded, "no curve"), Kind.flag),
     ),
+    _counted("lost_problems", "problems solved before only", COUNT, _fate("lost"), Kind.number),
+    _counted("gained_problems", "problems solved now only", COUNT, _fate("gained"), Kind.number),
+    _counted("kept_problems", "problems solved on both sides", COUNT, _fate("kept"), Kind.number),
+    _counted("distinct", "distinct answers to a problem, last step", COUNT, _sampled("distinct")),
+    _counted("distinct_right", "distinct right answers to a problem", COUNT, _sampled("distinct_right")),
+    _counted("answer_entropy", "entropy of the answers to a problem", NATS, _sampled("answer_entropy")),
+    _counted("none_right", "share of problems with no right sample", R_SQUARED, _sampled("none_right")),
     _flag("fails", "the law fails"),
     _flag("undecided", "the data do not decide whether the law holds"),
     _flag("lost", "the run lost more than half of its reward"),
@@ -320,5 +379,6 @@ WRITTEN_BY = {
     Part.ahead: "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
     Part.phases: "`entropylaw phases` or `entropylaw report`",
     Part.arms: "`entropylaw compare`",
+    Part.samples: "`entropylaw samples`",
 }
 """The commands whose documents hold a part."""

@@ -101,7 +101,7 @@ class Subject:
 
 _PARTS = {"fit": Part.law, "report": Part.law, "phases": Part.phases, "prediction": Part.ahead}
 
-READ = (*_PARTS, "comparison")
+READ = (*_PARTS, "comparison", "samples")
 """The kinds of documents that gates read."""
 
 
@@ -118,8 +118,8 @@ def read_document(data: Any, source: str) -> AnyDocument:
         raise InputError(
             "not-a-document",
             f"{source} has schema {known_form(schema)}, expected one of {expected}",
-            "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
-            "log itself",
+            "give a document that `entropylaw fit`, `report`, `phases`, `predict`, `compare` or `samples` "
+            "wrote, or the log itself",
         )
     document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
     if not getattr(document, "runs", True):
@@ -134,6 +134,10 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
         run, of_arms = f"comparison of {arms}", {Part.arms: document}
         return [Subject(run=run, path=source, sources=(source,), holders=of_arms)]
+    if kind == "samples":
+        rows = document.latest()  # type: ignore[attr-defined]
+        parts = {f"samples {name}".rstrip(): {Part.samples: (document, row)} for row, name in rows}
+        return [Subject(run=run, path=source, sources=(source,), holders=part) for run, part in parts.items()]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     subjects = []
     for entry in document.runs:  # type: ignore[attr-defined]

@@ -200,7 +200,7 @@ def yaml_scalar(event: Any) -> Node:
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that are used here."""
-    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
+    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight", "dynamic_batches")
     read = {folded(setting) for kind in kinds for name in names(kind) for setting in name.split(SWITCH)}
     suffixes = ("entropy_control", "entropy_target")
     return {name: x for name, x in settings.items() if folded(name) in read or is_a(name, *suffixes)}

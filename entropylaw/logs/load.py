@@ -83,6 +83,9 @@ def read_runs(
 ) -> tuple[Run, ...]:
     """Read every run behind a path.
 
+    At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
+    :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
+
     Parameters
     ----------
     path
@@ -94,9 +97,6 @@ def read_runs(
     columns
         Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
         columns: of these, unknown columns are left out. Of those with text a run has the text at every step.
-
-    At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
-    :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
     """
     step, run = text_or_none(step, "step"), text_or_none(run, "run")
     columns = several(columns, str, "columns")

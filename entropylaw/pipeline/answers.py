@@ -14,10 +14,12 @@ from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast, usual_step
+from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
+from entropylaw.analysis.stop import replay, stop_line
 from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
@@ -25,7 +27,7 @@ from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
+from entropylaw.options import BacktestOptions, ColumnOptions, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast, RunBacktest
@@ -33,6 +35,7 @@ from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
+from entropylaw.roles.settings import divergence
 
 
 def fit_series(series: Series, **options: Any) -> Fit:
@@ -174,7 +177,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(_: Run, series: Series, options: FitOptions) -> Fit:
+def fit(run: Run, series: Series, options: FitOptions) -> Fit:
     """The law of a run with one of its rewards and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
@@ -182,11 +185,22 @@ def fit(_: Run, series: Series, options: FitOptions) -> Fit:
     shift_steps = options.seams or level_shift_steps(shifts, series.step)
     fitted = fit_series(series, seams=shift_steps, **how(options), steps=options.steps)
     unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
+    kl = divergence(run, fitted.law.step)
+    rivals = (divergence_note(*kl, fitted.law.reward, fitted.law.r_squared),) if kl is not None else ()
     fitted = replace(
         fitted,
-        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
+        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted, *rivals),
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
+        stop_line=stop_line(
+            *(fitted.law.step, fitted.law.entropy, fitted.law.reward),
+            steps=options.steps,
+            gain=options.gain,
+            cost_per_step=options.cost_per_step,
+            max_reward=fitted.max_reward,
+            left=fitted.headroom.value,
+            label=series.label or series.reward_choice.column,
+        ),
     )
     return as_stored(fitted)
 
@@ -238,8 +252,12 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     return as_stored(fitted)
 
 
-def backtest(_: Run, series: Series, options: FitOptions) -> RunBacktest:
-    """The scores of forecasts from the early part of a run, with every digit."""
+def backtest(_: Run, series: Series, options: BacktestOptions) -> RunBacktest:
+    """The scores of forecasts from the early part of a run, with every digit, or its replay."""
+    if options.every is not None:
+        values = series.step, series.entropy, series.reward
+        played = replay(*values, every=options.every, max_reward=series.max_reward)
+        return RunBacktest(run=series.run, n=series.step.size, cuts=(), replay=played)
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
     return backtest_run(series.step, series.entropy, series.reward, **how)
 

@@ -17,9 +17,10 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.options import CompareOptions
 from entropylaw.results.arms import Along, ArmComparison, RunSeries
-from entropylaw.results.result import note, replace
+from entropylaw.results.result import Finding, caution, note, replace
 from entropylaw.roles.along import STEP, is_reward, rewards_at
 from entropylaw.roles.select import select
+from entropylaw.roles.settings import entropy_settings
 from entropylaw.roles.stages import stages_of
 from entropylaw.run_names import seed_of
 from entropylaw.units import largest_reward
@@ -93,9 +94,7 @@ def results_of(
     ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    how: dict[str, Any] = {"baseline": baseline, "paired": ""}
-    if options.pair == "seed":
-        how["paired"] = "seed"
+    how: dict[str, Any] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
     rewards: dict[str, dict[str, list[RunSeries]]] = {}
     for label, of_reward in of_rewards(runs).items():
         refuse_other_columns(of_reward)
@@ -115,10 +114,30 @@ def results_of(
         along=along,
         **how,
     )
-    if options.at_equal is not None or along.column != STEP:
-        return results
-    faster = note("no-entropy-in-arms")
-    return [replace(result, findings=(*result.findings, faster)) for result in results]
+    limits = other_entropies(runs)
+    if options.at_equal is None and along.column == STEP:
+        limits.append(note("no-entropy-in-arms"))
+    return (
+        [replace(result, findings=(*result.findings, *limits)) for result in results] if limits else results
+    )
+
+
+def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
+    """A caution where entropies were logged at another temperature or at another time in a step."""
+    kinds: dict[tuple[str, str], str] = {}
+    for run in runs:
+        log, entry = run.input.run, run.entry
+        if log is not None and entry is not None and run.fit is not None:
+            meaning, set_to = entry.columns["entropy"].meaning, entropy_settings(log).temperature
+            temperature = meaning.temperature if set_to is None else f"{set_to.value:g}"
+            kinds.setdefault((temperature or "", meaning.timing or ""), run.name)
+    if len(kinds) < 2:
+        return []
+    (first, name), (second, other) = islice(kinds.items(), 2)
+    differ = 0 if first[0] != second[0] else 1
+    words = ("sampled at temperature {}", "logged {}")[differ]
+    how, other_how = (words.format(kind[differ] or "unknown") for kind in (first, second))
+    return [caution("entropies-not-the-same", run=name, how=how, other=other, other_how=other_how)]
 
 
 def taken(
@@ -172,7 +191,10 @@ def refuse_mixed(name: str, kinds: Kinds) -> None:
         hint = f"name one column with --{name}, or compare runs of one kind"
         if name == "pairing":
             hint = "give --pair same or --pair next"
-        raise InputError("arms-mix-columns", f"the arms differ in {name}: {differ}", hint)
+        message = f"the arms differ in {name}: {differ}"
+        if name == "entropy":
+            message += "; these entropies are not the same quantity"
+        raise InputError("arms-mix-columns", message, hint)
 
 
 def entropy_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
@@ -254,6 +276,8 @@ def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
         called = "" if first.name == run.name else f" (there called {shown(first.name)})"
         message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+        if run.entry is None and not run.input.path:
+            hint = "give every fit once, and name it by its seed: fit_law(..., run='grpo_s0')"
         raise InputError("run-in-two-arms", message, hint)
 
 

@@ -16,7 +16,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
 from entropylaw.option import options_of, part
-from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel
+from entropylaw.options import CompareOptions, FitOptions, Joined, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.arm_series import ArmRun, results_of
@@ -73,7 +73,10 @@ def _paths(arm: str, argument: str) -> list[str]:
 
 
 def gather_arms(
-    arms: Mapping[str, Sequence[Any]], options: CompareOptions, fixed: Sequence[str] = ()
+    arms: Mapping[str, Sequence[Any]],
+    options: CompareOptions,
+    fixed: Sequence[str] = (),
+    join: Joined | None = None,
 ) -> Inputs:
     """The inputs of every arm; those of the empty name belong to none yet.
 
@@ -89,7 +92,7 @@ def gather_arms(
     entries: list[Input] = []
     warnings: list[tuple[str, str]] = []
     for arm, paths in arms.items():
-        gathered = gather(paths, options, kinds=(*RUNS, "index"), fixed=fixed, named=display_name)
+        gathered = gather(paths, options, kinds=(*RUNS, "index"), fixed=fixed, named=display_name, join=join)
         if not gathered.entries:
             raise _empty(arm, paths)
         for entry in gathered.entries:
@@ -209,6 +212,8 @@ def compare(
 ) -> ArmComparison:
     """Compare arms of an experiment, the seed as the unit.
 
+    A run that cannot be read or fitted counts as failed in its arm.
+
     Parameters
     ----------
     arms
@@ -227,8 +232,6 @@ def compare(
     options
         How logs are read and fitted, as in :class:`~entropylaw.options.CompareOptions`: ``entropy``,
         ``reward``, ``pair`` (also ``"seed"``), ``at_equal``, ``stage`` and others.
-
-    A run that cannot be read or fitted counts as failed in its arm.
 
     Raises
     ------

@@ -28,7 +28,7 @@ from entropylaw.results.result import replace
 if TYPE_CHECKING:
     from entropylaw.documents.document import Document, InputFile
     from entropylaw.logs.runs import Run
-    from entropylaw.options import ConfigFile
+    from entropylaw.options import ConfigFile, Joined
 
 RUNS = ("fit", "report")
 """The kinds of documents that have fits of runs."""
@@ -180,6 +180,7 @@ def gather(
     named: Callable[[str], str] = shown_path,
     before: Callable[[Sequence[str]], None] = lambda _: None,
     config: ConfigFile | None = None,
+    join: Joined | None = None,
 ) -> Inputs:
     """Gather the runs of some arguments, each with its own name: those of documents, then those of logs.
 
@@ -202,6 +203,8 @@ def gather(
         Is called with the logs before they are read.
     config
         The settings file in force, which documents name.
+    join
+        The table that is joined to logs.
 
     Raises UsageError (``already-a-fit``, ``fit-is-fixed``, ``settings-differ``, and any option that is wrong
     for one log, and so for all); InputError (``not-a-document``, ``damaged-document``,
@@ -223,6 +226,8 @@ def gather(
     if sources.logs:
         before(sources.logs)
         read = read_logs(sources, options, strict=strict, named=named)
+        if join is not None:
+            read = with_table(read, join)
         entries += read
         files += [entry.files for entry in read]
     return Inputs(
@@ -342,6 +347,19 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
         sources.skipped.append((reading.given[path], f"{shown_path(path)}{NOT_READ}{reason}"))
     order = list(dict.fromkeys(reading.given.values()))
     return sorted(entries, key=lambda entry: order.index(entry.argument))
+
+
+def with_table(entries: Sequence[Input], join: Joined) -> list[Input]:
+    """The runs of logs with the columns of a table, which is one of their files."""
+    from entropylaw.pipeline.joining import joined, table_of
+
+    table = table_of(join)
+    runs = iter(joined([entry.run for entry in entries if entry.run is not None], table, join))
+    files = input_files(table.values())
+    return [
+        entry if entry.run is None else replace(entry, run=next(runs), files=(*entry.files, *files))
+        for entry in entries
+    ]
 
 
 def columns_named(options: Any) -> list[str]:

@@ -16,7 +16,7 @@ from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageErr
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.logs.runs import Run
-from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
+from entropylaw.options import ConfigFile, FitOptions, Joined, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache
@@ -39,7 +39,8 @@ class Making:
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
     is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
     is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
-    None for a report in one file, whose pages are not written on their own.
+    None for a report in one file, whose pages are not written on their own. ``join`` names the table that is
+    joined to logs.
     """
 
     folder: Path | None
@@ -50,6 +51,7 @@ class Making:
     arms: str | None = None
     config: ConfigFile | None = None
     cache: Cache = OFF
+    join: Joined | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -194,7 +194,7 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`, and UsageError
     ``no-such-arm``.
     """
-    inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
+    inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
     tasks: list[Task] = []
     warnings = list(inputs.warnings)
     for entry in inputs.entries:

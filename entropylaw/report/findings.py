@@ -164,6 +164,12 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",
+    "dead-groups": "{share:.0%} of the groups have no gradient over the last third of the run ({name}): all "
+    "their rewards are equal, and nothing is learned from them",
+    "dynamic-batches": "batches have a changing number of samples ({name}): verl up to 0.4 then logs a wrong "
+    "entropy; check its version",
+    "divergence": "by least squares {best} explains {r_squared:.2f} of the reward's variance (R²), {other} "
+    "{other_r_squared:.2f}, the law {law:.2f}; KL is {name}",
     "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "
     "stated without",
     # Phases.
@@ -218,8 +224,14 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Arms.
     "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
     "curves; final reward and reward at equal entropy do not rest on the law",
+    "entropies-not-the-same": lambda values: (
+        f"the entropies are not the same quantity: that of {shown(values['run'])} is {values['how']}, "
+        f"that of {shown(values['other'])} {values['other_how']}"
+    ),
     "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
     "says which arm is faster",
+    "seeds-share-data": "the runs of one seed begin with the same reward in every arm, as where seeds share "
+    "their data: --pair seed compares them in pairs",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
     # A forecast.

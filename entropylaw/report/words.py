@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 
 from entropylaw.documents.document import Entry, RunPrediction
+from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
 from entropylaw.report.blocks import Answer
 from entropylaw.report.findings import CURVES, weightiest
@@ -23,6 +24,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import LOST, Finding, has
+from entropylaw.results.stop import StopLine
 
 
 def why(refusal: Refusal | None) -> str:
@@ -96,6 +98,8 @@ def answers(fit: Fit) -> list[Answer]:
         rests_on.append(f"such forecasts came true in {ahead.rests_on.came_true:.0%}".replace("%", " %"))
     if not fit.lost:
         rows.append(left_answer(fit))
+    if fit.stop_line is not None and (fit.stop_line.cost is not None or fit.stop_line.says != "go on"):
+        rows.append(answer("stop line", fit.stop_line.says, *stop_reasons(fit.stop_line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
     r_squared = f"R² {format_r_squared(law.r_squared)}"
     size, number = "effective sample size", f"{law.residuals.effective_n:.0f}"
@@ -128,6 +132,36 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
     better = "the last step" if is_last else f"better than now with {p_words(best.p_better)}"
     rows.append(answer("best so far", format_number(best.level), f"at step {format_step(best.step)}", better))
     return rows
+
+
+def stop_reasons(line: StopLine) -> list[str]:
+    """Why a stop line says what it says, and what the rest of the run costs."""
+    reasons = []
+    if line.lost_since is not None:
+        reasons.append(f"the reward is below a fifth of its best since step {format_step(line.lost_since)}")
+    if line.low_looks:
+        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} in a row")
+    if line.exploded_since is not None:
+        since = format_step(line.exploded_since)
+        reasons.append(f"the entropy is above twice its lowest level since step {since}")
+    if line.cost is not None:
+        end = format_step(line.step + line.steps_left)
+        reasons.append(f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}")
+    return reasons
+
+
+def stop_words(line: StopLine) -> str:
+    """A stop line as a line of the log of a training run."""
+    parts = [f"entropylaw: step {format_step(line.step)} · {one_line(line.reward)}"]
+    if line.expected is None:
+        parts.append(f"no forecast: {line.why_none}")
+    else:
+        parts[0] += f" {format_number(line.now)}"
+        parts.append(f"by step {format_step(line.at_step)} {format_interval(line.expected)}")
+        parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")
+        parts.append(f"best so far {format_number(line.best)} at step {format_step(line.best_step)}")
+    reasons = "; ".join(stop_reasons(line))
+    return " · ".join([*parts, f"{line.says}: {reasons}" if reasons else line.says])
 
 
 def left_answer(fit: Fit) -> Answer:

@@ -11,6 +11,7 @@ from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, W
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit, Predictor
 from entropylaw.results.result import LOST, Finding, Qualified, Result, has
+from entropylaw.results.stop import StopLine
 
 
 class LevelShift(Struct, frozen=True, kw_only=True):
@@ -90,6 +91,8 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`). Both are of a fit to a log, otherwise empty.
     forecast, no_forecast
         The reward at a later step, and why there is none.
+    stop_line
+        What the rest of the run costs, and whether it is over; of a fit to a log.
     law
         The law's own numbers, and the evaluations.
     """
@@ -118,6 +121,7 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     drop_per_100_steps: Estimate | None = None
     forecast: Forecast | None = None
     no_forecast: str | None = None
+    stop_line: StopLine | None = None
     law: LawFit
 
     @property

@@ -7,6 +7,7 @@ from msgspec import Struct
 from entropylaw.arrays import lengths_flaw
 from entropylaw.results import Estimate
 from entropylaw.results.result import Finding, Qualified, Result
+from entropylaw.results.stop import Replay
 
 SPENT = 0.95
 """Share of exp(H) − 1 from which on the entropy is called spent."""
@@ -163,11 +164,12 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 
 class RunBacktest(Result, frozen=True, kw_only=True):
-    """The cuts of one run, of ``n`` evaluations."""
+    """The cuts of one run, of ``n`` evaluations; or without cuts its ``replay`` through the stop line."""
 
     run: str
     n: int
     cuts: tuple[Cut, ...]
+    replay: Replay | None = None
 
 
 class Skill(Struct, frozen=True, kw_only=True):

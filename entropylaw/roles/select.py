@@ -34,6 +34,9 @@ def select(
 ) -> Series:
     """Choose entropy and reward by the catalog, and pair them; of several rewards the first.
 
+    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
+    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
+
     Parameters
     ----------
     run
@@ -45,9 +48,6 @@ def select(
     entropy_sd
         The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
 
-    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
-    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
-
     Raises
     ------
     InputError
@@ -58,13 +58,6 @@ def select(
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
     """
     return select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)[0]
-
-
-def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
-    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
-    columns = by_folded_name(run.columns)
-    present = (columns[folded(name)] for name in candidates if folded(name) in columns)
-    return next((name for name in present if run.finite(name).size), None)
 
 
 def phase_series(
@@ -112,7 +105,7 @@ def phase_series(
             dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(high.sum())})
     there = np.isfinite(list(values.values())).any(axis=0)
     share, share_column = _share(run)
-    length = _first_usable(run, names("length"))
+    length = run_settings.first_usable(run, names("length"))
     arrays = {**values, "planning_share": share, "length": run.columns.get(length or "")}
     of_rows = {kind: array[there] for kind, array in arrays.items() if array is not None}
     for kind, column in (("planning_share", share_column), ("length", length)):
@@ -144,7 +137,11 @@ def phase_series_all(
 def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
     """Choose the entropy of one class of tokens, or of plans; None where no column has its name."""
     option, reason = f"--{kind}", "by its name" if column is None else "named by the user"
-    name = _first_usable(run, class_names(kind)) if column is None else named_column(run, column, option)
+    name = (
+        run_settings.first_usable(run, class_names(kind))
+        if column is None
+        else named_column(run, column, option)
+    )
     if name is None:
         return None
     return as_entropy(run, name, reason, option, accept_sum=True)
@@ -197,7 +194,7 @@ def _share(run: Run) -> tuple[FloatArray | None, str | None]:
     """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
     columns = by_folded_name(run.columns)
     counts = next((pair for pair in TOKEN_COUNTS if columns.keys() >= set(pair)), None)
-    if name := _first_usable(run, names("planning_share")):
+    if name := run_settings.first_usable(run, names("planning_share")):
         share = run.columns[name]
     elif counts is not None:
         of_planning, others = (run.columns[columns[count]] for count in counts)
@@ -214,7 +211,7 @@ def phase_findings(run: Run) -> Iterator[Finding]:
     """Yield what changes the slope of an entropy curve and is no phase."""
     if any("resumed run" in note for note in run.notes):
         yield caution("run-resumed")
-    if name := _first_usable(run, names("prompt_filter")):
+    if name := run_settings.first_usable(run, names("prompt_filter")):
         values = run.finite(name)
         if values.max() > values.min():
             yield caution("prompts-filtered", name=name, low=float(values.min()), high=float(values.max()))

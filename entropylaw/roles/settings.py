@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from entropylaw.logs.catalog import names
 from entropylaw.logs.configuration import SWITCH, is_a
 from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.number_parsing import parse_number
-from entropylaw.logs.runs.step_column import folded
+from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.results.result import Finding, caution
 
 #: verl's names of aggregations with which what is logged as entropy is a sum over the tokens of a response or
@@ -34,6 +34,11 @@ _CONTROL_COLUMNS = {
     "entropy_target": "target",
     "learned_coefficient": "learned-coefficient",
 }
+
+
+DEAD = 0.9
+"""Share of groups without a gradient, in the mean of the last third of a run, that is a caution."""
+
 
 # Coefficients that differ by less, relative to the largest, are one number in single precision.
 _ROUNDING = 1e-6
@@ -82,7 +87,35 @@ def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) ->
         reported.append(caution("entropy-term", weight=term.value, name=term.name))
     if term := settings.kl_weight:
         reported.append(caution("kl-term", weight=term.value, name=term.name))
+    for name, value in run.settings.items():
+        if is_a(name, "dynamic_batches") and str(value).casefold() == "true":
+            reported.append(caution("dynamic-batches", name=name))
+    if (groups := first_usable(run, names("dead_groups"))) is not None:
+        values = run.finite(groups)
+        share = float(values[-max(values.size // 3, 1) :].mean())
+        if share >= DEAD:
+            reported.append(caution("dead-groups", name=groups, share=share))
     return tuple(reported)
+
+
+def first_usable(run: Run, candidates: Sequence[str]) -> str | None:
+    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
+    columns = by_folded_name(run.columns)
+    present = (columns[folded(name)] for name in candidates if folded(name) in columns)
+    return next((name for name in present if run.finite(name).size), None)
+
+
+def divergence(run: Run, step: FloatArray) -> tuple[str, FloatArray] | None:
+    """The column with the divergence from the reference policy, and its values at some steps (n,).
+
+    None where a run has none, or it does not move.
+    """
+    column = first_usable(run, names("kl"))
+    if column is None:
+        return None
+    there = np.isfinite(run.columns[column])
+    values = np.interp(step, run.step[there], run.columns[column][there])
+    return (column, values) if np.ptp(values) > 0 else None
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -19,6 +20,18 @@ class Backend(Protocol):
 
     def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
         """The files as one table, with a row number if that identifies responses."""
+
+    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
+        """Files of a kind in SQL: of JSON lines these columns, of CSV all as text; and which file it was."""
+
+    def by_file(self, values: Mapping[Path, object]) -> str:
+        """A value in SQL for each file of a scan."""
+
+    def view(self, name: str, query: str) -> Table:
+        """A query as a table."""
+
+    def keep_order(self) -> None:
+        """Number rows in the order of the files; UsageError where the engine cannot."""
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
@@ -35,7 +48,7 @@ def json_types(files: Sequence[TokenFile], columns: TokenColumns, array: str) ->
     """
     sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
     flags, numbers = (columns.planning, columns.mask, columns.correct), {pa.int64(), pa.float64()}
-    measured = (columns.entropy, columns.logprob, columns.position)
+    measured = (columns.entropy, columns.logprob, columns.advantage, columns.position)
     types = {}
     for name in columns.stored:
         kinds = {element_type(file.types[name]) for file in files} - {pa.null()}

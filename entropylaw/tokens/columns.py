@@ -21,6 +21,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "planning": ("is_planning", "token_class", "class"),
     "mask": ("loss_mask", "response_mask", "completion_mask", "action_mask", "token_mask", "mask"),
     "logprob": ("logprob", "log_prob", "trainer_logprobs", "logprobs", "old_log_prob"),
+    "advantage": ("advantage", "advantages"),
     "correct": ("correct", "is_correct"),
     "position": ("position", "pos", "token_position", "position_ids"),
     "token": ("token", "text", "token_text", "token_str"),
@@ -35,7 +36,7 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 )
 """Columns that identify a response within a step, best first; of two, the first is the prompt."""
 
-_PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
+_PER_TOKEN = ("planning", "mask", "logprob", "advantage", "position", "token")
 
 
 def names_by_role(options: TokenOptions) -> dict[str, set[str]]:
@@ -151,9 +152,10 @@ def _similar(names: Sequence[str], columns: Sequence[str], otherwise: str) -> st
 def check_columns(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
     """Refuse columns of other types than numbers, and by its name an entropy that is not in nats."""
     needed = {"step": "whole numbers", "entropy": "entropies", "logprob": "log-probabilities"}
-    others = {"step": {pa.string()}, "entropy": set(), "logprob": set()}
+    needed |= {"advantage": "advantages"}
+    others = {"step": {pa.string()}, "entropy": set(), "logprob": set(), "advantage": set()}
     # The roles that are not here may have any type, or are checked where they are used.
-    for role in ("step", "entropy", "planning", "mask", "logprob", "correct"):
+    for role in ("step", "entropy", "planning", "mask", "logprob", "advantage", "correct"):
         kind = element_type(types.get(name := getattr(columns, role), pa.null()))
         if kind in others.get(role, {pa.bool_(), pa.string()}) or pa.types.is_null(kind) or is_number(kind):
             continue

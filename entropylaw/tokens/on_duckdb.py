@@ -7,19 +7,21 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
-from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.tokens.backends import cause_of, json_types
 from entropylaw.tokens.files import TokenFile, plain_type
 from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY = "256MB"
 """Memory limit of DuckDB, which then spills to disk; Python, the libraries and the result are extra."""
@@ -54,7 +56,15 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
-    """DuckDB in this process, out of core, with a temporary folder for spilled data."""
+    """DuckDB in this process, out of core, with a temporary folder for spilled data.
+
+    Raises UsageError ``duckdb-not-installed``.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        message = f"tables of tokens need duckdb, which cannot be imported ({error})"
+        raise UsageError("duckdb-not-installed", message, "pip install 'entropylaw[tokens]'") from None
     with temporary_folder() as folder, duckdb.connect() as connection:
         connection.execute(";".join(_SETTINGS))
         connection.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
@@ -81,18 +91,18 @@ class DuckDB:
             source = f"read_parquet({paths}, hive_partitioning = {bool(files[0].hive)})"
         # The numbers only have to differ: no result depends on their values.
         row = f", uuid() AS {ROW}" if ROW in columns.response else ""
-        return self._view("tokens", f"SELECT *{row} FROM {source}")
+        return self.view("tokens", f"SELECT *{row} FROM {source}")
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
         # DuckDB goes through all lists of a row together.
         parts = (f"UNNEST({quoted(name)}) AS {quoted(name)}" for name in columns.lists)
         single = map(quoted, columns.single)
-        return self._view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
+        return self.view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
 
     def parquet(self, path: Path) -> Table:
         """One Parquet file."""
-        return self._view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
+        return self.view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
 
     def write(self, query: str, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
@@ -104,11 +114,33 @@ class DuckDB:
         self._watched(lambda: execute(f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"))
         execute(";".join(_SETTINGS[:2]))
 
+    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
+        """Files of a kind in SQL: of JSON lines these columns, of CSV all as text; and which file it was."""
+        files = f"[{', '.join(_text(str(path)) for path in paths)}], filename = true"
+        if kind == "parquet":
+            return f"read_parquet({files}, union_by_name = true)"
+        if kind == "csv":
+            return f"read_csv({files}, all_varchar = true, header = true, union_by_name = true)"
+        self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
+        named = ", ".join(f"{_text(name)}: 'JSON'" for name in columns)
+        return f"read_json({files}, columns = {{{named}}}, format = 'newline_delimited')"
+
+    def by_file(self, values: Mapping[Path, object]) -> str:
+        """A value in SQL for each file of a scan."""
+        if len(values) < 2:
+            return str(next(iter(values.values()), "NULL"))
+        cases = " ".join(f"WHEN {_text(str(path))} THEN {value}" for path, value in values.items())
+        return f"CASE filename {cases} END"
+
+    def keep_order(self) -> None:
+        """Number rows in the order of the files, which one thread reads."""
+        self._connection.execute("SET preserve_insertion_order = true; SET threads = 1")
+
     def run(self, query: str) -> pa.Table:
         """The rows of a small result."""
         return self._watched(lambda: self._connection.sql(query).to_arrow_table())
 
-    def _view(self, name: str, query: str) -> Table:
+    def view(self, name: str, query: str) -> Table:
         """A query as a table."""
         with _explained():
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
@@ -141,6 +173,8 @@ def _text(value: str) -> str:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Raise DuckDB's errors as errors of this package."""
+    import duckdb  # an extra: see duckdb_backend
+
     try:
         yield
     except RuntimeError as error:

@@ -8,8 +8,9 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -17,7 +18,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import monotonically_increasing_id
+from pyspark.sql.functions import input_file_name, monotonically_increasing_id
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
@@ -64,13 +65,11 @@ class Spark:
     """See :func:`spark_backend`."""
 
     def __init__(self, connection: Any, session: Any) -> None:
-        self._connection, self._session = connection, session
+        self._connection, self._session, self._scans = connection, session, 0
 
     def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
         """The files as one table, with a row number if that identifies responses."""
-        # Hadoop does not decode a URI, and would take these characters for a pattern.
-        escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
-        paths = [f"file:{path}" for path in escaped]
+        paths = [_location(file.path) for file in files]
         reader = self._session.read
         with self._explained():
             if files[0].kind == "jsonl":
@@ -98,6 +97,40 @@ class Spark:
         with self._explained():
             frame = self._session.sql(f"SELECT {', '.join((*single, unrolled))} FROM {table.name}")
             return self._view("entropylaw_unrolled", frame)
+
+    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
+        """As :meth:`DuckDB.scan`."""
+        files, reader = [_location(path) for path in paths], self._session.read
+        with self._explained():
+            if kind == "parquet":
+                frame = reader.option("mergeSchema", "true").parquet(*files)
+            elif kind == "csv":
+                frame = reader.csv(files, header=True, multiLine=True, escape='"')
+            else:
+                schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in columns)
+                frame = reader.schema(schema).option("mode", "FAILFAST").json(files)
+            self._scans += 1
+            name = f"entropylaw_scan_{self._scans}"
+            return self._view(name, frame.withColumn("filename", input_file_name())).name
+
+    def by_file(self, values: Mapping[Path, object]) -> str:
+        """As :meth:`DuckDB.by_file`."""
+        if len(values) < 2:
+            return str(next(iter(values.values()), "NULL"))
+        cases = (f"WHEN '{path.absolute().as_uri()}' THEN {value}" for path, value in values.items())
+        return f"CASE filename {' '.join(cases)} END"
+
+    def keep_order(self) -> None:
+        """Refuse to number rows: Spark has no order of them."""
+        message = "--backend spark cannot number the rows of a file, which has no column for what they are"
+        raise UsageError("spark-has-no-order", message, "name the columns, or use --backend duckdb")
+
+    def view(self, name: str, query: str) -> Table:
+        """As :meth:`DuckDB.view`."""
+        with self._explained():
+            sql = self._connection.sql(query, dialect="duckdb")
+            self._connection.create_view(f"entropylaw_{name}", sql, overwrite=True)
+        return Table(f"entropylaw_{name}", {})
 
     def _view(self, name: str, frame: Any) -> Table:
         """A frame as a table."""
@@ -127,3 +160,8 @@ class Spark:
             hint = "every worker must see the files at the same path; "
             hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
             raise InputError("spark-failed", message, hint) from None
+
+
+def _location(path: Path) -> str:
+    """A file as Hadoop names it, which decodes no URI, and takes some characters for a pattern."""
+    return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())

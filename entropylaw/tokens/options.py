@@ -23,6 +23,7 @@ class TokenOptions:
     planning: str | None = _column("class", "Class column, planning or execution; '' for none.")
     mask: str | None = _column("mask", "Column that is 1 where a token counts; '' for none.")
     logprob: str | None = _column("logprob", "Log-probability column.")
+    advantage: str | None = _column("advantage", "Advantage column; '' for none.")
     correct: str | None = _column("correct", "Correctness of the answer, 0 or 1.")
     response: tuple[str, ...] = _column(
         "response", "Column that distinguishes the responses of a step. Repeatable.", many=True

@@ -61,6 +61,7 @@ MASK_UNKNOWN a mask that is neither 0 nor 1.
 ROUNDING = 1e-6
 LEAST_LOGPROB = -1024.0
 LOGPROB_POINT = 1 << 20
+MOST_ADVANTAGE = 1024.0
 """Log-probabilities are between −2^10 and 1, so below 2^30 in fixed point, and 2^32 of them below 2^63."""
 
 SUM_SHIFT = 17
@@ -102,6 +103,7 @@ class TokenColumns:
     planning: str | None = None
     mask: str | None = None
     logprob: str | None = None
+    advantage: str | None = None
     correct: str | None = None
     response: tuple[str, ...] = ()
     position: str | None = None
@@ -112,8 +114,8 @@ class TokenColumns:
     @property
     def all(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        by_role = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
-        names = dict.fromkeys((*by_role, *self.response, self.position, self.token))
+        by_role = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.advantage)
+        names = dict.fromkeys((*by_role, self.correct, *self.response, self.position, self.token))
         return tuple(name for name in names if name is not None)
 
     @property
@@ -130,8 +132,9 @@ class TokenColumns:
         """The columns by role, under the names that a summary gives the roles; without absent ones."""
         response = ["(each row)" if name == ROW else name for name in self.response]
         first = {"step": self.step, "entropy": self.entropy, "class": self.planning, "mask": self.mask}
-        rest = {"logprob": self.logprob, "correct": self.correct, "response": response, "prompt": self.prompt}
-        return {role: name for role, name in (first | rest).items() if name}
+        rest = {"logprob": self.logprob, "advantage": self.advantage, "correct": self.correct}
+        roles = first | rest | {"response": response, "prompt": self.prompt}
+        return {role: name for role, name in roles.items() if name}
 
 
 def cells(table: Table, columns: TokenColumns) -> str:
@@ -157,6 +160,19 @@ def cells(table: Table, columns: TokenColumns) -> str:
     grouped = _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
     codes = {name: f"COALESCE(CAST({name} AS TINYINT), CAST({UNCLASSED} AS TINYINT))" for name in keys[1:]}
     return _select({name: name for name in (*keys, "bin", *sums)} | codes, f"({grouped}) AS grouped")
+
+
+def covariances(table: Table, columns: TokenColumns) -> str:
+    """Sums by step over tokens with a log-probability and an advantage: ``n``, Σl, Σa and Σla.
+
+    ``logprobs``, ``advantages`` and ``products`` are in 1/LOGPROB_POINT.
+    """
+    usable = f"(entropy >= 0 OR entropy = {ROUNDED}) AND logprob > {_number(LEAST_LOGPROB)} AND logprob <= 1"
+    rows = f"{_coded(table, columns)} WHERE {usable} AND ABS(advantage) < {_number(MOST_ADVANTAGE)}"
+    values = {"l": "logprob", "a": "advantage", "p": "logprob * advantage"}
+    parts = {"step": "step"} | {name: _fixed(value, LOGPROB_POINT) for name, value in values.items()}
+    sums = {"n": "COUNT(*)", "logprobs": _sum("l"), "advantages": _sum("a"), "products": _sum("p")}
+    return _summed(_select(parts, rows), ("step",), sums)
 
 
 def each_response(table: Table, columns: TokenColumns) -> str:
@@ -256,6 +272,8 @@ def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str
     parts |= {f"key_{i}": quoted(name) for i, name in enumerate(keys)}
     if columns.logprob is not None and not keys:
         parts["logprob"] = f"CAST({quoted(columns.logprob)} AS DOUBLE)"
+    if columns.advantage is not None and not keys:
+        parts["advantage"] = f"CAST({quoted(columns.advantage)} AS DOUBLE)"
     return f"({_select(parts, table.name)}) AS coded"
 
 

@@ -27,7 +27,7 @@ from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
-from entropylaw.tokens.sums import Responses, Sums
+from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
@@ -92,7 +92,7 @@ def summarise_tokens(
     }
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    with backend(options, progress) as engine:
+    with backend(options.backend, options.master, progress) as engine:
         table = engine.table(files, columns)
         notes += column_notes
         if columns.lists:
@@ -105,11 +105,10 @@ def summarise_tokens(
     return _finished(sums, options, about, notes, plans)
 
 
-def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[Backend]:
-    """The engine of the options; UsageErrors ``spark-not-installed``, ``spark-failed``."""
-    if options.backend != "spark":
+def backend(name: str, master: str | None, progress: Progress | None) -> AbstractContextManager[Backend]:
+    """The engine ``duckdb`` or ``spark``; UsageErrors ``spark-not-installed``, ``spark-failed``."""
+    if name != "spark":
         return duckdb_backend(progress)
-    master = options.master
     if master is not None and not _MASTER.fullmatch(master):
         message = f"--master {shown(master)} is not a Spark master"
         raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
@@ -153,6 +152,9 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     summary.check(sums, columns, unknown)
     if summary.count_high(sums):
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
+    if columns.logprob is not None and columns.advantage is not None:
+        result = engine.run(query.covariances(table, columns))
+        sums = replace(sums, covariances=covariances_by_step(result))
     if not columns.response:
         return sums
     # All responses to one prompt form one cluster.

@@ -67,6 +67,8 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         with s the sum of entropies and n the tokens of a response. ``prompts, entropy_se_prompts``: the same
         with prompts in place of responses, because responses to one prompt are not independent: the larger
         of the two is the noise of ``entropy``. ``logprob``: mean log-probability of the sampled tokens.
+        ``cov_logp_advantage``: covariance of that and the advantage over the tokens of a step; a step of
+        policy gradient changes the entropy by about −η times it (Cui et al. 2025, arXiv:2505.22617, Eq. 5).
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
         no other column counts.
     """
@@ -161,6 +163,8 @@ def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str,
         number = _by_step(sums.cells["logprobs"] * sums.usable, place, len(steps))
         total = _by_step(sums.cells["logprob_total"] * sums.usable, place, len(steps))
         columns["logprob"] = _ratios(total, number * query.LOGPROB_POINT)
+    if sums.covariances is not None:
+        columns["cov_logp_advantage"] = [sums.covariances.get(step) for step in steps]
     for name, by_step in (("responses", sums.responses), ("prompts", sums.prompts)):
         if by_step is None:
             continue

@@ -75,12 +75,15 @@ class Sums:
         Sorted columns (m,): :data:`KEYS` and :data:`SUMS`.
     responses, prompts
         Sums over the responses, and over the prompts; None where no column identifies them.
+    covariances
+        Step → covariance of log-probability and advantage over its tokens; None where either is unknown.
     """
 
     cells: dict[str, IntArray]
     has_logprob: bool
     responses: ByStep | None = None
     prompts: ByStep | None = None
+    covariances: dict[int, float] | None = None
 
     @property
     def steps(self) -> list[int]:
@@ -268,3 +271,15 @@ def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
     # numpy.unique would sort again, and import numpy.ma.
     starts = np.flatnonzero(_changes(cells["step"]))
     return cells["step"][starts], starts
+
+
+def covariances_by_step(result: pa.Table) -> dict[int, float]:
+    """Covariances by step from the sums of :func:`entropylaw.tokens.query.covariances`."""
+    covariances: dict[int, float] = {}
+    for row in result.to_pylist():
+        # Python's integers are exact, and their quotient is rounded once.
+        whole = row["n"] * query.LOGPROB_POINT
+        covariances[int(row["step"])] = (
+            whole * row["products"] - row["logprobs"] * row["advantages"]
+        ) / whole**2
+    return covariances

@@ -210,3 +210,32 @@ def test_java_errors_are_reported_without_a_traceback(run_process, tmp_path):
     assert "\tat " not in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("steps*"))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+def test_the_same_samples_from_both(run, tmp_path, suffix):
+    random = np.random.default_rng(5)
+    prompt = "user\nHow much is {} and {}, which are numbers with a sum that is asked for?\nassistant\n"
+    for step in (0, 40):
+        rows = [
+            {
+                "prompt": prompt.format(i % 30, i % 7),
+                "correct": [True, False, None][random.choice(3, p=[0.4, 0.5, 0.1])],
+                "answer": str(random.integers(0, 5)),
+                "tokens": int(random.integers(1, 99)),
+            }
+            for i in range(900)
+        ]
+        path, table = tmp_path / f"step_{step}.{suffix}", pa.Table.from_pylist(rows)
+        if suffix == "parquet":
+            pq.write_table(table, path)
+        elif suffix == "csv":
+            table.to_pandas().to_csv(path, index=False)
+        else:
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    printed = [
+        run("samples", f"step_*.{suffix}", "--format", "csv", "-q", *more, **JAVA) for more in ((), SPARK)
+    ]
+    assert [done.returncode for done in printed] == [0, 0], printed[1].stderr
+    assert printed[0].stdout == printed[1].stdout
+    assert printed[0].stdout.count("\n") == 3

@@ -1,4 +1,4 @@
-"""The GitHub action and the snippets of docs/ci.md: their commands, run with the installed package."""
+"""The GitHub action and the snippets of docs/howto_ci.md: their commands, run with the installed package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import HANGS, LAB, ROOT, clean_environment
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
-PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto_ci.md").read_text(encoding="utf-8")
 BASH = shutil.which("bash")
 
 pytestmark = [
@@ -27,7 +27,7 @@ pytestmark = [
 
 
 def block(language, first):
-    """The block of docs/ci.md that begins with a line."""
+    """The block of docs/howto_ci.md that begins with a line."""
     (found,) = re.findall(rf"```{language}\n({re.escape(first)}\n.*?)```", PAGE, re.DOTALL)
     return found
 

@@ -16,7 +16,7 @@ SMALL = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
 REGISTRIES = {"analysis.forms", "analysis.law.residual_models"}
 """What reports name forms and residual models by."""
 
-KNOW_NO_LAW = {"logs", "tokens"}
+KNOW_NO_LAW = {"logs", "tokens", "samples"}
 """Rooms that are of use without the law; what they import of this package is general."""
 
 BASE = {
@@ -33,10 +33,33 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "analysis": {"engine", "results"},
     "documents": {"results", "logs", "roles"},
     "tokens": set(),
+    "samples": {"tokens"},
     "report": {"results", "documents", "logs.source", *REGISTRIES},
     "gates": {"results", "documents"},
-    "pipeline": {"results", "engine", "analysis", "logs", "roles", "documents", "report", "gates", "tokens"},
-    "cli": {"results", "analysis", "logs", "roles", "documents", "report", "gates", "tokens", "pipeline"},
+    "pipeline": {
+        "results",
+        "engine",
+        "analysis",
+        "logs",
+        "roles",
+        "documents",
+        "report",
+        "gates",
+        "tokens",
+        "samples",
+    },
+    "cli": {
+        "results",
+        "analysis",
+        "logs",
+        "roles",
+        "documents",
+        "report",
+        "gates",
+        "tokens",
+        "samples",
+        "pipeline",
+    },
 }
 """Package → the packages and registries that it may import, beside itself and the small modules."""
 

@@ -25,8 +25,9 @@ MOST = {
     "all statements": 24_505,
     "other lines": 1_645,
     "other bytes": 50_917,
+    "demo bytes": 300_000,
 }
-"""Package → its lines of Python at most; the sum, the statements, and the text that is not Python."""
+"""Package → its lines of Python at most; the sum, the statements, other text, and the files of the demo."""
 
 
 def measured() -> Counter[str]:
@@ -36,6 +37,9 @@ def measured() -> Counter[str]:
         if not path.is_file() or path.suffix == ".pyc":
             continue
         content = path.read_bytes()
+        if path.parent.name == "demo":
+            sizes["demo bytes"] += len(content)
+            continue
         if path.suffix != ".py":
             sizes["other lines"] += len(content.splitlines())
             sizes["other bytes"] += len(content)

@@ -34,7 +34,7 @@ def test_generated_pages_are_fresh(run, monkeypatch):
     assert ended.value.code == 0
 
 
-PAGES = (ROOT / "README.md", ROOT / "data" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (*sorted(ROOT.glob("*.md")), ROOT / "data" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 
 def anchors(page: Path) -> set[str]:

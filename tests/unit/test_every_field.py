@@ -63,7 +63,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
             "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
-            "fit width_96_s0 --steps 700 -o -",
+            "fit width_96_s0 --steps 700 --cost-per-step 0.5 -o -",
         ),
     ),
     "prediction": (
@@ -74,7 +74,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict few.csv --at-step 800",
         ),
     ),
-    "backtest": (BacktestDocument, ("backtest three.csv", "backtest mixed")),
+    "backtest": (BacktestDocument, ("backtest three.csv", "backtest mixed", "backtest three.csv --every 6")),
     "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
 }
 """Results → their type, and commands whose JSON they are."""
@@ -134,6 +134,18 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
+    (
+        FITS,
+        r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|best"
+        r"|p_better|left|why_none))?",
+        "for programs: the forecast has it",
+    ),
+    (
+        ("backtest",),
+        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|expected\..*|p_better"
+        r"|reward|steps_left|why_none)",
+        "of a look the probability and what came are shown; the JSON has the rest",
+    ),
     (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
     (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
     (("backtest",), r"runs\.result\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
@@ -174,12 +186,14 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("arms",),
-        r"arms\.(along|mean|runs\.(along|reward))|pairs\.band\.(along|mean|low|high)",
+        r"arms\.(along|mean|runs\.(along|reward))",
         "curves, which the figure draws",
     ),
     (("arms",), r"pairs\.differences\.inner\.value", "its middle is that of the difference"),
 )
 """Results that leave out fields, a regular expression of the fields, and why."""
+
+LOOKS = ("lost_since", "exploded_since", "cost", "left")
 
 NO_EXAMPLE = {
     ("BacktestDocument", "warnings"): "no file beside the logs here is left out",
@@ -190,6 +204,8 @@ NO_EXAMPLE = {
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
+    ("StopLine", "lost_since"): "no run here has lost its reward by the stop line",
+    **{("Look", name): "as of a fit with a cost, or of a run that fails" for name in LOOKS},
     ("Fit", "skipped"): "every form can be fitted to the runs here",
     ("Source", "parts"): "no run here is joined from several files",
 }

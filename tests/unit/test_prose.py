@@ -8,34 +8,34 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
-FIT = "fit data/lab/{}/metrics.parquet --no-save"
+FIT = "fit entropylaw/demo/{}.csv --no-save"
 
 SENTENCES = (
     (
         "README.md",
         "Here it was less often than they said.",
         FIT.format("grpo_s0"),
-        "(+0.01 or more) 0.57 best so far 0.840 at step 400, the last step",
+        "(+0.01 or more) 0.65 best so far 0.833 at step 400, the last step",
     ),
-    ("README.md", "Here it was less often than they said.", FIT.format("grpo_s0"), "came true in 44 %"),
+    ("README.md", "Here it was less often than they said.", FIT.format("grpo_s0"), "came true in 49 %"),
     (
         "docs/guide.md",
-        "has a run of the first kind",
-        FIT.format("grpo_s0"),
+        "The run above is of the first kind",
+        FIT.format("grpo_s1"),
         "fails: another curve of H fits better",
     ),
     (
         "docs/guide.md",
         "This one is of the second kind",
-        FIT.format("clean_start_s1"),
+        FIT.format("clip_cov_s0"),
         "fails: reward needs more than entropy",
     ),
     ("docs/guide.md", "# the law's own, although it fails here", FIT.format("grpo_s0"), "fails:"),
     (
         "docs/guide.md",
         "`headroom>0.05` is *not excluded*",
-        "check data/lab/clean_start_s1/metrics.parquet --fail-if headroom>0.05",
-        "not excluded clean_start_s1 headroom>0.05",
+        "check entropylaw/demo/clip_cov_s0.csv --fail-if headroom>0.05",
+        "not excluded clip_cov_s0 headroom>0.05",
     ),
 )
 

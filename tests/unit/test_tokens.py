@@ -220,3 +220,18 @@ def test_masked_tokens_are_not_searched_for_grams(with_grams):
     words = ["so", "we", "add", "so", "it", "is"]
     (row,) = with_grams(["so"], words, 1, entropy=[0.5] * 6, loss_mask=[0, 0, 1, 1, 1, 1])
     assert row | {"tokens": 4, "tokens_masked": 2, "tokens_planning": 1, "grams": 1} == row
+
+
+def test_the_covariance_of_log_probability_and_advantage_is_over_tokens_that_have_both(tmp_path):
+    table = made().to_pandas()
+    rng = np.random.default_rng(1)
+    table["advantage"] = 0.3 * table.logprob + rng.normal(size=len(table))
+    table["loss_mask"] = (rng.random(len(table)) < 0.9).astype(int)
+    table.loc[::50, "advantage"] = np.nan
+    table.loc[7::70, "logprob"] = -np.inf
+    steps = summary_of(tmp_path, pa.Table.from_pandas(table)).steps.to_pylist()
+    used = table[(table.loss_mask == 1) & np.isfinite(table.advantage) & np.isfinite(table.logprob)]
+    expected = [np.cov(of.logprob, of.advantage, bias=True)[0, 1] for _, of in used.groupby("step")]
+    assert [row["cov_logp_advantage"] for row in steps] == pytest.approx(expected, abs=1e-5)
+    without = summary_of(tmp_path, pa.Table.from_pandas(table), advantage="")
+    assert "cov_logp_advantage" not in without.steps.column_names

@@ -26,6 +26,7 @@ from entropylaw.engine.constants import (
 )
 from entropylaw.engine.reads import Reads
 from entropylaw.results import Estimate, LawTests, Verdict, Why
+from entropylaw.results.result import Finding, note
 
 IN_ENTROPY = ("line", "rate", "power", "square")
 """Curves in the entropy alone that are compared with the law."""
@@ -73,6 +74,29 @@ def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
     if np.ptp(column) == 0 or np.ptp(reward) == 0:
         return 0.0
     return float(np.corrcoef(column, reward)[0, 1]) ** 2
+
+
+def divergence_note(name: str, kl: FloatArray, reward: FloatArray, law: float) -> Finding:
+    """What the divergence from the reference policy explains of the reward, beside what the ``law`` does.
+
+    The gold reward of a policy that is optimised against a proxy is a curve in √KL: Gao, Schulman & Hilton
+    2023, arXiv:2210.10760. Both columns are (n,), logged at the evaluations.
+    """
+    columns = {"√KL": np.sqrt(np.maximum(kl, 0.0)), "KL": kl}
+    explained = {
+        label: float(np.corrcoef(column, reward)[0, 1]) ** 2 if np.ptp(column) > 0 else 0.0
+        for label, column in columns.items()
+    }
+    best, other = sorted(explained, key=lambda label: -explained[label])
+    return note(
+        "divergence",
+        name=name,
+        best=best,
+        r_squared=explained[best],
+        other=other,
+        other_r_squared=explained[other],
+        law=law,
+    )
 
 
 def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS, *, lagged: bool = False) -> float:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import GATE, JUNIT, PATH, SUFFIXES
 from entropylaw.option import option, switch
-from entropylaw.options import WRITE, Coverage, Gained, LawOptions, Parallel, Quiet, formats, outputs
+from entropylaw.options import WRITE, Coverage, Gained, Joined, LawOptions, Parallel, Quiet, formats, outputs
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
@@ -17,7 +17,7 @@ FORMATS = (*SUFFIXES, *JUNIT)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(Parallel, LawOptions, Gained, Coverage, Quiet):
+class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     """Exit with code 5 if a gate trips or is unknown.
 
     Every run is compared with every condition. The interval decides, not the point: a condition holds
@@ -28,9 +28,7 @@ class CheckCommand(Parallel, LawOptions, Gained, Coverage, Quiet):
     several.
     """
 
-    example: ClassVar[str] = (
-        "entropylaw check data/lab/clean_start_s0/metrics.parquet --fail-if 'ceiling<0.4'"
-    )
+    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'ceiling<0.4'"
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",

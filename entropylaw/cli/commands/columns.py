@@ -16,6 +16,6 @@ class ColumnsCommand(ColumnOptions, Logs, Command):
     Where a file has no step column, its rows are counted. Nothing is fitted.
     """
 
-    example: ClassVar[str] = "entropylaw columns data/lab/grpo_s0/metrics.parquet"
+    example: ClassVar[str] = "entropylaw columns demo/grpo_s0.csv"
 
     format: str = formats()

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH
 from entropylaw.option import OUTPUT, option, switch
-from entropylaw.options import WRITE, CompareOptions, Parallel, Styled, Written, outputs
+from entropylaw.options import WRITE, CompareOptions, Joined, Parallel, Styled, Written, outputs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareCommand(Parallel, CompareOptions, Styled, Written):
+class CompareCommand(Joined, Parallel, CompareOptions, Styled, Written):
     """Compare arms of an experiment over their seeds.
 
     Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same
@@ -22,7 +22,7 @@ class CompareCommand(Parallel, CompareOptions, Styled, Written):
     fitted.
     """
 
-    example: ClassVar[str] = "entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'"
+    example: ClassVar[str] = "entropylaw compare 'grpo=demo/grpo_s*' 'clip_cov=demo/clip_cov_s*'"
 
     logs: tuple[str, ...] = option(
         "ARM=LOGS|LOGS",

@@ -20,7 +20,7 @@ class FitCommand(Parallel, FitOptions, Logs, Written):
     that no run could be fitted.
     """
 
-    example: ClassVar[str] = "entropylaw fit data/lab/grpo_s0/metrics.parquet"
+    example: ClassVar[str] = "entropylaw fit demo/grpo_s0.csv"
 
     save: bool = option(
         "--save/--no-save",

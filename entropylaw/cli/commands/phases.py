@@ -21,7 +21,7 @@ class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
     logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
     """
 
-    example: ClassVar[str] = "entropylaw phases data/lab/grpo_s0/metrics.parquet --figure phases.svg"
+    example: ClassVar[str] = "entropylaw phases demo/grpo_s0.csv --figure phases.svg"
 
     figure: str | None = option(
         "--figure",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH, Kind, one_of
 from entropylaw.option import option, switch
-from entropylaw.options import ClassColumns, Coverage, LawOptions, Styled
+from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Styled
 from entropylaw.report.figures import FIGURES
 
 # Of one run, without the tokens' sums, which no log and no document holds; and of arms.
@@ -25,10 +25,10 @@ def width_text(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
+class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Styled):
     """Draw one figure of a run or of arms for a paper."""
 
-    example: ClassVar[str] = "entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
+    example: ClassVar[str] = "entropylaw plot law demo/grpo_s0.csv -o law.pdf"
 
     figure: str = option(
         "FIGURE", f"{', '.join([*DRAWN][:-1])} or {[*DRAWN][-1]}.", one_of(*DRAWN), required=True

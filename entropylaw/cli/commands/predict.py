@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from entropylaw.kinds import GAIN, LEVEL, NUMBER, PATH, TEXT, Kind
 from entropylaw.option import INTERVALS, option
-from entropylaw.options import WRITE, LawOptions, Quiet, formats
+from entropylaw.options import WRITE, Joined, LawOptions, Quiet, formats
 
 TARGETS = "Targets"
 
@@ -18,7 +18,7 @@ def target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PredictCommand(LawOptions, Quiet):
+class PredictCommand(Joined, LawOptions, Quiet):
     """Predict reward at an entropy or a later step.
 
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
@@ -28,7 +28,7 @@ class PredictCommand(LawOptions, Quiet):
     columns included, are for logs, not for what `entropylaw fit` wrote.
     """
 
-    example: ClassVar[str] = "entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05"
+    example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"
 
     source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
     target_entropy: tuple[str, ...] = target(

@@ -43,7 +43,7 @@ class ReportCommand(Parallel, FitOptions, Logs, Styled):
     folder is kept. A run that cannot be fitted does not stop the others.
     """
 
-    example: ClassVar[str] = "entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab"
+    example: ClassVar[str] = "entropylaw report demo/grpo_s0.csv -o reports/demo"
 
     output: str = option(
         "-o --output FOLDER|FILE.html",

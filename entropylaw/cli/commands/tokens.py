@@ -20,7 +20,7 @@ class TokensCommand(TokenOptions, Quiet):
     engine. All files are read as one table: give the shards of a run in one call.
     """
 
-    example: ClassVar[str] = "entropylaw tokens data/lab/grpo_s0/tokens.parquet -o steps.parquet"
+    example: ClassVar[str] = "entropylaw tokens demo/tokens.parquet -o steps.parquet"
 
     tables: tuple[str, ...] = option(
         "TABLES",

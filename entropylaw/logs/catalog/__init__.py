@@ -110,6 +110,8 @@ class _OtherNames(msgspec.Struct, forbid_unknown_fields=True):
     planning_share: Names
     length: Names
     prompt_filter: Names
+    kl: Names
+    dead_groups: Names
     coefficient: Names
     learned_coefficient: Names
     sample: Names
@@ -117,6 +119,7 @@ class _OtherNames(msgspec.Struct, forbid_unknown_fields=True):
     loss_aggregation: Names
     entropy_weight: Names
     kl_weight: Names
+    dynamic_batches: Names
     entropy_control: Names
     entropy_target: Names
 
@@ -218,7 +221,7 @@ def class_entropies() -> frozenset[str]:
 @cache
 def _other_useful() -> frozenset[str]:
     """Names of further columns that an analysis uses, folded."""
-    kinds = ("planning_share", "length", "prompt_filter")
+    kinds = ("planning_share", "length", "prompt_filter", "kl", "dead_groups")
     others = (*chain(*TOKEN_COUNTS), *chain.from_iterable(map(names, kinds)))
     return _FRAME | class_entropies() | frozenset(map(folded, others))
 

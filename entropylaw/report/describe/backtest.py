@@ -7,8 +7,9 @@ from operator import attrgetter
 from entropylaw.documents.document import BacktestDocument, Entry
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import format_percent
+from entropylaw.report.numbers import format_percent, format_step
 from entropylaw.results.forecast import PEERS, Backtest, RunBacktest, Skill
+from entropylaw.results.stop import STATES, Replay, ReplayScore
 
 NAMES = {
     "forecast": "the forecast",
@@ -43,6 +44,24 @@ BACKTEST = (
 """The same in CSV and frames; a run that was not tested has its reason in ``note``."""
 
 
+LOOKS = (
+    b.Column("step", "step", unit="step"),
+    b.Column("evaluations", shown_in=(b.DATA,)),
+    b.Column("now", "now"),
+    b.Column("p_gain", "P(gain)", unit="probability"),
+    b.Column("at_step", "by step", unit="step"),
+    b.Column("gain", shown_in=(b.DATA,)),
+    b.Column("reached", "reached"),
+    b.Column("gained", "gained"),
+    b.Column("low_looks", "looks below 0.1"),
+    b.Column("says", "says", lambda look: str(look.says)),
+)
+"""A row per look of a replay."""
+
+REPLAY = (*b.columns("run"), *LOOKS, *b.columns("note"))
+"""The same in CSV and frames."""
+
+
 Tested = Backtest | BacktestDocument | Entry[RunBacktest] | RunBacktest
 
 
@@ -57,6 +76,8 @@ def describe(result: Tested) -> list[b.Block]:
     if refused := sum(tested is None for _, tested, _ in runs):
         text = f"Not tested: {refused} of {len(runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
+    if isinstance(result, BacktestDocument) and result.replayed is not None:
+        blocks.append(b.Notes([over_all_replays(result.replayed)]))
     if result.overall is not None:
         blocks.append(over_all_cuts(result.overall, result.level))
     return blocks + [block for run in runs for block in _of_run(*run)]
@@ -78,10 +99,37 @@ def over_all_cuts(skill: Skill, level: float) -> b.Notes:
     return b.Notes([b.Note(label, text) for label, text in notes.items()])
 
 
+def over_all_replays(score: ReplayScore) -> b.Note:
+    """What the stop line said of all runs."""
+    false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
+    said = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
+    return b.Note("stop line", f"{counted(score.runs, 'run')}: {said}")
+
+
+def replay_words(played: Replay) -> str:
+    """What the stop line said of a run first, and what came."""
+    parts = []
+    for says in STATES:
+        look = played.first(says)
+        if look is not None:
+            parts.append(f"{says} at step {format_step(look.step)}")
+        if look is not None and says == "stop" and look.gained is not None:
+            parts[-1] += ", and the gain was reached after it" if look.gained else ", and no gain followed"
+    parts.append("it improves" if played.improving else "it does not improve")
+    return "; ".join(parts)
+
+
 def table(result: Tested) -> b.Table:
-    """A row per cut of every run."""
+    """A row per cut of every run, or per look of its replay."""
     level = getattr(result, "level", None)
     rows: list[list[b.Cell]] = []
+    if any(tested is not None and tested.replay is not None for _, tested, _ in _runs(result)):
+        for name, tested, reason in _runs(result):
+            looks = () if tested is None or tested.replay is None else tested.replay.looks
+            rows += [[name, *cells, None] for cells in b.table_of(LOOKS, looks).rows]
+            if tested is None:
+                rows.append([name, *[None] * len(LOOKS), reason])
+        return b.Table(REPLAY, rows)
     for name, tested, reason in _runs(result):
         if tested is None:
             rows.append([name, *[None] * (len(BACKTEST) - 2), reason])
@@ -104,6 +152,12 @@ def _runs(result: Tested) -> list[tuple[str, RunBacktest | None, str]]:
 def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]:
     if tested is None:
         return [b.Heading(name, 2), b.Verdict("not tested", reason)]
+    if tested.replay is not None:
+        return [
+            b.Heading(name, 2, counted(tested.n, "evaluation")),
+            b.Verdict("replayed", replay_words(tested.replay), True),
+            b.table_of(LOOKS, tested.replay.looks, b.PEOPLE, words=0),
+        ]
     said = "what was forecast half as many steps on, and the mean of three evaluations there"
     return [
         b.Heading(name, 2, counted(tested.n, "evaluation")),

@@ -15,7 +15,19 @@ from entropylaw.documents.document import (
     RunPrediction,
     RunReport,
 )
-from entropylaw.report.describe import arms, backtest, forecast, law, logs, phases, prediction, runs, tokens
+from entropylaw.documents.samples import SamplesDocument
+from entropylaw.report.describe import (
+    arms,
+    backtest,
+    forecast,
+    law,
+    logs,
+    phases,
+    prediction,
+    runs,
+    samples,
+    tokens,
+)
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit, RunFit
@@ -40,5 +52,6 @@ MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
+    SamplesDocument: samples,
     **dict.fromkeys((ArmComparison, ComparisonDocument), arms),
 }

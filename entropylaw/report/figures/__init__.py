@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
 """The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
 entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
-``ArmComparison``, or the rows of an index by arm."""
+``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
 MOST_TOGETHER = len(ARM_COLOURS)
@@ -140,6 +140,21 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
         "squares are decided, and arrows are beyond the axes."
     ),
+    "pass_pair": lambda pair: (
+        f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
+        f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
+    ),
+    "flow": lambda pair: (
+        f"Problems from {pair.base} to {pair.now}: below the bars are those that are solved (a sample is "
+        f"right with a probability above {pair.solved:g}), each by its most probable fate."
+    ),
+    "pass_at_k": lambda part: (
+        f"pass@k over the number of samples, with {format_percent(part.level)} intervals over problems."
+    ),
+    "distinct_right": lambda part: (
+        f"Distinct right answers among {part.rarefied} samples of a problem against pass@1, one per step; "
+        "the square is the last."
+    ),
 }
 """Name of a figure → its caption, or the function that makes it from the part."""
 
@@ -162,6 +177,15 @@ FIGURES = (
     FigureEntry("ceilings", "rows", "ceilings of several runs", "Ceilings:"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
     FigureEntry("differences", "arms", "differences of the arms with their intervals", "Differences:"),
+    FigureEntry(
+        "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"
+    ),
+    FigureEntry("flow", "samples_pair", "problems kept, gained and lost", "Problems:", "problems"),
+    FigureEntry("pass_at_k", "samples", "pass@k of the first step and the last", "pass@k:", "pass@k by step"),
+    FigureEntry(
+        *("distinct_right", "samples", "distinct right answers at equal pass@1", "Right answers:"),
+        "right answers",
+    ),
 )
 """In the order in which they are listed, drawn and linked."""
 

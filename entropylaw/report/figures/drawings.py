@@ -11,7 +11,17 @@ from matplotlib import axes, figure
 
 from entropylaw.files import write_atomically
 from entropylaw.report.blocks import Block, Figure
-from entropylaw.report.figures import FIGURES, Need, arms, ceilings, differences, forecast, law, phases
+from entropylaw.report.figures import (
+    FIGURES,
+    Need,
+    arms,
+    ceilings,
+    differences,
+    forecast,
+    law,
+    phases,
+    samples,
+)
 from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
 
@@ -37,6 +47,10 @@ DRAWINGS = {
     "ceilings": Drawing(ceilings.ceilings_figure),
     "arms": Drawing(arms.arms_figure, arms.draw_on),
     "differences": Drawing(differences.differences_figure),
+    "pass_pair": Drawing(samples.pair_figure),
+    "flow": Drawing(samples.flow_figure),
+    "pass_at_k": Drawing(samples.pass_figure),
+    "distinct_right": Drawing(samples.distinct_figure),
 }
 """Name of a figure → how it is drawn."""
 

@@ -25,7 +25,7 @@ _LABEL = 13
 FEWEST_COLUMNS = 4
 """Columns of an overview that are never left out."""
 
-_CELL = 16
+_CELL = 10
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 

@@ -1,0 +1,233 @@
+"""The entropy law on logs that others wrote, its rivals, the entropies of runs, and published alarms."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.evidence.rule import FloatArray, share_of
+from benchmarks.finished import REPOSITORIES
+from entropylaw import EntropyLawError, Fit
+from entropylaw.logs import catalog
+from entropylaw.logs.load import read_all
+from entropylaw.logs.runs import Run
+from entropylaw.pipeline.steps import fit_logs
+from entropylaw.units import largest_reward
+
+FAMILIES = ("qwen3", "qwen2.5", "qwen2", "qwen", "llama", "gemma", "deepseek", "smollm", "phi", "mistral")
+BENCHMARKS = (
+    "gsm8k",
+    "math",
+    "aime",
+    "amc",
+    "countdown",
+    "game24",
+    "webshop",
+    "alfworld",
+    "babyai",
+    "textcraft",
+)
+KL = re.compile(r"(?:train/|actor/|actor_|objective/)?kl(?:_loss|_to_start)?", re.IGNORECASE)
+"""Names of the KL divergence to the reference; ``ppo_kl`` is that to the last policy."""
+
+FEWEST = 12
+"""Evaluations that a comparison of single columns takes."""
+
+HALVED_WITHIN, LOW_ENTROPY = 150, 0.18
+"""The published alarms: entropy halved within so many steps, and an entropy below this at the start."""
+
+GAIN = 0.01
+"""A run improved after a step if its end is above its level there by this part of the reward's scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """A reward of a run: where it is from, its answer, and KL (n,) at its evaluations where it is logged."""
+
+    repository: str
+    trainer: str
+    family: str
+    benchmark: str
+    is_validation: bool
+    fit: Fit
+    kl: FloatArray | None
+    scale: float
+
+
+def fitted_below(folder: Path) -> list[Fitted]:
+    """Every reward below a folder that can be fitted, each content once."""
+    rewards: dict[bytes, Fitted] = {}
+    for path in sorted(folder.glob("*/*")):
+        home = path.parent.name
+        repository = REPOSITORIES.get(f"{home}/{path.name}", REPOSITORIES.get(home, home))
+        for reward in fitted_in(path, repository):
+            law = reward.fit.law
+            rewards.setdefault(law.step.tobytes() + law.reward.tobytes(), reward)
+    return list(rewards.values())
+
+
+def fitted_in(path: Path, repository: str) -> Iterator[Fitted]:
+    """The rewards of one log; nothing where it cannot be read."""
+    try:
+        runs = {run.name: run for run in read_all([str(path)]).runs}
+        entries = fit_logs([path]).runs
+    except EntropyLawError:
+        return
+    for entry in entries:
+        if entry.result is None:
+            continue
+        run, column = runs[entry.run], entry.columns["reward"].column
+        named = f"{path.name} {run.name} {' '.join(map(str, run.settings.values()))}".casefold()
+        yield Fitted(
+            repository=repository,
+            trainer=catalog.detect(run.names).trainer.name,
+            family=first_of(FAMILIES, named) or "not named",
+            benchmark=first_of(BENCHMARKS, f"{column} {named}".casefold()) or "other",
+            is_validation=entry.columns["reward"].meaning.kind == "validation",
+            fit=entry.result,
+            kl=kl_at(run, entry.result.law.step),
+            scale=scale_of(column, entry.result.law.reward),
+        )
+
+
+def first_of(words: Sequence[str], text: str) -> str:
+    """The first of some words that is in a text."""
+    return next((word for word in words if word in text), "")
+
+
+def kl_at(run: Run, step: FloatArray) -> FloatArray | None:
+    """The logged KL divergence at some steps."""
+    name = next((name for name in run.columns if KL.fullmatch(name)), None)
+    if name is None or run.columns[name].dtype.kind not in "fi":
+        return None
+    values = run.columns[name].astype(float)
+    known = np.isfinite(values)
+    if known.sum() < FEWEST or np.ptp(values[known]) == 0:
+        return None
+    return np.interp(step, run.step[known], values[known])
+
+
+def scale_of(column: str, reward: FloatArray) -> float:
+    """The largest possible reward, or the range of one that has none."""
+    return largest_reward(column, reward) or float(np.ptp(reward))
+
+
+def verdicts(rewards: Sequence[Fitted], group: Callable[[Fitted], str]) -> list[tuple[str, ...]]:
+    """Per group: runs, repositories, verdicts, the median R² of the law and its range."""
+    rows = []
+    for name in sorted({group(reward) for reward in rewards}):
+        members = [reward for reward in rewards if group(reward) == name]
+        words = Counter(reward.fit.verdict.value for reward in members)
+        r_squared = [reward.fit.law.r_squared for reward in members]
+        rows.append(
+            (
+                name,
+                str(len(members)),
+                str(len({reward.repository for reward in members})),
+                *(str(words[word]) for word in ("holds", "undecided", "fails")),
+                spread_of(r_squared),
+            )
+        )
+    return rows
+
+
+RIVALS: Mapping[str, Callable[[Fitted], FloatArray | None]] = {
+    "exp(H), the law": lambda reward: np.exp(reward.fit.law.smoothed_entropy),
+    "H": lambda reward: reward.fit.law.smoothed_entropy,
+    "log step": lambda reward: np.log1p(reward.fit.law.step - reward.fit.law.step[0]),
+    "√KL": lambda reward: None if reward.kl is None else np.sqrt(np.maximum(reward.kl, 0.0)),
+    "KL": lambda reward: reward.kl,
+}
+"""Single columns that reward is regressed on."""
+
+
+def r_squared(x: FloatArray, y: FloatArray) -> float:
+    """The share of the variance of y that a straight line in x takes."""
+    if np.ptp(x) == 0:
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1] ** 2)
+
+
+def rivals(rewards: Sequence[Fitted]) -> list[tuple[str, ...]]:
+    """Per column: the runs that have it, its median R², and in how many it is the best of those they have."""
+    scores = []
+    for reward in rewards:
+        if reward.fit.n < FEWEST:
+            continue
+        columns = {name: column(reward) for name, column in RIVALS.items()}
+        scores.append(
+            {name: r_squared(x, reward.fit.law.reward) for name, x in columns.items() if x is not None}
+        )
+    has_kl = [score for score in scores if "KL" in score]
+    rows = []
+    for name in RIVALS:
+        cells = []
+        for group in (scores, has_kl):
+            known = [score for score in group if name in score]
+            best = sum(max(score, key=score.__getitem__) == name for score in known)
+            cells += [f"{np.median([score[name] for score in known]):.2f}", f"{best} of {len(group)}"]
+        rows.append((name, *(cells if "KL" not in name else ("—", "—", *cells[2:]))))
+    return rows
+
+
+def entropies(rewards: Sequence[Fitted]) -> list[tuple[str, ...]]:
+    """Per trainer and family of models: runs, and the entropies at their starts and ends, nats."""
+    runs: dict[tuple[str, str, str, str], Fitted] = {}
+    for reward in rewards:
+        runs.setdefault((reward.trainer, reward.family, reward.repository, reward.fit.run), reward)
+    rows = []
+    for trainer, family in sorted({key[:2] for key in runs}):
+        members = {key: reward for key, reward in runs.items() if key[:2] == (trainer, family)}
+        curves = [reward.fit.law.smoothed_entropy for reward in members.values()]
+        starts, stops = spread_of([curve[0] for curve in curves]), spread_of([curve[-1] for curve in curves])
+        rows.append(
+            (trainer, family, str(len(members)), str(len({key[2] for key in members})), starts, stops)
+        )
+    return rows
+
+
+def spread_of(values: Sequence[float]) -> str:
+    """The median of some values and their range, the value alone if there is one."""
+    if len(values) == 1:
+        return f"{values[0]:.2f}"
+    return f"{np.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def alarms(rewards: Sequence[Fitted]) -> list[tuple[str, ...]]:
+    """Per published alarm: how often it fires, and how many of those runs improved after it."""
+    rows = []
+    rules = {
+        f"entropy halved within {HALVED_WITHIN} steps": halved,
+        f"entropy below {LOW_ENTROPY} at the start": starts_low,
+    }
+    for name, rule in rules.items():
+        fired = [(reward, place) for reward in rewards if (place := rule(reward)) is not None]
+        improved = sum(improves(reward, place) for reward, place in fired)
+        share = share_of(improved, len(fired))
+        interval = f"{100 * share.low:.0f} to {100 * share.high:.0f} %"
+        rows.append((name, f"{len(fired)} of {len(rewards)}", f"{improved} of {len(fired)}", interval))
+    return rows
+
+
+def halved(reward: Fitted) -> int | None:
+    """The evaluation at which entropy is below half of its start, within the steps of the rule."""
+    law = reward.fit.law
+    below = (law.smoothed_entropy < law.smoothed_entropy[0] / 2) & (law.step - law.step[0] <= HALVED_WITHIN)
+    return int(np.argmax(below)) if below.any() else None
+
+
+def starts_low(reward: Fitted) -> int | None:
+    """The first evaluation, of a run that starts with low entropy."""
+    return 0 if reward.fit.law.smoothed_entropy[0] < LOW_ENTROPY else None
+
+
+def improves(reward: Fitted, place: int) -> bool:
+    """Whether the last three evaluations are above the three around a place by :data:`GAIN`."""
+    values = reward.fit.law.reward
+    around = values[max(0, place - 1) : place + 2].mean()
+    return bool(values[-3:].mean() > around + GAIN * reward.scale)

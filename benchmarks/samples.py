@@ -1,0 +1,220 @@
+"""How often intervals of pass@k and bands over all k hold the truth, and how often a fate is mistaken.
+
+    python -m benchmarks.samples --write
+
+Worlds are distributions of the chance that a sample is right. Those of *correlated* come in clusters of
+four that are alike. The truth is the mean of the same estimator over a million problems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.docs import write_block
+from entropylaw.documents.samples import with_both
+from entropylaw.samples.against import CLASSES, chances, critical, student
+from entropylaw.samples.numbers import Counts, pass_at
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+N, KS, SIZES = 128, (1, 8, 64), (30, 100, 500)
+ALL = (1, 2, 4, 8, 16, 32, 64, 128)
+LEVEL = 0.95
+
+
+def never(random: Generator, size: int) -> Floats:
+    """Four of ten problems are never solved."""
+    return np.where(random.random(size) < 0.4, 0.0, random.beta(1.0, 2.0, size))
+
+
+def hard(random: Generator, size: int) -> Floats:
+    """Most problems are hard."""
+    return random.beta(0.3, 2.0, size)
+
+
+WORLDS: dict[str, tuple[Callable[[Generator, int], Floats], int]] = {
+    "Beta(0.5, 1)": (lambda random, size: random.beta(0.5, 1.0, size), 1),
+    "never solved": (never, 1),
+    "hard": (hard, 1),
+    "correlated": (lambda random, size: random.beta(0.5, 1.0, size), 4),
+}
+"""Name → chances, and how many samples are alike."""
+
+
+def drawn(random: Generator, chance: Floats, alike: int, n: int = N) -> Ints:
+    """Right samples of n to each problem."""
+    return alike * random.binomial(n // alike, chance)
+
+
+def single(draws: int) -> list[list[str]]:
+    """Coverage of the interval of pass@k."""
+    rows = []
+    for name, (chances_of, alike) in WORLDS.items():
+        random = np.random.default_rng(1)
+        many = drawn(random, chances_of(random, 1_000_000), alike)
+        for k in KS:
+            truth = pass_at(np.full(len(many), N), many, k).mean()
+            cells = []
+            for size in SIZES:
+                right = drawn(random, chances_of(random, draws * size), alike)
+                values = pass_at(np.full(right.size, N), right, k).reshape(draws, size)
+                means, errors = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(size)
+                wide = student(size, LEVEL)
+                inside = 0
+                for mean, error in zip(means.tolist(), errors.tolist(), strict=True):
+                    centre, spread = with_both(mean, error, size)
+                    inside += abs(centre - truth) <= wide * spread
+                cells.append(f"{100 * inside / draws:.1f}")
+            rows.append([name, f"pass@{k}", *cells])
+    return rows
+
+
+def moved(random: Generator, chance: Floats) -> Floats:
+    """The other side: sharper, with some problems lost and some gained."""
+    other = np.clip(chance**0.5 * random.beta(8.0, 2.0, chance.size), 0.0, 1.0)
+    other = np.where(random.random(chance.size) < 0.1, 0.0, other)
+    gained = (chance == 0) & (random.random(chance.size) < 0.2)
+    return np.where(gained, random.beta(1.0, 3.0, chance.size), other)
+
+
+def together(draws: int) -> list[list[str]]:
+    """Coverage of the band of differences over all k at once."""
+    rows = []
+    for name, (chances_of, alike) in WORLDS.items():
+        random = np.random.default_rng(2)
+
+        def differences(size: int) -> Floats:
+            chance = chances_of(random, size)  # noqa: B023
+            sides = [drawn(random, side, alike) for side in (moved(random, chance), chance)]  # noqa: B023
+            n = np.full(size, N)
+            return np.column_stack([pass_at(n, sides[0], k) - pass_at(n, sides[1], k) for k in ALL])
+
+        truth = differences(1_000_000).mean(axis=0)
+        cells = []
+        for size in SIZES:
+            inside = 0
+            for _ in range(draws):
+                values = differences(size)
+                error = values.std(axis=0, ddof=1) / np.sqrt(size)
+                inside += bool(
+                    (np.abs(values.mean(axis=0) - truth) <= critical(values, LEVEL) * error + 1e-12).all()
+                )
+            cells.append(f"{100 * inside / draws:.1f}")
+        rows.append([name, *cells])
+    return rows
+
+
+def fates(draws: int) -> list[list[str]]:
+    """Of the problems that are called lost, gained or kept: mistakes as stated, and as they are."""
+    rows = []
+    empty = np.empty((0, 4), dtype=np.int64)
+    for name in ("Beta(0.5, 1)", "never solved", "hard"):
+        chances_of, _ = WORLDS[name]
+        for n, size in ((16, 100), (64, 100), (128, 100), (128, 500)):
+            random = np.random.default_rng(3)
+            stated, actual, called = np.zeros(4), np.zeros(4), np.zeros(4)
+            for _ in range(draws):
+                base = chances_of(random, size)
+                now = moved(random, base)
+                sides = []
+                for side in (now, base):
+                    right = random.binomial(n, side)
+                    sides.append(Counts(problem=[], n=np.full(size, n), right=right, answers=empty))
+                found = chances(*sides, 0.01)
+                likeliest = found.argmax(axis=1)
+                solved = np.column_stack((now > 0.01, base > 0.01))
+                truth = np.select([solved.all(axis=1), solved[:, 0], solved[:, 1]], [0, 1, 2], default=3)
+                for fate in range(4):
+                    those = likeliest == fate
+                    called[fate] += those.sum()
+                    stated[fate] += (1.0 - found[those, fate]).sum()
+                    actual[fate] += (truth[those] != fate).sum()
+            shares = [
+                f"{100 * stated[i] / called[i]:.1f} · {100 * actual[i] / called[i]:.1f}" if called[i] else "–"
+                for i in range(4)
+            ]
+            whole = f"{100 * stated.sum() / called.sum():.1f} · {100 * actual.sum() / called.sum():.1f}"
+            rows.append([name, f"{n}", f"{size}", whole, *shares])
+    return rows
+
+
+def speed(rows: int) -> str:
+    """Seconds and memory of the command on a table of samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "samples.parquet"
+        random = np.random.default_rng(0)
+        writer = None
+        for start in range(0, rows, 1_000_000):
+            size = min(1_000_000, rows - start)
+            problem = (np.arange(start, start + size) // 32) % 1000
+            right = random.random(size) < random.beta(0.5, 0.5, 1000)[problem]
+            answer = np.where(right, problem, problem * 100 + random.integers(0, 30, size))
+            table = pa.table(
+                {
+                    "step": np.arange(start, start + size) // 32_000,
+                    "problem_id": problem,
+                    "correct": right,
+                    "answer": answer,
+                }
+            )
+            writer = writer or pq.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+        assert writer is not None
+        writer.close()
+        begin = time.perf_counter()
+        command = [sys.executable, "-m", "entropylaw", "samples", str(path), "-q", "-o", f"{folder}/x.json"]
+        subprocess.run(command, check=True)
+        seconds = time.perf_counter() - begin
+        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+        return f"{rows:,} samples: {seconds:.1f} s, {memory} MiB"
+
+
+def table(head: str, rows: list[list[str]]) -> str:
+    """Markdown."""
+    names = head.split("|")
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(cell.strip() for cell in line)} |" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="put them into docs/benchmarks/samples.md")
+    parser.add_argument("--draws", type=int, default=2000, help="draws of an interval; a fifth of a band")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the table that is timed")
+    arguments = parser.parse_args()
+    draws = arguments.draws
+    sizes = " | ".join(f"{size} problems" for size in SIZES)
+    error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / draws)
+    parts = [
+        f"Coverage of 95 % intervals of one step, {N} samples per problem, in per cent "
+        f"(standard error {error:.1f}):",
+        table(f"world | | {sizes}", single(draws)),
+        f"Coverage of the 95 % band of differences over all k = {', '.join(map(str, ALL))} at once "
+        f"(standard error {error * np.sqrt(5):.1f}):",
+        table(f"world | {sizes}", together(draws // 5)),
+        "Problems whose fate is mistaken, in per cent: as stated · as they are (solved: p > 0.01):",
+        table(f"world | n | problems | all | {' | '.join(CLASSES)}", fates(draws // 20)),
+        f"Time of the command with its imports: {speed(arguments.rows)}.",
+    ]
+    text = "\n\n".join(parts)
+    print(text)
+    if arguments.write:
+        write_block("samples", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""When a run is over: no gain is expected, the reward is lost, or the entropy has exploded."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
+from entropylaw.analysis.law.evaluations import complete
+from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.levels import MOST
+from entropylaw.errors import FitError
+from entropylaw.results.forecast import Forecast
+from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
+
+LOW = 0.1
+"""Probability of a gain below which a look counts towards a stop."""
+
+LOOKS = 3
+"""Looks in a row that make a stop, and evaluations in a row that make a loss or an explosion."""
+
+PARTS = 16
+"""A look comes a sixteenth of the evaluations so far after the last one: nearer ones say much the same."""
+
+LOST = 0.2
+"""Share of its best below which a reward is lost."""
+
+EXPLODED = 2.0
+"""Times its lowest level above which an entropy has exploded."""
+
+
+def stop_line(
+    step: Any,
+    entropy: Any,
+    reward: Any,
+    *,
+    steps: float | None = None,
+    gain: float | None = None,
+    cost_per_step: float | None = None,
+    max_reward: float | None = None,
+    left: float | None = None,
+    label: str = "reward",
+    looked: MutableMapping[int, float] | None = None,
+    every: int = 1,
+) -> StopLine:
+    """The stop line of a run, so far.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None.
+    steps
+        The planned end; by default half as many steps again at each look.
+    gain, max_reward
+        As for :func:`entropylaw.forecast`.
+    cost_per_step, left, label
+        What a step costs, what is left on a fitted curve, and the name of the reward.
+    looked
+        Number of evaluations → the probability at that look, where it is known; looks are added.
+    every
+        Evaluations from one look to the next, at least.
+
+    Notes
+    -----
+    A look comes a sixteenth of the evaluations so far after the last one in ``looked``; without any, the line
+    has looked that much earlier, and twice that.
+    """
+    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    s, r, n = used.step, used.reward, used.step.size
+    looked = {} if looked is None else looked
+    ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    looks = sorted(looked)
+    if looks and n < looks[-1] + max(every, -(-looks[-1] // PARTS)):
+        judged = looks[-LOOKS:][::-1]
+    else:
+        spacing = max(every, -(-n // PARTS))
+        judged = [n, *(looks[:-LOOKS:-1] or (n - spacing, n - 2 * spacing))]
+        if ahead is not None:
+            looked[n] = ahead.p_gains[0]
+    low = 0
+    for until in judged:
+        if until not in looked:
+            earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
+            if earlier is None:
+                break
+            looked[until] = earlier.p_gains[0]
+        if looked[until] >= LOW:
+            break
+        low += 1
+    lost = lost_since(s, r)
+    exploded = None if entropy is None else exploded_since(s, used.entropy)
+    says: State = "go on"
+    if lost is not None:
+        says = "lost"
+    elif low == LOOKS:
+        says = "stop"
+    elif exploded is not None:
+        says = "exploded"
+    now = float(s[-1]) if n else 0.0
+    end = steps
+    if end is None:
+        end = now if ahead is None else ahead.step[0]
+    steps_left = max(end - now, 0.0)
+    forecast_fields: dict[str, Any] = {"why_none": why}
+    if ahead is not None:
+        best = ahead.best_so_far
+        forecast_fields = {
+            "now": ahead.now,
+            "at_step": ahead.step[0],
+            "expected": ahead.rewards[0],
+            "gain": ahead.gain,
+        }
+        forecast_fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
+        forecast_fields["p_better"] = best.p_better
+    return StopLine(
+        says=says,
+        reward=label,
+        step=now,
+        evaluations=n,
+        left=left,
+        low_looks=low,
+        steps_left=steps_left,
+        cost=None if cost_per_step is None else steps_left * cost_per_step,
+        lost_since=lost,
+        exploded_since=exploded,
+        **forecast_fields,
+    )
+
+
+def _look(
+    step: FloatArray, reward: FloatArray, steps: float | None, **how: Any
+) -> tuple[Forecast | None, str]:
+    """The forecast at the end of some evaluations, or why there is none."""
+    if step.size < FEWEST:
+        return None, f"it needs {FEWEST} evaluations"
+    last, span = float(step[-1]), float(step[-1] - step[0])
+    if steps is not None and steps <= last:
+        return None, f"the planned end, step {steps:g}, is reached"
+    at = usual_step(step) if steps is None else min(steps, last + FARTHEST * span)
+    try:
+        return forecast(step, None, reward, at_step=at, **how), ""
+    except FitError as error:
+        return None, error.message
+
+
+def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
+    """The step from which a reward is below a fifth of its best; None where it is not.
+
+    At three evaluations or more, and by more than four standard deviations of the noise before them.
+    """
+    if reward.size < 2 * LOOKS:
+        return None
+    # The highest median of three evaluations.
+    best = float(np.median(np.lib.stride_tricks.sliding_window_view(reward, LOOKS), axis=1).max())
+    first = _first_of_last(reward < LOST * best)
+    if first is None or first < LOOKS or best <= 0:
+        return None
+    noise = float(np.std(np.diff(reward[:first]))) / np.sqrt(2.0)
+    return float(step[first]) if best - float(reward[first:].mean()) > 4.0 * noise else None
+
+
+def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
+    """The step from which an entropy is above twice its lowest level, at three evaluations or more.
+
+    An entropy of 0 is none that was measured.
+    """
+    low = entropy.min(initial=np.inf, where=entropy > 0)
+    first = _first_of_last(entropy > EXPLODED * low)
+    return None if first is None else float(step[first])
+
+
+def _first_of_last(marked: BoolArray) -> int | None:
+    """The first of the last values that are all marked; None of fewer than three."""
+    unmarked = np.flatnonzero(~marked)
+    first = int(unmarked[-1]) + 1 if unmarked.size else 0
+    return first if marked.size - first >= LOOKS else None
+
+
+def replay(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    every: int = 1,
+    max_reward: float | None = None,
+) -> Replay:
+    """Play a finished run through the stop line: a look after every few evaluations, up to its end.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,); the last step is the planned end.
+    every
+        Evaluations from one to the next of which the line is kept; of more than 64 a 64th of those so far.
+    max_reward
+        As for :func:`entropylaw.forecast`.
+
+    Raises
+    ------
+    FitError
+        ``too-few-evaluations`` below 11: eight for a forecast, and three that follow.
+    """
+    used = complete(entropy, reward, step)
+    s, r, n = used.step, used.reward, used.step.size
+    if n < FEWEST + LOOKS:
+        message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
+        raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
+    looks, looked, until = list[Look](), dict[int, float](), FEWEST
+    how: dict[str, Any] = {"steps": float(s[-1]), "max_reward": max_reward, "every": every, "looked": looked}
+    while until < n:
+        line = stop_line(s[:until], used.entropy[:until], r[:until], **how)
+        reached, gained, later = None, None, r[until:]
+        if line.at_step is not None and later.size >= LOOKS:
+            means = np.convolve(later, np.full(LOOKS, 1.0 / LOOKS), "valid")
+            inside = int(np.searchsorted(s[until + 1 : -1], line.at_step, side="right"))
+            reached = float(means[: max(1, inside)].max())
+            gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
+        looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
+        until += max(every, -(-until // MOST))
+    eighth = max(LOOKS, n // 8)
+    gain = next((look.gain for look in looks if look.gain is not None), 0.0)
+    improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)
+    return Replay(looks=tuple(looks), improving=improving)
+
+
+def score(replays: Sequence[Replay]) -> ReplayScore | None:
+    """All replays together; None without any."""
+    if not replays:
+        return None
+    stops = [(run, look) for run in replays if (look := run.first("stop")) is not None]
+    return ReplayScore(
+        runs=len(replays),
+        improving=sum(run.improving for run in replays),
+        stopped=len(stops),
+        false_stops=sum(run.improving and bool(look.gained) for run, look in stops),
+        lost=sum(run.first("lost") is not None for run in replays),
+        exploded=sum(run.first("exploded") is not None for run in replays),
+    )

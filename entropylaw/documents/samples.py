@@ -1,0 +1,159 @@
+"""The document of samples per problem: a row per step, and two tables paired by problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from entropylaw.documents.document import AnyDocument
+from entropylaw.documents.kinds import KINDS
+from entropylaw.results import Estimate
+
+Cell = float | int | str | None
+
+
+SHARES = ("pass@", "pass^", "maj@", "none_right", "some_right", "all_right")
+"""How the names of columns begin that are shares of a problem's samples."""
+
+
+def with_both(mean: float, error: float, problems: int) -> tuple[float, float]:
+    """Mean and standard error with two further problems, one of 0 and one of 1.
+
+    Where nearly all problems are at one end, the t interval of the problems themselves is too narrow
+    (docs/benchmarks/samples.md).
+    """
+    more = problems + 2
+    squares = problems * (problems - 1) * error**2 + problems * mean**2 + 1.0
+    centre = (problems * mean + 1.0) / more
+    return centre, math.sqrt(max(squares - more * centre**2, 0.0) / (more - 1) / more)
+
+
+class SampleTable(Struct, frozen=True, kw_only=True):
+    """A file that was read: its name as given, and its bytes."""
+
+    name: str
+    bytes: int
+
+
+class AtK(Struct, frozen=True, kw_only=True):
+    """pass@k of two tables.
+
+    ``difference`` has the interval of this k alone; the band from ``band_low`` to ``band_high`` holds the
+    differences of all k together. ``word`` is ``gain`` or ``loss`` where the band excludes 0, or ``unclear``.
+    """
+
+    k: int
+    now: float
+    base: float
+    difference: Estimate
+    band_low: float
+    band_high: float
+    word: str
+
+    def simultaneous(self, level: float) -> Estimate:
+        """The difference with the band's ends as its interval."""
+        value, method = self.difference.value, "band over all k"
+        return Estimate(value=value, low=self.band_low, high=self.band_high, level=level, method=method)
+
+
+class Fate(Struct, frozen=True, kw_only=True):
+    """The problems of one fate: ``kept``, ``gained``, ``lost`` or ``neither``.
+
+    ``problems`` are those of which it is the most probable fate, ``mistakes`` how many of them are expected
+    to have another one, ``expected`` the expected number of problems of this fate.
+    """
+
+    fate: str
+    problems: tuple[str, ...]
+    mistakes: float
+    expected: float
+
+
+class Unsolved(Struct, frozen=True, kw_only=True):
+    """Distinct answers to problems that neither table solves in one half of the samples, in the other half.
+
+    ``problems`` is the expected number of such problems; ``difference`` is None where it is below 1.
+    """
+
+    problems: float
+    now: float | None = None
+    base: float | None = None
+    difference: Estimate | None = None
+
+
+class PairedSamples(Struct, frozen=True, kw_only=True):
+    """Two tables of samples, paired by problem.
+
+    ``now`` and ``base`` are their names, ``problems`` how many both have, ``left_out`` how many are in one
+    alone. ``solved`` is the chance of a right sample above which a problem is solved, ``first_loss`` the
+    smallest k whose loss is certain.
+    """
+
+    now: str
+    base: str
+    problems: int
+    left_out: int
+    solved: float
+    level: float
+    at_k: tuple[AtK, ...]
+    fates: tuple[Fate, ...]
+    unsolved: Unsolved
+    first_loss: int | None = None
+
+    def certain(self, word: str) -> tuple[int, ...]:
+        """The numbers of samples with a certain ``gain`` or ``loss``, or that are ``unclear``."""
+        return tuple(row.k for row in self.at_k if row.word == word)
+
+    def fate(self, name: str) -> Fate:
+        """The problems of a fate."""
+        return next(fate for fate in self.fates if fate.fate == name)
+
+
+class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
+    """Samples per problem.
+
+    ``rows`` have the columns of each step, the names of ``groups`` among them; ``columns`` are those of the
+    tables by role, ``format`` is what wrote them. ``rarefied`` is the number of samples among which distinct
+    answers are counted, ``missing`` what a sample without a verdict is. ``t`` has for every row how many
+    standard errors are from a mean to the ends of its interval.
+    """
+
+    tables: tuple[SampleTable, ...]
+    format: str
+    columns: Mapping[str, str]
+    groups: tuple[str, ...]
+    missing: str
+    rarefied: int
+    level: float
+    rows: tuple[Mapping[str, Cell], ...]
+    t: tuple[float, ...]
+    notes: tuple[str, ...] = ()
+    against: PairedSamples | None = None
+    schema: str = KINDS["samples"].schema
+
+    def estimate(self, row: int, name: str) -> Estimate | None:
+        """A column of a row with its interval over problems; None where it is no mean over problems."""
+        cells = self.rows[row]
+        value, error, problems = cells.get(name), cells.get(f"{name}_se"), cells["problems"]
+        if not isinstance(value, float | int) or not isinstance(error, float | int):
+            return None
+        half, centre, method = self.t[row] * error, float(value), "t over problems"
+        if name.startswith(SHARES):
+            centre, spread = with_both(value, error, int(problems or 0))
+            half, method = self.t[row] * spread, "t over problems, with one of 0 and one of 1"
+        low, high = min(centre - half, value), max(centre + half, value)
+        if name.startswith(SHARES):
+            low, high = max(low, 0.0), min(high, 1.0)
+        return Estimate(value=value, low=low, high=high, level=self.level, method=method, std_error=error)
+
+    def latest(self) -> list[tuple[int, str]]:
+        """The rows of the last step, and their groups in words."""
+        rows = [row for row, cells in enumerate(self.rows) if cells["step"] == self.last["step"]]
+        return [(row, " ".join(str(self.rows[row][name]) for name in self.groups)) for row in rows]
+
+    @property
+    def last(self) -> Mapping[str, Cell]:
+        """The columns of the last step."""
+        return self.rows[-1]

@@ -1,0 +1,79 @@
+"""A table with a row per step, such as samples per problem, joined to the runs of logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, listing, shown
+from entropylaw.logs.load import read_all
+from entropylaw.paths import note_input, shown_path
+from entropylaw.results.result import replace
+
+if TYPE_CHECKING:
+    from entropylaw.logs.runs import Run
+    from entropylaw.options import Joined
+
+WHOLE = ("step", "run", "arm")
+"""Columns of a joined table that are of its rows, and not joined."""
+
+
+def table_of(options: Joined) -> dict[str, Run]:
+    """The table that is joined: the name of a run → its rows, of one without runs an empty name.
+
+    Raises InputError: it cannot be read, or ``join-repeats-steps``.
+    """
+    path = str(options.join)
+    note_input(path)
+    reading = read_all([path], any_table=True)
+    if not reading.runs:
+        raise reading.failures[0].error
+    labelled = any(run.labels for run in reading.runs)
+    repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
+    if repeated or (len(reading.runs) > 1 and not labelled):
+        message = f"{shown_path(path)} has several rows of a step"
+        message += f" ({', '.join(repeated[:3])})" if repeated else ""
+        hint = "name what divides them `run`, or take one group: entropylaw samples --only COLUMN=VALUE"
+        raise InputError("join-repeats-steps", message, hint)
+    return {run.name if labelled else "": run for run in reading.runs}
+
+
+def joined(runs: Sequence[Run], table: dict[str, Run], options: Joined) -> list[Run]:
+    """The runs with the columns of the table: at equal steps, or from the nearest earlier row.
+
+    Raises UsageError ``join-needs-runs``: the table does not say of which of several runs it is.
+    """
+    if "" in table and len(runs) > 1:
+        message = f"{shown_path(str(options.join))} has no column `run`, and there are {len(runs)} runs"
+        hint = "entropylaw samples --by run names the run by the folder of its file"
+        raise UsageError("join-needs-runs", message, hint)
+    return [_with_rows(run, table.get("", table.get(run.name)), table, options) for run in runs]
+
+
+def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joined) -> Run:
+    """One run with the columns of its rows; a note says how many found a step."""
+    name = PurePath(str(options.join)).name
+    if rows is None:
+        note = f"{name} has no rows of this run, only of {listing([*table], 3)}"
+        return replace(run, notes=(*run.notes, note))
+    place = np.searchsorted(rows.step, run.step, side="right") - 1
+    matched = place >= 0
+    if not options.join_nearest:
+        matched &= rows.step[np.maximum(place, 0)] == run.step
+    # An earlier evaluation is for the steps up to the next one.
+    used = len(np.unique(place[matched]))
+    columns = dict(run.columns)
+    for column, values in rows.columns.items():
+        if column not in WHOLE:
+            label = column if column not in run.names else f"{PurePath(name).stem}.{column}"
+            columns[label] = np.where(matched, values[np.maximum(place, 0)], np.nan)
+    rule = "the nearest earlier step" if options.join_nearest else "equal step"
+    note = f"{name}: {used} of {counted(len(rows.step), 'row')} joined by {rule}"
+    if used < len(rows.step):
+        lost = rows.step[~np.isin(np.arange(len(rows.step)), place[matched])]
+        note += f"; the log has no step for {shown(', '.join(f'{step:g}' for step in lost[:4]))}"
+    return replace(run, columns=columns, notes=(*run.notes, note))

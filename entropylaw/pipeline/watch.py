@@ -1,0 +1,276 @@
+"""The stop line while a run is training: by updates, by its log, or as a callback of transformers and TRL.
+
+Nothing here raises into a training loop: what is wrong is said once. Only the forecast is computed; a curve
+is fitted by ``entropylaw fit``. The module imports neither transformers nor TRL.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from entropylaw.analysis.forecast import FEWEST
+from entropylaw.analysis.stop import stop_line
+from entropylaw.arguments import as_number, texts
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import MOST
+from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.escaping import one_line
+from entropylaw.logs import catalog
+from entropylaw.logs.growing import GrowingLog, Rows
+from entropylaw.logs.runs import Run
+from entropylaw.report.words import stop_words
+from entropylaw.results.stop import STATES, StopLine
+from entropylaw.roles.rewards import select_all
+from entropylaw.units import largest_reward
+
+
+class Evaluations(NamedTuple):
+    """The evaluations of one reward, (n,) each; the entropy is None where none is logged."""
+
+    label: str
+    step: FloatArray
+    entropy: FloatArray | None
+    reward: FloatArray
+    max_reward: float | None
+
+
+class Watcher:
+    """The stop lines of a run that is training.
+
+    >>> watcher = entropylaw.Watcher(steps=400)  # doctest: +SKIP
+    >>> for line in watcher.update(step, entropy=0.41, rewards={"gsm8k": 0.62}):  # doctest: +SKIP
+    ...     print(line)
+
+    Parameters
+    ----------
+    log
+        The log of the run, for :meth:`read`: verl's file log, a console, a file of W&B or TensorBoard.
+    steps, cost_per_step, gain
+        The planned end, what a step costs, and the gain of reward that counts, as for ``entropylaw fit``.
+    entropy, reward
+        Columns of the log, as there; by default those that the catalog has.
+    stop_on
+        Which of ``"stop"``, ``"lost"`` and ``"exploded"`` set :attr:`should_stop`; by default none.
+    say
+        Is called with each line of text.
+
+    Attributes
+    ----------
+    lines
+        The latest stop line of every reward.
+    should_stop
+        Whether every reward says one of ``stop_on``.
+
+    Raises UsageError ``bad-argument`` for arguments; the methods raise nothing.
+    """
+
+    def __init__(
+        self,
+        log: str | os.PathLike[str] | None = None,
+        *,
+        steps: float | None = None,
+        cost_per_step: float | None = None,
+        gain: float | None = None,
+        entropy: str | None = None,
+        reward: str | Sequence[str] | None = None,
+        stop_on: str | Sequence[str] = (),
+        say: Callable[[str], object] = print,
+    ) -> None:
+        self.steps = None if steps is None else as_number(steps, "steps")
+        self.gain = None if gain is None else as_number(gain, "gain")
+        self.cost_per_step = None if cost_per_step is None else as_number(cost_per_step, "cost_per_step")
+        self._columns: dict[str, Any] = {"entropy": entropy, "reward": reward}
+        self.stop_on = tuple(texts(stop_on, "stop_on"))
+        if unknown := set(self.stop_on) - set(STATES):
+            message = f"stop_on has {sorted(unknown)[0]!r}, expected some of {', '.join(STATES)}"
+            raise UsageError("bad-argument", message, "give ('stop', 'lost')")
+        self.lines: tuple[StopLine, ...] = ()
+        self.say, self._said = say, set[tuple[str, str]]()
+        self._log = None if log is None else GrowingLog(log)
+        self._values: dict[str, dict[float, float]] = {}
+        self._looked: dict[tuple[str, bytes], dict[int, float]] = {}
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether every reward says one of the states that are to stop the run."""
+        return bool(self.lines) and all(line.says in self.stop_on for line in self.lines)
+
+    def update(
+        self, step: float, *, entropy: float | None = None, rewards: Mapping[str, float] | float
+    ) -> tuple[StopLine, ...]:
+        """Take an evaluation, and return the stop line of every reward.
+
+        A step before the last one is that of a run which was resumed: later evaluations are
+        forgotten. Values that are not finite numbers are left out.
+        """
+        with self._guarded():
+            at = _number(step)
+            if at is None:
+                raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
+            named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
+            for values in self._values.values():
+                for later in [known for known in values if known > at]:
+                    del values[later]
+            for name, value in (("", entropy), *named.items()):
+                values = self._values.setdefault(str(name), {})
+                if (number := _number(value)) is not None:
+                    values[at] = number
+            self._judge(self._updated())
+        return self.lines
+
+    def _updated(self) -> Iterator[Evaluations]:
+        """The rewards of all updates, each with the last entropy up to its step, if there is any."""
+        known = self._values[""]
+        for name, values in self._values.items():
+            if name and values:
+                step, reward = np.array([*values]), np.array([*values.values()])
+                at = np.searchsorted([*known], step, side="right") - 1
+                entropy = np.array([*known.values()])[at] if known and (at >= 0).all() else None
+                yield Evaluations(name, step, entropy, reward, largest_reward(name, reward))
+
+    def read(self) -> tuple[StopLine, ...]:
+        """Read what is new in the log, and return the stop line of every reward."""
+        with self._guarded():
+            if self._log is None:
+                raise UsageError("no-log", "the watcher has no log", "give its path: Watcher(PATH)")
+            try:
+                run = self._log.read()
+            finally:
+                for event in self._log.said:
+                    self.say(f"entropylaw: {event}")
+                self._log.said.clear()
+            self.judge(run)
+        return self.lines
+
+    def judge(self, run: Run) -> tuple[StopLine, ...]:
+        """The stop line of every reward of a run that was read."""
+        with self._guarded():
+            self._judge(_rewards(run, **self._columns))
+        return self.lines
+
+    def _judge(self, rewards: Iterable[Evaluations]) -> None:
+        """Make the stop lines, and say those that are new."""
+        before = {line.reward: line for line in self.lines}
+        lines = []
+        for given in rewards:
+            known, n = before.get(given.label), given.reward.size
+            if known is not None and known.evaluations <= n < known.evaluations + -(-n // MOST):
+                lines.append(known)  # a look later at the earliest
+                continue
+            key = given.label, given.reward[:FEWEST].tobytes()
+            # After a run was resumed, looks at evaluations that are no longer there are of no use.
+            looked = {until: p for until, p in self._looked.get(key, {}).items() if until <= n}
+            line = stop_line(
+                *(given.step, given.entropy, given.reward),
+                steps=self.steps,
+                gain=self.gain,
+                cost_per_step=self.cost_per_step,
+                max_reward=given.max_reward,
+                label=given.label,
+                looked=looked,
+            )
+            self._looked[key] = looked
+            lines.append(line)
+            if line.expected is not None or (given.label, line.why_none) not in self._said:
+                self._said.add((given.label, line.why_none))
+                self.say(stop_words(line))
+        self.lines = tuple(lines)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Say an error, each once, in place of raising it into a training loop."""
+        try:
+            yield
+        except Exception as error:
+            text = error.message if isinstance(error, EntropyLawError) else f"{type(error).__name__}: {error}"
+            if ("", text) not in self._said:
+                self._said.add(("", text))
+                with suppress(Exception):
+                    self.say(f"entropylaw: {one_line(text)}")
+
+
+def _number(value: object) -> float | None:
+    """A finite number of a training loop, also one of NumPy or PyTorch; None for anything else."""
+    if value is None or isinstance(value, bool | str | bytes):
+        return None
+    with suppress(TypeError, ValueError, OverflowError, RuntimeError):
+        number = float(value)  # type: ignore[arg-type]
+        return number if math.isfinite(number) else None
+    return None
+
+
+def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) -> Iterator[Evaluations]:
+    """The rewards of a run as ``entropylaw fit`` chooses them; without an entropy those of the catalog."""
+    try:
+        for series in select_all(run, entropy=entropy, reward=reward):
+            label = series.label or series.reward_choice.column
+            yield Evaluations(label, series.step, series.entropy, series.reward, series.max_reward)
+        return
+    except InputError as error:
+        if error.slug != "no-entropy-column" or entropy is not None:
+            raise
+        columns = texts(reward, "reward")
+        for kind in ("validation", "training"):
+            columns = columns or tuple(match.column for match in catalog.found(run, kind))
+        if not columns:
+            raise
+    for column in columns:
+        values = run.columns[column]
+        there = np.isfinite(values)
+        if there.any():
+            most = largest_reward(column, values[there])
+            yield Evaluations(column, run.step[there], None, values[there], most)
+
+
+class EntropyLawCallback:
+    """A callback of transformers' ``Trainer`` and of TRL: a stop line in the log at every evaluation.
+
+    >>> trainer = GRPOTrainer(..., callbacks=[entropylaw.EntropyLawCallback()])  # doctest: +SKIP
+
+    Parameters
+    ----------
+    stop_on
+        Which of ``"stop"``, ``"lost"`` and ``"exploded"`` end the training; by default none does.
+    options
+        As for :class:`Watcher`; the planned end is that of the trainer.
+
+    A run that is resumed from a checkpoint has its earlier log, which is judged with what follows.
+    """
+
+    def __init__(self, *, stop_on: str | Sequence[str] = (), **options: Any) -> None:
+        self.watcher = Watcher(stop_on=stop_on, **options)
+        self._rows, self._taken = Rows(), 0
+
+    def __getattr__(self, name: str) -> Any:
+        """Events of a training that nothing is done at."""
+        if not name.startswith("on_"):
+            raise AttributeError(name)
+        return lambda *_, **__: None
+
+    def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Judge the run by all that was logged, and stop it where that is among the options."""
+        del args
+        watcher = self.watcher
+        with watcher._guarded():
+            if not getattr(state, "is_world_process_zero", True):
+                watcher.say = str
+            if watcher.steps is None and (planned := _number(state.max_steps)):
+                watcher.steps = planned
+            entries = state.log_history
+            if len(entries) < self._taken:  # another training
+                self._rows, self._taken = Rows(), 0
+            for entry in entries[self._taken :]:
+                values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
+                row = {str(name): _number(value) for name, value in values.items()}
+                self._rows.add({name: [number] for name, number in row.items() if number is not None})
+            self._taken = len(entries)
+            if self._rows.count:
+                watcher.judge(self._rows.run("trainer", "trainer-state"))
+            if watcher.should_stop:
+                control.should_training_stop = True

@@ -1,0 +1,161 @@
+"""Samples per problem, and two tables of them paired by problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from entropylaw.documents.samples import AtK, PairedSamples, SamplesDocument
+from entropylaw.escaping import listing
+from entropylaw.report import blocks as b
+from entropylaw.report.figures import figures_of
+from entropylaw.report.numbers import (
+    MISSING,
+    format_interval,
+    format_number,
+    format_percent,
+    format_step,
+    value_and_interval,
+)
+
+SEEDS = (
+    "Problems are the unit: seeds of training are not in these intervals. Arms with seeds are for "
+    "`entropylaw compare LOGS --join samples.parquet`."
+)
+LABELS = {
+    "problems": "problems",
+    "samples": "samples with a verdict",
+    "n": "  of a problem, at least",
+    "missing": "without a verdict",
+    "truncated": "truncated",
+    "gain_per_doubling": "pass@k gained per doubling of k",
+    "distinct": "distinct answers among {}",
+    "distinct_right": "  right ones",
+    "distinct_wrong": "  wrong ones",
+    "answer_entropy": "entropy of the answers (Chao-Shen), nats",
+    "answer_entropy_mm": "  Miller-Madow",
+    "answer_entropy_plugin": "  plug-in",
+    "none_right": "problems with none right",
+    "some_right": "  some right",
+    "all_right": "  all right",
+    "tokens": "tokens of a sample",
+    "leading_label": "leading label",
+    "leading_label_share": "  its share",
+}
+"""Column → its name for people, in the order of the table; pass@k and the like are named as they are."""
+
+SHARES = ("none_right", "some_right", "all_right", "leading_label_share")
+AT_K = (
+    b.Column("k", "k"),
+    b.Column("now", "now"),
+    b.Column("base", "base"),
+    b.Column("difference", "difference", estimate=True),
+    b.Column("band", "band over all k", lambda row: format_interval_of(row), shown_in=(b.PEOPLE,)),
+    *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
+    b.Column("word", "certain"),
+)
+"""A row per k of two tables."""
+
+
+def describe(result: SamplesDocument) -> list[b.Block]:
+    """The first step and the last one; what two tables differ in comes first."""
+    blocks: list[b.Block] = [b.Heading("Samples per problem", 1)]
+    if result.against is not None:
+        blocks += of_pair(result.against, result.level)
+    else:
+        blocks.append(b.paragraphs(SEEDS))
+    return [*blocks, *of_steps(result), b.Notes(b.labelled("note", result.notes, ""))]
+
+
+def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
+    """The differences of two tables: in words, at every k, and the problems."""
+    yield b.Heading(f"{pair.now} against {pair.base}", 2, f"{pair.problems} problems in both")
+    yield b.paragraphs(SEEDS)
+    yield b.Notes(list(sentences(pair, level)))
+    columns = [column for column in AT_K if b.PEOPLE in column.shown_in]
+    yield b.table_of(columns, pair.at_k, words=0)
+    yield from figures_of("samples_pair", pair)
+
+
+def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
+    """What is certain of pass@k, which problems were kept, gained and lost, and what else was found there."""
+    words = (("gain", "certain gain"), ("loss", "certain loss"), ("unclear", "unclear"))
+    sets = [f"{label} at k = {_ks(pair.certain(word))}" for word, label in words if pair.certain(word)]
+    yield b.Note("pass@k", f"{'; '.join(sets)} ({format_percent(level)} band over all k)")
+    for name in ("kept", "gained", "lost", "neither"):
+        fate = pair.fate(name)
+        listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
+        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken"
+        solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
+        yield b.Note(name, f"{counts}{solved}{listed}")
+    unsolved = pair.unsolved
+    if unsolved.difference is not None:
+        yield b.Note(
+            "solved by neither",
+            f"distinct answers to these {unsolved.problems:.1f} problems, in samples that did not select "
+            f"them: {format_number(unsolved.now)} against {format_number(unsolved.base)}, difference "
+            f"{format_interval(unsolved.difference)}",
+        )
+    if pair.left_out:
+        yield b.Note(
+            "caution", f"{pair.left_out} problems are in one of the tables alone, and in no difference"
+        )
+
+
+def _ks(numbers: tuple[int, ...]) -> str:
+    """Numbers of samples in words."""
+    return ", ".join(map(str, numbers)) if len(numbers) < 4 else f"{numbers[0]} … {numbers[-1]}"
+
+
+def format_interval_of(row: AtK) -> str:
+    """The ends of the band."""
+    return f"[{row.band_low:+.3f}, {row.band_high:+.3f}]"
+
+
+def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
+    """A row per quantity, with the first step and the last one, or those of every group at the last step."""
+    places = [row for row, _ in result.latest()] if result.groups else [*{0: 0, len(result.rows) - 1: 0}]
+    rows = [result.rows[place] for place in places[:4]]
+    heads = [
+        " · ".join(
+            [
+                "all" if row["step"] is None else f"step {format_step(float(row['step']))}",
+                *(str(row[name]) for name in result.groups if row[name] is not None),
+            ]
+        )
+        for row in rows
+    ]
+    names = [
+        name for name in rows[0] if name[:4] in ("pass", "maj@") and not name.endswith(("_se", "_fixed"))
+    ]
+    cells = []
+    for name in (*list(LABELS)[:5], *names, *list(LABELS)[5:]):
+        if any(row.get(name) not in (None, 0) or (name in names and name in row) for row in rows):
+            label = LABELS.get(name, name).format(result.rarefied)
+            cells.append((label, *(_cell(result, place, name) for place in places[:4])))
+    steps = len({row["step"] for row in result.rows})
+    about = f"{steps} steps" if steps > 1 else ""
+    yield b.Heading("By step" if steps > 1 else "The table", 2, about)
+    yield b.Table([b.Column(head, head) for head in ("", *heads)], cells)
+    yield from figures_of("samples", result)
+
+
+def _cell(result: SamplesDocument, row: int, name: str) -> str:
+    value, estimate = result.rows[row].get(name), result.estimate(row, name)
+    if value is None or isinstance(value, str):
+        return value or MISSING
+    if name in SHARES:
+        return format_percent(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return format_number(value) if estimate is None else value_and_interval(estimate)
+
+
+def table(result: SamplesDocument) -> b.Table:
+    """A row per step; of two tables one row per k."""
+    if result.against is not None:
+        columns = [column for column in AT_K if b.DATA in column.shown_in]
+        return b.table_of(columns, result.against.at_k)
+    names = list(dict.fromkeys(name for row in result.rows for name in row))
+    return b.Table(
+        [b.Column(name, name) for name in names], [[row.get(name) for name in names] for row in result.rows]
+    )

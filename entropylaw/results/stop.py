@@ -1,0 +1,104 @@
+"""The stop line: what a run is likely to gain if it goes on, what that costs, and whether it is over."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from entropylaw.results import Estimate
+
+State = Literal["go on", "stop", "lost", "exploded"]
+"""What a stop line says: of several that hold ``lost`` comes first, then ``stop``."""
+
+STATES: tuple[State, ...] = ("stop", "lost", "exploded")
+"""What may stop a run."""
+
+
+class StopLine(Struct, frozen=True, kw_only=True):
+    """The stop line of one reward at an evaluation.
+
+    Attributes
+    ----------
+    says
+        ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
+        probability of a gain was below 0.1 at three looks in a row; ``"exploded"``: the entropy is above
+        twice its lowest level, at three evaluations or more; otherwise ``"go on"``.
+    reward
+        A short label of the reward, or its column.
+    step, evaluations, now
+        The last step, the evaluations so far, and the level of the reward, without the noise of one.
+    at_step, expected
+        The step for which the reward is forecast, the planned end or up to four lengths of the run ahead, and
+        the reward there; None with ``why_none``.
+    gain, p_gain, low_looks
+        A gain of reward, the probability that the reward at that step is at least that much higher, and at
+        how many looks in a row, at most three, that was below 0.1.
+    best_step, best, p_better
+        The step with the highest level so far, that level, and the probability that it is above that now.
+    left
+        What is left on the curve down to no entropy; None where no curve was fitted.
+    steps_left, cost
+        Steps up to the planned end, or up to ``at_step``, and what they cost; None without a cost per step.
+    lost_since, exploded_since
+        The first of those evaluations.
+    why_none
+        Why there is no forecast.
+    """
+
+    says: State
+    reward: str
+    step: float
+    evaluations: int
+    now: float | None = None
+    at_step: float | None = None
+    expected: Estimate | None = None
+    gain: float | None = None
+    p_gain: float | None = None
+    low_looks: int = 0
+    best_step: float | None = None
+    best: float | None = None
+    p_better: float | None = None
+    left: float | None = None
+    steps_left: float = 0.0
+    cost: float | None = None
+    lost_since: float | None = None
+    exploded_since: float | None = None
+    why_none: str = ""
+
+
+class Look(StopLine, frozen=True, kw_only=True):
+    """What the stop line said at an evaluation of a finished run, and what came.
+
+    ``reached`` is the highest mean of three evaluations from there to ``at_step``, and ``gained`` whether
+    that is at least ``now + gain``; None where there were fewer, or no forecast.
+    """
+
+    reached: float | None
+    gained: bool | None
+
+
+class Replay(Struct, frozen=True, kw_only=True):
+    """A finished run, played through the stop line: its looks, and whether it is ``improving``.
+
+    It is where the mean of its last eighth, at least three evaluations, is a gain above that of the first.
+    """
+
+    looks: tuple[Look, ...]
+    improving: bool
+
+    def first(self, says: State) -> Look | None:
+        """The first look that says so."""
+        return next((look for look in self.looks if look.says == says), None)
+
+
+class ReplayScore(Struct, frozen=True, kw_only=True):
+    """Numbers of runs: all, those that improve, and those of which it was said that they stop or fail.
+
+    ``false_stops`` are improving runs whose reward reached the gain after a stop.
+    """
+
+    runs: int
+    improving: int
+    stopped: int
+    false_stops: int
+    lost: int
+    exploded: int

@@ -1,0 +1,185 @@
+"""The numbers of a step from counts per problem: pass@k, distinct answers, entropies of answers.
+
+Every number is computed for each problem, and averaged over problems. Its standard error is that of
+independent problems; ``se_fixed`` is that of further samples of the same problems, by the jackknife over
+samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from entropylaw.arrays import FloatArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counts:
+    """The samples of one step.
+
+    ``problem`` (P,) are keys, ascending; ``n``, ``right`` (P,) count samples with a verdict and right ones.
+    ``answers`` (m, 4) has in each row a problem's position, whether the answer is right, how often it was
+    given, and how many answers this row stands for; it is empty where there are none.
+    """
+
+    problem: list[str]
+    n: IntArray
+    right: IntArray
+    answers: IntArray
+
+    @property
+    def least(self) -> int:
+        """The smallest number of samples of a problem."""
+        return int(self.n.min())
+
+    def take(self, rows: IntArray) -> Counts:
+        """Some problems, in the order of ``rows``."""
+        number = np.full(len(self.n), -1)
+        number[rows] = np.arange(len(rows))
+        answers = self.answers[number[self.answers[:, 0]] >= 0]
+        answers = np.column_stack((number[answers[:, 0]], answers[:, 1:]))
+        problem = [self.problem[row] for row in rows]
+        return Counts(problem=problem, n=self.n[rows], right=self.right[rows], answers=answers)
+
+
+def log_without(n: IntArray, marked: IntArray, k: IntArray | int) -> FloatArray:
+    """Logarithm of C(n − marked, k) / C(n, k): the chance that none of k samples is among the marked ones."""
+    possible = np.asarray(n - marked >= k)
+    rest = np.where(possible, n - marked, k)
+    log = gammaln(rest + 1) - gammaln(rest - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
+    return np.asarray(np.where(possible, np.minimum(log, 0.0), -np.inf))
+
+
+def pass_at(n: IntArray, right: IntArray, k: int) -> FloatArray:
+    """1 − C(n − c, k) / C(n, k) of each problem (Chen et al. 2021, arXiv:2107.03374, equation 1)."""
+    return np.asarray(-np.expm1(log_without(n, right, k))) + 0.0
+
+
+def all_right(n: IntArray, right: IntArray, k: int) -> FloatArray:
+    """pass^k, C(c, k) / C(n, k): the chance that all k samples are right."""
+    return np.asarray(np.exp(log_without(n, n - right, k)))
+
+
+def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
+    """The chance that more than half of k samples are right."""
+    total = np.zeros(len(n))
+    for good in range(k // 2 + 1, k + 1):
+        possible = (right >= good) & (n - right >= k - good)
+        c, wrong = np.where(possible, right, k), np.where(possible, n - right, k)
+        ways = _log_choose(c, good) + _log_choose(wrong, k - good) - _log_choose(n, k)
+        total += np.where(possible, np.exp(ways), 0.0)
+    return np.minimum(total, 1.0)
+
+
+def _log_choose(n: IntArray, k: int) -> FloatArray:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def plurality(counts: Counts) -> FloatArray:
+    """Whether the commonest answer of a problem is right; of several, the share of right ones."""
+    problem, right, times, alike = counts.answers.T
+    most = np.zeros(len(counts.n), dtype=np.int64)
+    np.maximum.at(most, problem, times)
+    leads = times == most[problem]
+    tied, good = (
+        np.bincount(problem[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads])
+    )
+    return np.asarray(good / np.maximum(tied, 1))
+
+
+def jackknife_variance(n: IntArray, right: IntArray, k: int) -> FloatArray:
+    """Variance of pass@k of each problem over its samples; nan where a problem has only k samples."""
+    if (n <= k).any():
+        return np.full(len(n), np.nan)
+    less_right = pass_at(n - 1, np.maximum(right - 1, 0), k)
+    less_wrong = pass_at(n - 1, np.minimum(right, n - 1), k)
+    share = right / n
+    return np.asarray((n - 1) * share * (1 - share) * (less_right - less_wrong) ** 2)
+
+
+def distinct(counts: Counts, k: int, right: int | None = None) -> FloatArray:
+    """Expected number of distinct answers, or of right or wrong ones, among k samples of each problem."""
+    rows = counts.answers if right is None else counts.answers[counts.answers[:, 1] == right]
+    problem, _, times, alike = rows.T
+    seen = alike * pass_at(counts.n[problem], times, k)
+    return np.asarray(np.bincount(problem, seen, len(counts.n)), dtype=float)
+
+
+def entropies(counts: Counts) -> dict[str, FloatArray]:
+    """Entropy of the answers to each problem in nats: Chao & Shen 2003, Miller–Madow, plug-in."""
+    problem, _, times, alike = counts.answers.T
+    problems = len(counts.n)
+
+    def total(values: NDArray[np.generic]) -> FloatArray:
+        return np.asarray(np.bincount(problem, np.asarray(values, dtype=float), problems), dtype=float)
+
+    given = total(times * alike)
+    size = np.maximum(given, 1.0)
+    share = times / size[problem]
+    plain = total(-alike * share * np.log(share))
+    once = total(alike * (times == 1))
+    # With singletons alone the coverage would be 0.
+    covered = 1.0 - np.where(once >= size, size - 1.0, once) / size
+    share = share * covered[problem]
+    sampled = -np.expm1(size[problem] * np.log1p(-np.minimum(share, 1.0 - 1e-15)))
+    chao_shen = total(-alike * share * np.log(share) / sampled)
+    chao_shen = np.where(size > 1, chao_shen, 0.0) + 0.0
+    corrected = plain + np.maximum(total(alike) - 1.0, 0.0) / (2.0 * size)
+    values = {"": chao_shen, "_mm": corrected, "_plugin": plain + 0.0}
+    return {name: np.where(given > 0, value, np.nan) for name, value in values.items()}
+
+
+def powers(most: int) -> list[int]:
+    """1, 2, 4 … up to ``most``, which ends them."""
+    return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
+
+
+def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float | None]:
+    """The columns of a step; ``rarefied`` is the number of samples that distinct answers are counted among.
+
+    None where a problem has fewer than k samples.
+    """
+    n, right, problems = counts.n, counts.right, len(counts.n)
+    row: dict[str, float | None] = {}
+
+    def add(name: str, values: FloatArray) -> None:
+        values = values[~np.isnan(values)]
+        size = len(values)
+        row[name] = float(values.mean()) if size else None
+        row[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(size)) if size > 1 else None
+
+    nothing = np.full(problems, np.nan)
+    has_answers = bool(len(counts.answers))
+    for k in ks:
+        enough = k <= counts.least
+        add(f"pass@{k}", pass_at(n, right, k) if enough else nothing)
+        fixed = float(np.sqrt(jackknife_variance(n, right, k).sum())) / problems if enough else np.nan
+        row[f"pass@{k}_se_fixed"] = None if np.isnan(fixed) else fixed
+    most = max((k for k in ks if k <= counts.least), default=1)
+    if most > 1:
+        # What a doubling of the samples adds on average, from 1 to the most.
+        add("gain_per_doubling", (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most))
+    for k in ks[1:]:
+        add(f"pass^{k}", all_right(n, right, k) if k <= counts.least else nothing)
+    for k in ks[1:]:
+        votes = nothing
+        if k <= counts.least and not has_answers:
+            votes = majority(n, right, k)
+        elif k == counts.least == n.max():
+            votes = plurality(counts)
+        add(f"maj@{k}", votes)
+    if has_answers:
+        for name, which in {"distinct": None, "distinct_right": 1, "distinct_wrong": 0}.items():
+            add(name, distinct(counts, rarefied, which) if rarefied <= counts.least else nothing)
+        for suffix, values in entropies(counts).items():
+            add(f"answer_entropy{suffix}", values)
+    add("none_right", (right == 0).astype(float))
+    add("some_right", ((right > 0) & (right < n)).astype(float))
+    add("all_right", (right == n).astype(float))
+    return row

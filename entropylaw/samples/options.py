@@ -1,0 +1,62 @@
+"""The options of a summary of samples: its columns, what counts as right, and what it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from entropylaw.kinds import COLUMN, COUNT, LEVEL, NUMBER, TEXT, one_of
+from entropylaw.option import ADVANCED, COLUMNS, INTERVALS, option
+
+
+def _column(flags: str, help: str, **more: Any) -> Any:
+    """The name of a column of tables of samples, which no settings file has."""
+    return option(flags, help, COLUMN, COLUMNS, unset="by name", **more)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SampleOptions:
+    """Family: the columns of a table of samples ('' for none of that role), what is right, the other side."""
+
+    problem: tuple[str, ...] = _column(
+        "--problem", "Column that identifies the problem. Repeatable.", many=True
+    )
+    right: str | None = _column("--right", "Column with the verdict on a sample.")
+    answer: str | None = _column("--answer", "Answer that was extracted from a sample.")
+    step: str | None = _column("--step", "Step column.")
+    sample: str | None = _column("--sample", "Column that distinguishes the samples of a problem.")
+    label: str | None = _column("--label", "Label of a sample, such as its format or strategy.")
+    tokens: str | None = _column("--tokens", "Number of tokens of a sample.")
+    count: str | None = _column("--count", "Number of equal samples that a row stands for.")
+    by: tuple[str, ...] = _column(
+        "--by",
+        "Column that divides the rows: run, arm, model, domain, stage, budget; run is the folder's name "
+        "where no column is called so. Repeatable.",
+        many=True,
+    )
+    right_when: str | None = option(
+        "--right-when CONDITION", "What is right where the verdict is a score: 'score>=0.5'.", TEXT, COLUMNS
+    )
+    only: tuple[str, ...] = option(
+        "--only COLUMN=VALUE",
+        "Read only these rows, such as filter=strict-match. Repeatable.",
+        *(TEXT, COLUMNS),
+        many=True,
+    )
+    missing: str = option(
+        "--missing", "What a sample without a verdict is.", one_of("drop", "wrong"), COLUMNS, default="drop"
+    )
+    k: tuple[int, ...] = option(
+        "--k", "A number of samples for pass@k. Repeatable.", COUNT, INTERVALS, many=True, unset="1, 2, 4 … n"
+    )
+    solved: float = option(
+        "--solved P",
+        "A problem is solved where a sample is right with a probability above this.",
+        *(NUMBER, INTERVALS),
+        default=0.01,
+    )
+    level: float = option("--level", "Coverage of the intervals.", LEVEL, INTERVALS, default=0.95)
+    backend: str = option(
+        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
+    )
+    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)

@@ -1,0 +1,156 @@
+"""The queries over samples, in DuckDB's SQL, which Ibis translates for Spark; and what may be counted.
+
+A query counts, so that no result depends on the order of rows, on files or on threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import listing, shown
+from entropylaw.samples.columns import quoted, text
+
+RIGHT = ("true", "1", "1.0", "c", "correct", "pass", "passed", "success")
+WRONG = ("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong", "fail", "failed", "timeout")
+ABSENT = ("", "nan", "null", "none")
+"""Verdicts as text in lower case."""
+
+MOST_VERDICTS = 12
+"""Different verdicts that are counted; more are scores."""
+
+
+def verdicts(table: str) -> str:
+    """The commonest verdicts, and how many samples have each."""
+    verdict = 'LOWER(TRIM("right"))'
+    return (
+        f"SELECT {verdict} AS verdict, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE NOT error "
+        f"GROUP BY {verdict} ORDER BY samples DESC, verdict LIMIT {MOST_VERDICTS}"
+    )
+
+
+def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
+    """Refuse verdicts that are neither right nor wrong: InputError ``not-a-verdict``."""
+    values = [value for value in counts if value is not None and value not in ABSENT]
+    numbers = [number for number in map(_number, values) if number is not None]
+    others = [value for value in values if value not in (*RIGHT, *WRONG)]
+    hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"
+    if any(value.startswith(("[", "{")) for value in others):
+        message = (
+            f"{shown(column)} has a list or an object for a sample ({shown(others[0])}), not one verdict"
+        )
+        raise InputError("not-a-verdict", message, "name the field of it with --right, such as scores.match")
+    if others and len(numbers) == len(values) and max(numbers) > 1.0:
+        message = (
+            f"{shown(column)} has values up to {max(numbers):g} ({listing(values, 5)}): per cent or counts"
+        )
+        message += ", not verdicts on single samples"
+        hint = f"give the verdicts themselves, or --right-when '{column}>={max(numbers):g}' for scores"
+        raise InputError("not-a-verdict", message, hint)
+    if others:
+        message = f"{shown(column)} is a score, or has words that are no verdicts: {listing(values, 5)}"
+        raise InputError("not-a-verdict", message, hint)
+    if {0.0, -1.0} <= set(numbers):
+        message = f"{shown(column)} has 0 and -1: one of them may stand for no verdict"
+        raise InputError("not-a-verdict", message, hint)
+
+
+def _number(value: str) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def judged(table: str, missing: str) -> str:
+    """The samples with ``verdict``: 1 right, 0 wrong, null without one; a missing one as wrong if so said."""
+    verdict = 'LOWER(TRIM("right"))'
+    right, wrong = (", ".join(map(text, words)) for words in (RIGHT, WRONG))
+    absent = "0" if missing == "wrong" else "NULL"
+    return (
+        f"SELECT *, CASE WHEN error THEN {absent} WHEN {verdict} IN ({right}) THEN 1 "
+        f"WHEN {verdict} IN ({wrong}) THEN 0 ELSE {absent} END AS verdict, "
+        f"CASE WHEN error OR {verdict} IS NULL OR {verdict} IN ({', '.join(map(text, ABSENT))}) "
+        f"THEN times ELSE 0 END AS absent FROM {table}"
+    )
+
+
+def variants(table: str, names: Sequence[str]) -> str:
+    """How many values the columns have that do not make samples."""
+    counts = ", ".join(
+        f"COUNT(DISTINCT {quoted(f'only_{name}')}) AS {quoted(name)}, MIN({quoted(f'only_{name}')}) AS "
+        f"{quoted(f'{name}_low')}, MAX({quoted(f'only_{name}')}) AS {quoted(f'{name}_high')}"
+        for name in names
+    )
+    return f"SELECT {counts} FROM {table}"
+
+
+def check_variants(found: Mapping[str, object], names: Sequence[str]) -> None:
+    """Refuse rows that differ in a filter, a metric, a grader: UsageError ``rows-are-not-samples``."""
+    for name in names:
+        if int(str(found[name])) > 1:
+            low, high = found[f"{name}_low"], found[f"{name}_high"]
+            what = f"differ in {name!r} ({found[name]} values: {shown(low)} … {shown(high)})"
+            if name == "occurrence":
+                what = (
+                    f"repeat their document {found[name]} times: one for each filter, which no column names"
+                )
+            message = f"rows {what}: they are not samples of one problem"
+            raise UsageError("rows-are-not-samples", message, f"read one of them: --only {name}={low}")
+
+
+def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
+    """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
+
+    ``repeated`` counts rows that name a sample again, or of counts an answer; ``ambiguous`` is 1 where the
+    samples of a problem have several references, ``impossible`` where there is no problem or a count below 0.
+    """
+    keys = keys_of(groups)
+    again = "0"
+    if "sample" in roles:
+        again = "COUNT(sample) - COUNT(DISTINCT sample)"
+    elif "count" in roles:
+        again = "COUNT(*) - COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+    sums = {
+        "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
+        "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
+        "missing": "absent",
+        "errors": "CASE WHEN error THEN times ELSE 0 END",
+        "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
+        "lengths": "CASE WHEN tokens IS NULL THEN 0 ELSE times END",
+    }
+    totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
+    return (
+        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, {again} AS repeated, "
+        "CASE WHEN MIN(reference) <> MAX(reference) THEN 1 ELSE 0 END AS ambiguous, "
+        "CASE WHEN problem IS NULL OR MIN(times) < 0 THEN 1 ELSE 0 END AS impossible "
+        f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
+    )
+
+
+def answers(table: str, groups: Sequence[str]) -> str:
+    """Per step, group, problem and verdict: how many answers were given so many times."""
+    keys = keys_of(groups)
+    counts = (
+        f"SELECT {keys}, problem, verdict, TRIM(answer) AS one, CAST(SUM(times) AS BIGINT) AS given "
+        f"FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
+        f"GROUP BY {keys}, problem, verdict, TRIM(answer)"
+    )
+    return (
+        f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM ({counts}) AS counted "
+        f"GROUP BY {keys}, problem, verdict, given ORDER BY {keys}, problem, verdict, given"
+    )
+
+
+def labels(table: str, groups: Sequence[str]) -> str:
+    """Per step, group and label: samples."""
+    keys = keys_of(groups)
+    return (
+        f"SELECT {keys}, label, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE label IS NOT NULL "
+        f"GROUP BY {keys}, label ORDER BY {keys}, samples DESC, label"
+    )
+
+
+def keys_of(groups: Sequence[str]) -> str:
+    """The columns that make a row of the summary."""
+    return ", ".join(("step", *(quoted(f"by_{name}") for name in groups)))

@@ -1,0 +1,340 @@
+"""From tables of samples to one row per step: find, check, query, summarise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from entropylaw.arrow import to_numpy
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, listing, shown
+from entropylaw.paths import note_input
+from entropylaw.samples import numbers, query
+from entropylaw.samples.columns import OCCURRENCE, SampleColumns, aligned, canonical, resolve, text
+from entropylaw.samples.files import SampleFile, find
+from entropylaw.samples.numbers import Counts
+from entropylaw.samples.options import SampleOptions
+from entropylaw.tokens.backends import Backend
+from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
+from entropylaw.tokens.run import backend
+
+Key = tuple[Any, ...]
+"""The step of a row and its groups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """The samples of some tables.
+
+    Attributes
+    ----------
+    rows
+        The columns of each step, in ascending order: see :func:`entropylaw.samples.numbers.summary`.
+    counts
+        The counts of each row's problems.
+    groups
+        The names of the columns that divide the rows of a step.
+    about
+        Files, columns, and what counts as right: JSON values.
+    notes
+        Data left out and assumptions, a sentence each.
+    """
+
+    rows: list[dict[str, Any]]
+    counts: list[Counts]
+    groups: tuple[str, ...]
+    about: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def summarise_samples(
+    tables: Sequence[str], options: SampleOptions, *, progress: Progress | None = None
+) -> Sampled:
+    """Summarise tables of samples.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or has no problems, verdicts or samples; see the modules of this package.
+    UsageError
+        ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``.
+    """
+    check_options(options)
+    for table in tables:
+        note_input(table)
+    with temporary_folder() as folder:
+        files, notes = find(tables, folder)
+        columns = aligned([resolve(file, options) for file in files])
+        first, groups = columns[0], tuple(columns[0].groups)
+        with backend(options.backend, options.master, progress) as engine:
+            samples = opened(engine, files, columns)
+            verdicts = engine.run(query.verdicts(samples)).to_pylist()
+            query.check_verdicts({row["verdict"]: row["samples"] for row in verdicts}, first.named["right"])
+            if first.variants:
+                (row,) = engine.run(query.variants(samples, [*first.variants])).to_pylist()
+                query.check_variants(row, [*first.variants])
+            judged = engine.view("judged", query.judged(samples, options.missing)).name
+            listed = engine.run(query.problems(judged, groups, first.roles))
+            answers = engine.run(query.answers(judged, groups)) if "answer" in first.roles else None
+            labels = engine.run(query.labels(judged, groups)) if "label" in first.roles else None
+    about: dict[str, Any] = {
+        "read": [{"name": file.name, "bytes": file.size} for file in files],
+        "format": layouts(columns),
+        "columns": {role: name for role, name in first.named.items() if role in first.roles},
+        "missing": options.missing,
+    }
+    if first.hashed:
+        notes.append(
+            f"problems are distinguished by {shown(first.named['problem'])} without its chat template"
+        )
+    if not first.roles["problem"]:
+        notes.append("no column identifies problems: the position of a row does")
+    return _finished(listed, answers, labels, groups, options, about, notes)
+
+
+def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
+    """The samples of files as a table of the engine."""
+    if any(not chosen.roles["problem"] or OCCURRENCE in chosen.variants for chosen in columns):
+        engine.keep_order()
+        check_lengths(engine, files, columns)
+    return engine.view("samples", union(engine, files, columns)).name
+
+
+def layouts(columns: Sequence[SampleColumns]) -> str:
+    """What wrote the files."""
+    return ", ".join(sorted({chosen.layout or "table" for chosen in columns}))
+
+
+def check_options(options: SampleOptions) -> None:
+    """Refuse options that contradict each other."""
+    if options.right is not None and options.right_when is not None:
+        message = "--right and --right-when both say what is right"
+        raise UsageError("two-verdicts", message, "give one of them: --right-when names its own column")
+    if not 0 <= options.solved < 1:
+        message = f"--solved {options.solved:g} is not a probability from 0 to below 1"
+        raise UsageError("bad-solved", message, "0.01: a problem is solved where p > 0.01")
+
+
+def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
+    """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
+    sizes = {}
+    for file, chosen in zip(files, columns, strict=True):
+        if not chosen.roles["problem"]:
+            source = engine.scan(file.kind, [file.path], chosen.stored)
+            sizes[file.name] = engine.run(f"SELECT COUNT(*) AS size FROM {source}").to_pylist()[0]["size"]
+    if len(set(sizes.values())) > 1:
+        (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
+        message = f"no column identifies problems, and {shown(short)} has {low} rows, {shown(long)} {high}"
+        raise InputError("no-problem-column", message, "name the column of problems with --problem")
+
+
+def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
+    """The query of all files' samples; those alike are read together."""
+    parts: dict[Any, list[tuple[SampleFile, SampleColumns]]] = {}
+    for file, chosen in zip(files, columns, strict=True):
+        ordered = not chosen.roles["problem"] or OCCURRENCE in chosen.variants
+        parts.setdefault((file.kind, repr(chosen), file.path if ordered else None), []).append((file, chosen))
+    queries = []
+    for members in parts.values():
+        inside, (first, chosen) = [file for file, _ in members], members[0]
+        stored = chosen.stored or tuple(first.columns)[:1]
+        source = engine.scan(first.kind, [file.path for file in inside], stored)
+        steps = {file.path: file.step for file in inside if file.step is not None}
+        runs = {file.path: text(file.run) for file in inside}
+        queries.append(canonical(chosen, source, engine.by_file(steps), engine.by_file(runs)))
+    return " UNION ALL ".join(queries)
+
+
+def _finished(
+    listed: pa.Table,
+    answers: pa.Table | None,
+    labels: pa.Table | None,
+    groups: tuple[str, ...],
+    options: SampleOptions,
+    about: dict[str, Any],
+    notes: list[str],
+) -> Sampled:
+    """The rows from the results of the queries, with the checks of counts."""
+    tables, totals = by_key(listed, groups), by_key(answers, groups)
+    if not tables:
+        raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
+    check_repeated(tables)
+    counts = [counts_of(key, table, totals.get(key), groups) for key, table in tables.items()]
+    fewest = [count.least for count in counts]
+    ks, labelled, rows = sizes(fewest, options.k), by_key(labels, groups), []
+    for (key, table), count in zip(tables.items(), counts, strict=True):
+        sums = {name: int(table[name].sum()) for name in ("n", "missing", "errors", "truncated", "lengths")}
+        row = dict(zip(("step", *groups), key, strict=True))
+        row |= {
+            "problems": len(count.n),
+            "samples": sums["n"],
+            "n": count.least,
+            "n_most": int(count.n.max()),
+        }
+        row |= {name: sums[name] for name in ("missing", "errors", "truncated")}
+        row["unscored_problems"] = len(table["problem"]) - len(count.n)
+        row |= numbers.summary(count, ks, min(fewest))
+        row["tokens"] = float(np.nansum(table["tokens"])) / sums["lengths"] if sums["lengths"] else None
+        if labelled.get(key):
+            # The query has the commonest label first.
+            row["leading_label"], given = str(labelled[key]["label"][0]), labelled[key]["samples"]
+            row["leading_label_share"] = float(given[0] / given.sum())
+        rows.append(row)
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
+    rows = [{name: row.get(name) for name in names} for row in rows]
+    about |= {"rarefied": min(fewest), "solved": options.solved}
+    notes = [*notes, *sentences(rows, about, min(fewest))]
+    return Sampled(rows=rows, counts=counts, groups=groups, about=about, notes=tuple(notes))
+
+
+def by_key(table: pa.Table | None, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
+    """Step and groups → the columns of their rows, in ascending order."""
+    if table is None:
+        return {}
+    keys = ["step", *(f"by_{name}" for name in groups)]
+    places: dict[Key, list[int]] = {}
+    for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
+        step = int(step) if step is not None and step.is_integer() else step
+        places.setdefault((step, *others), []).append(row)
+    columns = {
+        name: np.array(table[name].to_pylist(), dtype=object)
+        if name in ("problem", "label")
+        else to_numpy(table[name]).astype(float)
+        for name in table.column_names
+        if name not in keys
+    }
+    ordered = sorted(places, key=lambda key: [ordinal(cell) for cell in key])
+    return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
+
+
+def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
+    """Sort key of a cell: nothing first, numbers by their value, also where they are text."""
+    try:
+        return cell is not None, float(cell or 0.0), str(cell)
+    except ValueError:
+        return True, float("inf"), str(cell)
+
+
+def counts_of(
+    key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
+) -> Counts:
+    """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
+    problem = [str(name) for name in table["problem"]]
+    rows = np.empty((0, 4), dtype=np.int64)
+    if answers is not None:
+        number = {name: row for row, name in enumerate(problem)}
+        numbered = [number[str(name)] for name in answers["problem"]]
+        rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
+    n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
+    if not n.any():
+        raise InputError(
+            "no-verdicts", f"no sample of {described(key, groups)} has a verdict", "see --missing"
+        )
+    counts = Counts(problem=problem, n=n, right=right, answers=rows.astype(np.int64))
+    return counts if n.all() else counts.take(np.flatnonzero(n))
+
+
+def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
+    """Refuse a sample that a problem has twice, and ids that several problems share.
+
+    InputErrors ``repeated-samples``, ``shared-ids``, ``no-problem``.
+    """
+    problems = {
+        "repeated": ("repeated-samples", "name a sample again"),
+        "ambiguous": ("shared-ids", "have samples with other reference answers"),
+        "impossible": ("no-problem", "have no name, or a count below 0"),
+    }
+    for (key, table), (column, (slug, words)) in product(rows.items(), problems.items()):
+        rows_of_it = np.flatnonzero(table[column])
+        if len(rows_of_it):
+            step = "" if key[0] is None else f" of step {key[0]:g}"
+            first = shown(table["problem"][int(rows_of_it[0])])
+            message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
+            hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
+            raise InputError(slug, message, hint)
+
+
+def described(key: Key, groups: Sequence[str]) -> str:
+    """A row in words."""
+    step = "the table" if key[0] is None else f"step {key[0]:g}"
+    return ", ".join([step, *(f"{name} {shown(cell)}" for name, cell in zip(groups, key[1:], strict=True))])
+
+
+def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
+    """The numbers of samples for pass@k, of steps with such ``fewest`` samples of a problem.
+
+    UsageError ``k-too-large`` for one that no step has of every problem.
+    """
+    least, most = min(fewest), max(fewest)
+    if max(given, default=0) > most:
+        message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
+        raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
+    return sorted({1, *given} if given else {*numbers.powers(most), least})
+
+
+def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
+    """Data that were left out or are unequal, a sentence each."""
+    total = {
+        name: sum(row.get(name) or 0 for row in rows)
+        for name in ("missing", "errors", "truncated", "samples")
+    }
+    if total["missing"]:
+        parts = f"{counted(total['missing'], 'sample')} without a verdict ({total['errors']} with an error)"
+        left_out = "left out; --missing wrong counts them as wrong"
+        yield f"{parts}: {'counted as wrong' if about['missing'] == 'wrong' else left_out}"
+    if total["truncated"]:
+        yield f"{counted(total['truncated'], 'sample')} truncated: those with a verdict keep it"
+    if unscored := sum(row.get("unscored_problems") or 0 for row in rows):
+        yield f"{counted(unscored, 'problem')} without any verdict, in no mean"
+    if uneven := [row for row in rows if row["n"] != row["n_most"]]:
+        low, high = min(row["n"] for row in uneven), max(row["n_most"] for row in uneven)
+        yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
+    if "answer" not in about["columns"]:
+        yield "no column has answers: no distinct answers; --answer names one, and maj@k counts right samples"
+    elif len({row["n"] for row in rows}) > 1:
+        yield f"distinct answers are counted among {least} samples, the fewest of a problem"
+
+
+def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
+    """What would be read of some tables, a line each; what would be refused is one of them."""
+    with temporary_folder() as folder:
+        files, notes = find(tables, folder)
+        columns = aligned([resolve(file, options) for file in files])
+        first = columns[0]
+        lines = {"format": layouts(columns), "files": f"{len(files)}"}
+        for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
+            lines[role] = first.named.get(role, "none") + ", one per sample" * (role in first.lists)
+        steps = [file.step for file in files if file.step is not None]
+        if "step" not in first.roles and steps:
+            lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
+        lines["a row for each"] = ", ".join(("step", *first.groups))
+        used = {name.partition(".")[0] for name in first.named.values()}
+        lines["not used"] = listing([name for name in files[0].columns if name not in used])
+        with duckdb_backend() as engine:
+            samples = opened(engine, files, columns)
+            if first.variants:
+                (row,) = engine.run(query.variants(samples, [*first.variants])).to_pylist()
+                values = (f"{name} {row[name]} ({shown(row[f'{name}_low'])} …)" for name in first.variants)
+                lines["filters"] = ", ".join(values)
+            verdicts = engine.run(query.verdicts(samples)).to_pylist()
+            lines["verdicts"] = ", ".join(f"{shown(row['verdict'])} {row['samples']:,}" for row in verdicts)
+            try:
+                query.check_verdicts(
+                    {row["verdict"]: row["samples"] for row in verdicts}, first.named["right"]
+                )
+            except InputError as error:
+                lines["refused"] = f"{error.message}; {error.hint}"
+            else:
+                judged = engine.view("judged", query.judged(samples, options.missing)).name
+                listed = engine.run(query.problems(judged, tuple(first.groups), first.roles)).to_pydict()
+                lines["problems"] = f"{len(set(listed['problem'])):,}"
+                lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
+                lines["without verdict"] = f"{sum(listed['missing']):,}"
+    yield from (f"{name:<16}  {value}" for name, value in lines.items())
+    yield from (f"note              {note}" for note in notes)

@@ -1,0 +1,300 @@
+"""Two tables of samples, their document in every medium, gates on it, and its table joined to logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.loading import load_document
+from entropylaw.documents.samples import SamplesDocument
+from entropylaw.errors import EntropyLawError
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.runs import Run
+from entropylaw.options import Joined
+from entropylaw.pipeline.joining import joined, table_of
+from entropylaw.pipeline.samples import samples
+from entropylaw.report.figures.drawings import files
+from entropylaw.report.pages import single_page
+from entropylaw.report.render import rendered
+from entropylaw.results.result import replace
+from entropylaw.samples import against, numbers
+from entropylaw.samples.numbers import Counts
+from tests.conftest import ROOT
+from tests.unit.test_samples import counts_of, write
+
+LAB = ROOT / "data" / "lab2"
+COUNTS = LAB / "grpo_s0" / "counts.parquet"
+
+
+def side(random: np.random.Generator, chance: Any, n: int) -> Counts:
+    """Counts of n samples to problems with these chances, without answers."""
+    right = random.binomial(n, chance)
+    keys = [str(i) for i in range(len(right))]
+    return Counts(
+        problem=keys, n=np.full(len(right), n), right=right, answers=np.empty((0, 4), dtype=np.int64)
+    )
+
+
+def test_differences_are_paired_by_problem() -> None:
+    random = np.random.default_rng(0)
+    chance = random.beta(0.5, 0.5, 60)
+    now, base = side(random, chance**0.5, 32), side(random, chance, 32)
+    found = against.paired(now, base, [1, 4, 32], 0.95, 0.01)
+    by_problem = numbers.pass_at(now.n, now.right, 4) - numbers.pass_at(base.n, base.right, 4)
+    assert found.difference[1] == pytest.approx(by_problem.mean())
+    assert found.error[1] == pytest.approx(by_problem.std(ddof=1) / 60**0.5)
+    # The band over all k is wider than one interval, and not wider than Bonferroni's.
+    widths = (found.band_high - found.band_low) / (found.high - found.low)
+    assert 1.0 < widths[0] < against.student(60, 1 - 0.05 / 3) / against.student(60, 0.95) * 1.05
+
+
+def test_the_band_agrees_with_that_of_another_package() -> None:
+    core = pytest.importorskip("passk_inference.core")
+    random = np.random.default_rng(1)
+    rows = np.cumsum(random.normal(size=(400, 6)), axis=1)
+    theirs = core.simultaneous_band(rows, bootstrap=4000)["critical_value"]
+    assert against.critical(rows, 0.95) == pytest.approx(theirs, rel=0.03)
+
+
+def test_the_fate_of_problems_that_are_clear() -> None:
+    random = np.random.default_rng(2)
+    base_chance, now_chance = np.repeat([0.5, 0.0, 0.5, 0.0], 25), np.repeat([0.5, 0.5, 0.0, 0.0], 25)
+    chances = against.chances(side(random, now_chance, 128), side(random, base_chance, 128), 0.01)
+    assert [int(place) for place in chances.argmax(axis=1)] == [0] * 25 + [1] * 25 + [2] * 25 + [3] * 25
+    assert (1 - chances.max(axis=1)).sum() < 4
+    assert chances.sum(axis=1) == pytest.approx(np.ones(100))
+
+
+def test_a_problem_without_a_right_sample_is_not_certainly_unsolved() -> None:
+    random = np.random.default_rng(3)
+    few = side(random, random.beta(0.4, 2.0, 200), 8)
+    chances = against.chances(few, few, 0.01)
+    never = few.right == 0
+    assert never.sum() > 20
+    assert chances[never, against.CLASSES.index("neither")].max() < 0.95
+
+
+def test_distinct_answers_where_neither_side_solves_are_those_of_the_other_half() -> None:
+    random = np.random.default_rng(4)
+    tables = [
+        {key: [(bool(x == 0), str(x)) for x in random.integers(0, 6, 8)] for key in "abcdef"}
+        for _ in range(2)
+    ]
+    now, base = map(counts_of, tables)
+    total, found = against.on_unsolved(now, base)
+    unsolved, distinct = 0.0, np.zeros(2)
+    draws = 4000
+    for _ in range(draws):
+        for key in "abcdef":
+            halves = []
+            for table in tables:
+                order = [table[key][i] for i in random.permutation(8)]
+                halves.append((order[:4], order[4:]))
+            if not any(right for chosen, _ in halves for right, _ in chosen):
+                unsolved += 1 / draws
+                distinct += [len({answer for _, answer in rest}) / draws for _, rest in halves]
+    assert total == pytest.approx(unsolved, rel=0.05)
+    assert found is not None
+    assert found[:2] == pytest.approx(distinct / unsolved, rel=0.03)
+    assert found[2] == pytest.approx(found[0] - found[1])
+
+
+def document(**options: Any) -> SamplesDocument:
+    return samples(COUNTS, **options)
+
+
+def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = document(against=0)
+    path = tmp_path / "x.samples.json"
+    path.write_text(dumps(made.to_json()), encoding="utf-8")
+    assert load_document("samples", str(path)) == made
+    pair = made.against
+    assert pair is not None
+    assert (pair.now, pair.base, pair.problems, pair.left_out) == ("step 400", "step 0", 100, 0)
+    assert pair.certain("gain") == (1, 2, 4, 8, 16)
+    assert pair.certain("loss") == ()
+    assert sum(len(fate.problems) for fate in pair.fates) == 100
+    row = pair.at_k[0]
+    assert row.now - row.base == pytest.approx(made.last["pass@1"] - made.rows[0]["pass@1"])
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "csv", "latex"])
+def test_every_medium_has_pass_at_k(format: str) -> None:
+    made = document()
+    assert "pass" in rendered(made, format)
+    pair = rendered(document(against=0), format)
+    assert "0.59" in pair
+    if format == "text":
+        assert "seeds of training are not in these intervals" in pair
+        assert "certain gain at k = 1 … 16; unclear at k = 32, 64" in pair
+
+
+def test_the_page_and_the_figures() -> None:
+    made = document(against=0)
+    assert single_page(made).count("<svg") >= 4
+    for name, part in (
+        ("pass_pair", made.against),
+        ("flow", made.against),
+        ("pass_at_k", made),
+        ("distinct_right", made),
+    ):
+        assert files(name, part, ["svg"])["svg"].startswith(b"<svg")
+    with pytest.raises(ValueError, match="fewer than two steps"):
+        files("distinct_right", replace(made, rows=made.rows[:1]), ["svg"])
+
+
+def test_another_table_and_other_rows(tmp_path: Path) -> None:
+    made = samples(COUNTS, against=LAB / "rloo_s0" / "counts.parquet", k=(1, 8))
+    assert made.against is not None
+    assert made.against.base == "counts.parquet, step 400"
+    assert [row.k for row in made.against.at_k] == [1, 8]
+    by_run = samples(COUNTS, LAB / "rloo_s0" / "counts.parquet", by="run", against="run=grpo_s0")
+    assert by_run.against is not None
+    assert by_run.against.now == "step 400, run 'rloo_s0'"
+    other = write(tmp_path / "a.csv", [{"problem": f"x{i}", "right": 1} for i in range(9)])
+    with pytest.raises(EntropyLawError, match="0 problems in common"):
+        samples(COUNTS, against=other)
+    with pytest.raises(EntropyLawError, match="0 rows are of it"):
+        document(against=41)
+    with pytest.raises(EntropyLawError, match="2 rows of the last step"):
+        samples(COUNTS, LAB / "rloo_s0" / "counts.parquet", by="run", against=other)
+
+
+GATES = {
+    "pass@64<0.8": "passed",
+    "pass@1>0.5": "tripped",
+    "lost_problems>5": "passed",
+    "kept_problems>=100": "tripped",
+    "pass@1.difference<0.5": "passed",
+    "pass@32.difference<0": "not excluded",
+    "pass@3<0.5": "unknown",
+    "distinct_right<2": "tripped",
+    "maj@64<0.5": "passed",
+    "pass^2<0.5": "passed",
+    "ceiling<0.5": "unknown",
+    "fails": "unknown",
+}
+
+
+def test_gates(run: Any, tmp_path: Path) -> None:
+    path, plain = tmp_path / "x.samples.json", tmp_path / "y.samples.json"
+    path.write_text(dumps(document(against=0).to_json()), encoding="utf-8")
+    gates = [word for gate in GATES for word in ("--fail-if", gate)]
+    result = run("check", str(path), *gates, "--format", "json")
+    found = {case["gate"]: case["outcome"] for case in json.loads(result.stdout)["cases"]}
+    assert found == GATES
+    assert result.returncode == 5
+    plain.write_text(dumps(document().to_json()), encoding="utf-8")
+    result = run("check", str(plain), "--fail-if", "lost_problems>5", "--fail-if", "pass@1.difference<0")
+    assert result.stdout.count("the samples were compared with no others") == 2
+    wrong = run("check", str(plain), "--fail-if", "pass@64<80")
+    assert wrong.returncode == 2
+    assert "pass@64<80%" in wrong.stderr
+
+
+def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
+    targets = [tmp_path / f"x.{suffix}" for suffix in ("parquet", "csv", "json", "md", "txt", "tex", "html")]
+    outputs = [word for target in targets for word in ("-o", str(target))]
+    result = run("samples", str(COUNTS), *outputs, "--figure", str(tmp_path / "figures"))
+    assert result.returncode == 0, result.stderr
+    assert all(target.stat().st_size for target in targets)
+    assert {path.name for path in (tmp_path / "figures").glob("*.svg")} == {
+        "pass_at_k.svg",
+        "distinct_right.svg",
+    }
+    table = pq.read_table(targets[0])
+    assert table["step"].to_pylist() == [0, 40, 100, 200, 400]
+    assert table["pass@1"].to_pylist()[-1] == pytest.approx(0.8246875)
+    columns = run("samples", "columns", str(COUNTS))
+    assert "problem           prompt" in columns.stdout
+    again = run("samples", str(targets[0]), "-o", str(targets[0]))
+    assert again.returncode in (2, 3)
+
+
+def runs_of(tmp_path: Path, steps: list[int], names: tuple[str, ...] = ("r0",)) -> list[Run]:
+    runs: list[Run] = []
+    for name in names:
+        path = tmp_path / f"{name}.csv"
+        lines = [f"{step},{1.0 - 0.001 * step},{0.001 * step}" for step in steps]
+        path.write_text("\n".join(["step,entropy,val_acc", *lines]) + "\n", encoding="utf-8")
+        runs += read_runs(path)
+    return runs
+
+
+def table(tmp_path: Path, rows: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "samples.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def test_rows_are_joined_by_equal_steps(tmp_path: Path) -> None:
+    (run,) = runs_of(tmp_path, [0, 10, 20, 30])
+    options = Joined(
+        join=str(table(tmp_path, [{"step": s, "pass@16": s / 40, "entropy": 1.0} for s in (0, 20, 25)]))
+    )
+    (result,) = joined([run], table_of(options), options)
+    assert np.array_equal(result.columns["pass@16"], [0.0, np.nan, 0.5, np.nan], equal_nan=True)
+    assert result.columns["entropy"] is run.columns["entropy"]
+    assert result.columns["samples.entropy"][0] == 1.0
+    assert (
+        result.notes[-1] == "samples.parquet: 2 of 3 rows joined by equal step; the log has no step for '25'"
+    )
+    nearest = replace(options, join_nearest=True)
+    (result,) = joined([run], table_of(nearest), nearest)
+    assert result.columns["pass@16"].tolist() == [0.0, 0.0, 0.5, 0.625]
+    assert result.notes[-1] == "samples.parquet: 3 of 3 rows joined by the nearest earlier step"
+
+
+def test_a_table_of_several_runs_is_joined_by_their_names(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, [0, 10], ("r0", "r1", "r2"))
+    rows = [
+        {"run": name, "step": step, "pass@1": i / 4}
+        for i, name in enumerate(("r0", "r1"))
+        for step in (0, 10)
+    ]
+    options = Joined(join=str(table(tmp_path, rows)))
+    first, second, third = joined(runs, table_of(options), options)
+    assert (first.columns["pass@1"][0], second.columns["pass@1"][0]) == (0.0, 0.25)
+    assert "pass@1" not in third.columns
+    assert third.notes[-1] == "samples.parquet has no rows of this run, only of 'r0', 'r1'"
+    unnamed = [{"step": 0, "pass@1": 0.5}, {"step": 10, "pass@1": 0.5}]
+    options = Joined(join=str(table(tmp_path, unnamed)))
+    with pytest.raises(EntropyLawError, match="has no column `run`, and there are 3 runs"):
+        joined(runs, table_of(options), options)
+    with pytest.raises(EntropyLawError, match="several rows of a step"):
+        table_of(Joined(join=str(table(tmp_path, [*unnamed, {"step": 0, "pass@1": 0.25}]))))
+
+
+@pytest.mark.parametrize("words", [
+    ("fit", "--reward", "pass@16", "--no-save"),
+    ("columns",),
+    ("check", "--reward", "pass@16", "--fail-if", "n<5"),
+    ("predict", "--reward", "pass@16"),
+])  # fmt: skip
+def test_every_command_takes_a_joined_table(run: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "s.parquet"
+    assert run("samples", str(COUNTS), "-q", "-o", str(path)).returncode == 0
+    command, *more = words
+    result = run(command, str(LAB / "grpo_s0" / "metrics.parquet"), "--join", str(path), *more)
+    assert result.returncode in (0, 4), result.stderr
+    without = run(command, str(LAB / "grpo_s0" / "metrics.parquet"), *more)
+    assert result.stdout != without.stdout
+
+
+def test_arms_are_compared_at_equal_pass_at_1(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    folders = [LAB / f"{arm}_s{seed}" for arm in ("grpo", "rloo") for seed in range(2)]
+    tables = [str(folder / "counts.parquet") for folder in folders]
+    assert run("samples", *tables, "--by", "run", "-q", "-o", str(path)).returncode == 0
+    logs = [str(folder / "metrics.parquet") for folder in folders]
+    more = ("--join", str(path), "--at-equal", "pass@1", "--reward", "distinct_right")
+    result = run("compare", *logs, *more)
+    assert result.returncode == 0, result.stderr
+    assert "at equal pass@1" in result.stdout

@@ -1,0 +1,178 @@
+"""The stop line: states, looks, costs, replays; and as a row, a gate and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, replay, score, stop_line
+from entropylaw.errors import FitError
+from tests.typed import typed
+
+STEP = np.arange(0.0, 400.0, 8.0)
+
+
+def run(reward, entropy=None):
+    """Steps, entropies and rewards with a little noise."""
+    rng = np.random.default_rng(0)
+    reward = np.asarray(reward, dtype=float)
+    falling = 0.1 + 0.4 * np.exp(-STEP[: reward.size] / 80)
+    noise = 0.004 * rng.standard_normal(reward.size)
+    return STEP[: reward.size], falling if entropy is None else np.asarray(entropy), reward + noise
+
+
+def climbing(n=50):
+    return 0.2 + 0.6 * (1.0 - np.exp(-STEP[:n] / 150))
+
+
+def test_a_run_that_climbs_goes_on_and_the_rest_has_its_cost():
+    line = stop_line(*run(climbing(25)), steps=400, cost_per_step=0.5, label="gsm8k", left=0.2)
+    assert (line.says, line.reward, line.step, line.evaluations) == ("go on", "gsm8k", 192.0, 25)
+    assert (line.at_step, line.steps_left, line.cost, line.left) == (400.0, 208.0, 104.0, 0.2)
+    assert line.p_gain > 0.5
+    assert line.expected.low < line.expected.value < line.expected.high
+    assert (line.low_looks, line.lost_since, line.exploded_since, line.why_none) == (0, None, None, "")
+
+
+def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
+    values = run(np.concatenate([climbing(10), np.full(40, climbing(10)[-1])]))
+    looked: dict[int, float] = {}
+    for n in range(8, 51):
+        before = sorted(looked)
+        line = stop_line(*(v[:n] for v in values), steps=float(STEP[-1]) + 1, looked=looked)
+        is_look = not before or n >= before[-1] + math.ceil(before[-1] / 16)
+        assert sorted(looked) == (sorted({*before, n}) if is_look else before)
+        low = [looked[until] < 0.1 for until in sorted(looked)[::-1][:LOOKS]]
+        assert line.low_looks == (low.index(False) if False in low else len(low))
+        assert (line.says == "stop") is (line.low_looks == LOOKS)
+    assert any(chance < 0.1 for chance in looked.values())
+    alone = stop_line(*values, steps=float(STEP[-1]) + 1)
+    assert alone.p_gain == line.p_gain
+
+
+def test_a_run_too_short_a_reward_that_never_moves_and_a_reached_end_have_no_forecast():
+    few = stop_line(*run(climbing(7)))
+    assert (few.says, few.p_gain, few.why_none) == ("go on", None, "it needs 8 evaluations")
+    assert "in all 20 evaluations" in stop_line(STEP[:20], None, np.zeros(20)).why_none
+    assert stop_line(*run(climbing()), steps=300).why_none == "the planned end, step 300, is reached"
+    assert stop_line(np.array([]), None, np.array([])).evaluations == 0
+    far = stop_line(*run(climbing(10)), steps=5000, cost_per_step=1.0)
+    assert (far.at_step, far.cost) == (360.0, 4928.0)  # four lengths ahead, and the cost of the whole rest
+
+
+def test_lost_for_good_at_three_evaluations_and_not_before():
+    reward = run(np.concatenate([climbing(30), np.zeros(20)]))[2]
+    said = [lost_since(STEP[:n], reward[:n]) for n in range(8, 51)]
+    assert said[: 32 - 8 + 1] == [None] * 25
+    assert set(said[33 - 8 :]) == {STEP[30]}
+    back = np.concatenate([reward[:40], climbing(10) + 0.3])
+    assert lost_since(STEP, back) is None
+
+
+def test_a_reward_that_is_noise_around_nothing_is_not_lost():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        sparse = (rng.random(50) < 0.3).astype(float)
+        sparse[-4:] = 0.0
+        assert lost_since(STEP, sparse) is None
+    assert lost_since(STEP, -1.0 - climbing()) is None
+
+
+def test_exploded_above_twice_the_lowest_level():
+    entropy = np.concatenate([0.1 + 0.4 * np.exp(-STEP[:30] / 60), np.linspace(0.15, 2.0, 20)])
+    since = exploded_since(STEP, entropy)
+    assert since == STEP[np.flatnonzero(entropy[30:] > 2 * entropy.min())[0] + 30]
+    assert exploded_since(STEP, np.append(entropy[:-1], 0.0)) is None
+    line = stop_line(*run(climbing(), entropy))
+    assert (line.says, line.exploded_since) == ("exploded", since)
+    assert exploded_since(STEP[:32], entropy[:32]) is None
+    lost = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
+    assert lost.says == "lost"
+
+
+def test_a_line_without_a_memory_looks_a_sixteenth_and_an_eighth_of_the_run_back():
+    n = 500
+    step = np.arange(1.0, n + 1)
+    rng = np.random.default_rng(0)
+    reward = 0.7 + 0.02 * rng.standard_normal(n)
+    looked: dict[int, float] = {}
+    stop_line(step, None, reward, steps=510, looked=looked)
+    assert set(looked) <= {n, n - 32, n - 64}
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_a_replay_says_what_was_said_and_what_came(every):
+    values = run(climbing())
+    played = replay(*values, every=every)
+    assert [look.evaluations for look in played.looks] == list(range(8, 50, every))
+    looked: dict[int, float] = {}
+    for look in played.looks:
+        cut = [v[: look.evaluations] for v in values]
+        line = stop_line(*cut, steps=float(STEP[-1]), every=every, looked=looked)
+        assert (look.p_gain, look.says, look.low_looks) == (line.p_gain, line.says, line.low_looks)
+        later = values[2][look.evaluations :]
+        if look.gained is not None:
+            inside = STEP[look.evaluations + 1 : -1] <= look.at_step
+            means = np.convolve(later, np.ones(3) / 3, "valid")[inside]
+            assert look.reached == pytest.approx(means.max())
+            assert look.gained is (look.reached >= look.now + look.gain)
+    assert played.improving
+    assert [played.first(says) for says in ("lost", "exploded")] == [None, None]
+
+
+def test_replays_of_a_failure_and_of_a_flat_run_and_their_score():
+    flat = replay(*run(np.full(50, 0.5)))
+    lost = replay(*run(np.concatenate([climbing(30), np.zeros(20)])))
+    climb = replay(*run(climbing()))
+    assert not flat.improving
+    assert (lost.first("lost").lost_since, lost.first("lost").step) == (STEP[30], STEP[32])
+    total = score([flat, lost, climb])
+    assert (total.runs, total.improving, total.lost, total.exploded) == (3, 1, 1, 0)
+    assert total.stopped == sum(played.first("stop") is not None for played in (flat, lost, climb))
+    assert score([]) is None
+    with pytest.raises(FitError, match="a replay needs at least 11"):
+        replay(*run(climbing(10)))
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log of a run that is lost."""
+    step, entropy, reward = run(np.concatenate([climbing(30), np.zeros(20)]))
+    rows = zip(step.tolist(), entropy.tolist(), reward.tolist(), strict=True)
+    lines = [json.dumps({"step": s, "entropy": h, "val_acc": r}) for s, h, r in rows]
+    (tmp_path / "run.jsonl").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_the_row_the_document_and_the_gate(log):
+    printed = typed("fit", "run.jsonl", "--steps", "800", "--cost-per-step", "0.5", "--no-save", cwd=log)
+    text = " ".join(printed.stdout.split())
+    assert "stop line lost: the reward is below a fifth of its best since step 240" in text
+    assert "408 steps to step 800 cost 204" in text
+    document = json.loads(typed("fit", "run.jsonl", "--format", "json", "--no-save", cwd=log).stdout)
+    line = document["runs"][0]["result"]["stop_line"]
+    assert (line["says"], line["lost_since"], line["cost"], line["reward"]) == (
+        "lost",
+        240.0,
+        None,
+        "val_acc",
+    )
+    gates = ("--fail-if", "stop_line=='lost'", "--fail-if", "stop_line=='stop'")
+    done = typed("check", "run.jsonl", *gates, cwd=log)
+    assert done.returncode == 5
+    assert "TRIPPED       run  stop_line=='lost'" in done.stdout
+    assert "passed        run  stop_line=='stop'" in done.stdout
+
+
+def test_backtest_every_prints_looks(log):
+    text = typed("backtest", "run.jsonl", "--every", "6", cwd=log).stdout
+    assert "lost at step 296; it does not improve" in " ".join(text.split())
+    table = typed("backtest", "run.jsonl", "--every", "6", "--format", "csv", cwd=log).stdout.splitlines()
+    assert table[0].startswith("run,step,evaluations,now,p_gain,at_step")
+    assert len(table) == 1 + len(range(8, 50, 6))
+    document = json.loads(typed("backtest", "run.jsonl", "--every", "6", "--format", "json", cwd=log).stdout)
+    assert document["replayed"]["lost"] == 1
+    assert document["runs"][0]["result"]["cuts"] == []

@@ -1,0 +1,207 @@
+"""Watcher and callback: lines while a run is training, and nothing raised into it."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import entropylaw
+from entropylaw.errors import UsageError
+from tests.unit.test_growing import record
+
+
+def rewards(n=50, level=0.2):
+    """A reward that climbs, with a little noise."""
+    rng = np.random.default_rng(0)
+    return level + 0.6 * (1.0 - np.exp(-np.arange(n) / 20)) + 0.004 * rng.standard_normal(n)
+
+
+def watched(values, entropies=None, **options):
+    """What a watcher said of rewards at every eighth step, and the watcher."""
+    said = []
+    watcher = entropylaw.Watcher(say=said.append, **options)
+    for number, reward in enumerate(values):
+        entropy = None if entropies is None else entropies[number]
+        watcher.update(8 * number, entropy=entropy, rewards={"gsm8k": reward})
+    return said, watcher
+
+
+def test_every_evaluation_has_its_line():
+    said, watcher = watched(rewards(20), steps=400, cost_per_step=0.8)
+    assert said[0] == (
+        "entropylaw: step 0 · gsm8k · no forecast: it needs 8 evaluations · go on: 400 steps to step 400 "
+        "cost 320"
+    )
+    assert len(said) == 1 + 13
+    assert said[1].startswith("entropylaw: step 56 · gsm8k 0.")
+    for words in (
+        " · by step 400 0.",
+        "P(+0.01 or more) 0.",
+        "best so far 0.",
+        "248 steps to step 400 cost 198",
+    ):
+        assert words in said[-1]
+    (line,) = watcher.lines
+    assert (line.reward, line.says, line.step, line.evaluations) == ("gsm8k", "go on", 152.0, 20)
+    assert not watcher.should_stop
+
+
+def test_a_stop_only_where_it_is_among_the_options():
+    values = np.concatenate([rewards(30), np.zeros(10)])
+    for stop_on, stops in (((), False), ("lost", True), (("stop", "exploded"), False)):
+        said, watcher = watched(values, stop_on=stop_on)
+        assert watcher.lines[0].says == "lost"
+        assert watcher.should_stop is stops
+        assert "lost: the reward is below a fifth of its best since step 240" in said[-1]
+    with pytest.raises(UsageError, match="expected some of stop, lost, exploded"):
+        entropylaw.Watcher(stop_on="always")
+
+
+def test_entropies_of_other_steps_and_several_rewards():
+    watcher = entropylaw.Watcher(say=lambda _: None)
+    for step in range(200):
+        watcher.update(step, entropy=0.1 + (step > 150) * 0.5, rewards={})
+        if step % 10 == 0:
+            watcher.update(step, rewards={"a": 0.5 + 0.001 * step, "b": 0.6 - 0.001 * step})
+    assert [line.reward for line in watcher.lines] == ["a", "b"]
+    assert [line.exploded_since for line in watcher.lines] == [160.0, 160.0]
+
+
+def test_odd_values_are_left_out_and_said_once():
+    said, watcher = watched(rewards(12))
+    before = watcher.lines
+    for odd in (math.nan, None, "0.5", True, [1], math.inf):
+        watcher.update(100, rewards={"gsm8k": odd}, entropy="high")
+    for step in ("ten", None, math.nan):
+        watcher.update(step, rewards={"gsm8k": 0.5})
+    watcher.update(104, rewards=[("gsm8k", 0.5)])
+    assert watcher.lines == before
+    assert sum("is not a number" in line for line in said) == 3
+    broken = entropylaw.Watcher(say=lambda _: 1 / 0)
+    assert broken.update(1, rewards=0.5) == ()
+    assert broken.read() == ()
+
+
+def test_a_run_that_was_resumed_forgets_what_comes_later():
+    _, straight = watched(rewards(30))
+    _, resumed = watched(np.concatenate([rewards(30)[:20], np.zeros(6)]))
+    for number in range(20, 30):
+        resumed.update(8 * number, rewards={"gsm8k": rewards(30)[number]})
+    assert resumed.lines == straight.lines
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "console"])
+def test_a_log_is_read_up_to_its_last_record(tmp_path, kind):
+    path = tmp_path / ("log.csv" if kind == "csv" else "log.jsonl" if kind == "jsonl" else "job.log")
+    path.write_text("step,actor/entropy,critic/score/mean\n" if kind == "csv" else "")
+    said = []
+    watcher = entropylaw.Watcher(path, steps=60, say=said.append)
+    assert watcher.read() == ()
+    for step in range(1, 31):
+        with path.open("ab") as file:
+            file.write(record(kind, step))
+        watcher.read()
+        watcher.read()
+    (line,) = watcher.lines
+    assert (line.step, line.evaluations, line.at_step) == (30.0, 30, 60.0)
+    assert sum("P(+" in text for text in said) == 23
+    path.unlink()
+    watcher.read()
+    assert "cannot be read" in said[-1]
+
+
+class Trainer:
+    """What a callback gets of transformers' trainer."""
+
+    def __init__(self, steps=100, first=True):
+        self.state = SimpleNamespace(
+            log_history=[], max_steps=steps, global_step=0, is_world_process_zero=first
+        )
+        self.control = SimpleNamespace(should_training_stop=False)
+
+    def log(self, callback, step, **values):
+        """Log some values, as ``Trainer.log``."""
+        self.state.global_step = step
+        self.state.log_history.append({**values, "step": step})
+        callback.on_log(SimpleNamespace(), self.state, self.control, logs=values)
+
+
+def test_the_callback_judges_what_the_trainer_logs():
+    said, trainer = [], Trainer()
+    callback = entropylaw.EntropyLawCallback(say=said.append)
+    for step, reward in enumerate(rewards(40), start=1):
+        trainer.log(callback, step, loss=0.1, reward=reward, entropy=1.0 / step, epoch=0.1)
+        callback.on_step_end(None, trainer.state, trainer.control, model=None)
+    assert sum("P(+" in line for line in said) == 33
+    assert said[-1].startswith("entropylaw: step 40 · reward 0.")
+    assert " · by step 100 0." in said[-1]
+    again = entropylaw.EntropyLawCallback(say=lambda _: None)
+    trainer.log(again, 41, reward=0.72, entropy=0.02)
+    assert again.watcher.lines[0].evaluations == 41
+    with pytest.raises(AttributeError):
+        callback.other  # noqa: B018
+    quiet = Trainer(first=False)
+    quiet.log(entropylaw.EntropyLawCallback(say=said.append), 1, reward=0.1, entropy=0.1)
+    assert "step 1 ·" not in said[-1]
+
+
+def test_the_callback_stops_a_run_only_where_it_is_told_to():
+    for stop_on in ((), ("stop", "lost")):
+        trainer = Trainer()
+        callback = entropylaw.EntropyLawCallback(stop_on=stop_on, say=lambda _: None)
+        for step, reward in enumerate([*rewards(20), *[0.0] * 8], start=1):
+            trainer.log(callback, step, reward=reward, entropy=0.3)
+        assert trainer.control.should_training_stop is bool(stop_on)
+
+
+def test_an_odd_log_raises_nothing():
+    trainer = Trainer()
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None)
+    for odd in ("no entry", None, {None: 3}, {"reward": object(), "step": "x"}, {"reward": [1, 2]}, 7):
+        trainer.state.log_history.append(odd)
+        trainer.log(callback, 1, reward=0.1)
+    for step, reward in enumerate(rewards(12), start=2):
+        trainer.log(callback, step, reward=reward, entropy=math.nan)
+    assert callback.watcher.lines[0].evaluations >= 12
+    callback.on_log(None, SimpleNamespace(), None)
+
+
+def test_a_log_without_entropy_has_its_line():
+    trainer = Trainer()
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None)
+    for step, reward in enumerate(rewards(12), start=1):
+        trainer.log(callback, step, eval_reward=reward)
+    (line,) = callback.watcher.lines
+    assert (line.reward, line.evaluations, line.exploded_since) == ("eval_reward", 12, None)
+    assert line.p_gain > 0.5
+
+
+def test_500_evaluations_take_less_than_a_tenth_of_a_second_each():
+    trainer = Trainer(steps=4000)
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None)
+    extra = {f"metric/{number}": 1.0 for number in range(30)}
+    costs = []
+    for step, reward in enumerate(rewards(500), start=1):
+        for part in range(4):
+            trainer.state.log_history.append({"reward": 0.5, "entropy": 0.4, "step": 4 * step + part} | extra)
+        if step <= 480:
+            trainer.state.log_history.append({"eval_reward": reward, "step": 4 * step + 3})
+            continue
+        start = time.process_time()
+        trainer.log(callback, 4 * step + 3, eval_reward=reward)
+        costs.append(time.process_time() - start)
+    assert callback.watcher.lines[0].evaluations > 490
+    assert np.median(costs[1:]) < 0.1
+
+
+def test_neither_transformers_nor_torch_is_imported():
+    code = "import entropylaw, sys; entropylaw.EntropyLawCallback(); "
+    code += "print({'torch', 'transformers', 'trl', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
