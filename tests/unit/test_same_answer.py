@@ -89,3 +89,11 @@ def test_text_page_index_and_table_say_the_same(run, report):
             assert said in left.text
             assert all(text.replace("-", "−") in page for text in (left.value, *left.about)), name
             assert left.text in " ".join(str(run_by_hand(fit)).split())
+
+
+def test_figures_that_a_report_no_longer_has_are_removed(run, report):
+    (report / "figures").mkdir(exist_ok=True)
+    for name in ("holds-law.png", "several-no-relation-law.svg", "mine.png", "other-law.png"):
+        (report / "figures" / name).write_bytes(b"")
+    assert run("report", "fits.fit.json", "-o", "rep", "--figures", "none", "--jobs", "1").returncode == 0
+    assert sorted(path.name for path in (report / "figures").iterdir()) == ["mine.png", "other-law.png"]

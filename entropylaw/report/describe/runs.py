@@ -458,7 +458,7 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
     if not certain:
-        return f"A gain is left for certain in none of {number}."
+        return f"No gain is left for certain in {number}."
     most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):
