@@ -172,28 +172,19 @@ def stop_words(line: StopLine) -> str:
     return " · ".join([*parts, f"{line.says}: {reasons}" if reasons else line.says])
 
 
-def cannot_tell(fit: Fit) -> bool:
-    """Whether the ceiling of rates is above 1, or its interval spans the range of the reward."""
-    impossible = any(finding.code in ("ceiling-impossible", "ceiling-above-one") for finding in fit.findings)
-    return impossible or (fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward)
-
-
 def left_answer(fit: Fit) -> Answer:
     """What is left on the curve, and the ceiling."""
     label = "left on the curve"
-    if has(fit.findings, JUMP):
-        return answer(label, "no relation can be read")
-    if rises(fit):
-        return answer(label, "nothing", "reward rises with entropy", after=": ")
-    if cannot_tell(fit):
+    if fit.no_ceiling == Why.no_relation:
+        return answer(label, fit.no_ceiling, headline(fit), after=": ")
+    if fit.no_ceiling:
         return answer(label, "this log cannot tell")
     left, at = format_estimate(fit.headroom), "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"
-    about = ("for reference",) if fit.why is Why.no_relation else ()
     start = f"{left.interval} from a fitted {format_number(fit.reward_now.value)}"
-    return answer(label, left.value, start, f"ceiling {format_interval(fit.ceiling)} {at}", *about)
+    return answer(label, left.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
 
 
 def p_words(probability: float) -> str:

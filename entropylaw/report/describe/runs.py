@@ -26,7 +26,7 @@ from entropylaw.report.numbers import cell_text, format_interval
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import JUMP, has, replace
+from entropylaw.results.result import replace
 
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
@@ -80,6 +80,7 @@ COLUMNS = (
     # The level of the forecast; without one the curve's.
     _data("now", _fit(lambda fit: fit.reward_now.value if fit.forecast is None else fit.forecast.now)),
     *map(_estimate, ("reward_now", "ceiling", "headroom")),
+    _data("no_ceiling", _fit(lambda fit: fit.no_ceiling or None)),
     _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
     _data("gain", _fit(lambda fit: fit.gain)),
     _estimate("used", None, "%"),
@@ -115,24 +116,7 @@ COLUMNS = (
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
     of_run = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    row: b.Row = {key: cell for key, cell in of_run.items() if cell is not None}
-    fit = report.fit.result
-    if fit is None:
-        return row
-    if fit.lost:
-        row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
-    reason = "cannot tell" if words.cannot_tell(fit) else ""
-    if fit.why is Why.no_relation or has(fit.findings, JUMP):
-        reason = Why.no_relation.value
-    if fit.lost:
-        reason = "lost reward"
-    if reason:
-        row["ceiling"] = replace(fit.ceiling, note=reason)
-    return row
-
-
-UNUSABLE = ("lost reward", Why.no_relation.value, "cannot tell")
-"""In the note of a ceiling that is not to be used: why not."""
+    return {key: cell for key, cell in of_run.items() if cell is not None}
 
 
 def overview(rows: Sequence[Cells], head: Column) -> b.Table:
@@ -161,13 +145,13 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
 
 def overview_cells(row: Cells) -> b.Row:
     """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
-    cells, ceiling = dict(row), row.get("ceiling")
+    cells = dict(row)
     if "best_step" in row:
         is_last = row["best_step"] == row["last_step"]
         better = "last" if is_last else words.p_words(float(str(row["p_better"])))
         cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
-    if isinstance(ceiling, Estimate) and ceiling.note in UNUSABLE:
-        cells |= {"ceiling": ceiling.note, "headroom": None, "p_headroom": None}
+    if "no_ceiling" in row:
+        cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
     return cells | {"law": ": ".join(law)}
 
@@ -391,8 +375,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     @property
     def readable(self) -> bool:
         """Whether its ceiling is to be used."""
-        ceiling = self.estimate("ceiling")
-        return ceiling is not None and ceiling.note not in UNUSABLE
+        return self.fitted and "no_ceiling" not in self.cells
 
     @property
     def fitted(self) -> bool:
@@ -475,7 +458,7 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
     if not certain:
-        return f"A gain is left for certain in none of {number}."
+        return f"No gain is left for certain in {number}."
     most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):

@@ -133,13 +133,11 @@ def junit_text(blocks: Sequence[Block]) -> str:
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
-            name, sentence = one_line(verdict.name), one_line(verdict.text)
-            case = ET.SubElement(suite, "testcase", {"classname": run, "name": name})
+            case = ET.SubElement(suite, "testcase", {"classname": run, "name": one_line(verdict.name)})
             outcome = ET.SubElement(case, tags[verdict.ok])
-            outcome.text = f"{verdict.badge}: {sentence}"
+            outcome.text = text.gate_line(run, verdict)
             if not verdict.ok:
-                outcome.attrib.update(message=sentence, type=verdict.badge.lower())
-                outcome.text = f"{run}: {name}: {sentence}"
+                outcome.attrib.update(message=one_line(verdict.text), type=verdict.badge.lower())
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
