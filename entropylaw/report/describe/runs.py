@@ -257,7 +257,7 @@ FEW = 3
 
 
 def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
-    """The number of runs, or of their rewards, by verdict, and of those that lost the reward."""
+    """Runs that lost the reward, and the number of runs, or of their rewards, by verdict."""
     runs = list(rows)
     number = Counter(row.get("verdict") for row in runs)
     text = f"The law holds in {number['holds']} of {counted_rows(runs)}, fails in {number['fails']}"
@@ -265,7 +265,7 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
     lost = sum("lost" in row for row in runs)
-    return f"{text}. {counted(lost, 'run')} lost the reward: no ceiling is known." if lost else f"{text}."
+    return f"{counted(lost, 'run')} lost the reward. {text}." if lost else f"{text}."
 
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
@@ -443,13 +443,21 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
-    """Sentences over all runs: where the law holds, and where a gain is left."""
+    """Sentences over all runs: which will probably gain, where most is left on the curve, and the law."""
     if not rows:
         return ("There are no runs.",)
-    verdicts, readable = totals([row.cells for row in rows]), [row for row in rows if row.readable]
-    if not readable:
-        return (verdicts,)
-    return verdicts, gain_left(readable)
+    cells, readable = [row.cells for row in rows], [row for row in rows if row.readable]
+    left = (gain_left(readable),) if readable else ()
+    return (*probable_gains(cells), *left, totals(cells))
+
+
+def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
+    """In how many runs a gain that counts is probable by the forecast; nothing without forecasts."""
+    forecast = [row for row in cells if isinstance(row.get("p_gain"), float)]
+    if not forecast:
+        return ()
+    probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
+    return (f"By the forecasts {probable} of {counted_rows(forecast)} will probably gain more.",)
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
