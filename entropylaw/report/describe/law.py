@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.escaping import counted
+from entropylaw.escaping import counted, listing
 from entropylaw.report import blocks as b
 from entropylaw.report import methods, words
 from entropylaw.report.describe import forecast
@@ -35,8 +35,11 @@ FORM_COLUMNS = (
 
 
 def describe(result: Fit) -> list[b.Block]:
-    """A law without its log."""
-    return sections(result, result, b.Heading(result.run, 2, about(result)))
+    """A fit without its log; of a run with several rewards the first one, with the names of the others."""
+    series, rewards = about(result), list(getattr(result, "rewards", ()))
+    if len(rewards) > 1:
+        series = f"{rewards[0]} · {series}; also in .rewards: {listing(rewards[1:], 3)}"
+    return sections(result, result, b.Heading(result.run, 2, series))
 
 
 def table(result: Fit) -> b.Table:
