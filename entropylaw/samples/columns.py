@@ -126,6 +126,11 @@ class SampleColumns:
     layout: str = ""
     hashed: bool = False
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the rows matters."""
+        return not self.roles["problem"] or OCCURRENCE in self.variants
+
 
 def quoted(name: str) -> str:
     """A name in SQL."""
