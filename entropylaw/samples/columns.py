@@ -334,13 +334,8 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
     roles = dict(columns.roles)
     problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
     if columns.hashed:
-        cases = " ".join(
-            f"WHEN {problem} LIKE {text(f'%{mark}%')} THEN "
-            f"COALESCE(NULLIF(regexp_extract({problem}, {text(turn)}, 1), ''), {problem})"
-            for mark, turn in USER_TURNS.items()
-        )
         # In a query of its own, this is done once for each row.
-        source = f"(SELECT *, TRIM(CASE {cases} ELSE {problem} END) AS prompt_text FROM {source})"
+        source = f"(SELECT *, {_question(problem)} AS prompt_text FROM {source})"
         problem = f"CASE WHEN LENGTH(prompt_text) > {LONGEST_KEY} THEN md5(prompt_text) ELSE prompt_text END"
     fields = {
         "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
@@ -373,6 +368,16 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
         queries = [{**fields, "right": verdict, "times": times} for verdict, times in counts.items()]
     selected = (", ".join(f"{made} AS {quoted(name)}" for name, made in query.items()) for query in queries)
     return " UNION ALL ".join(f"SELECT {names} FROM {source}{where}" for names in selected)
+
+
+def _question(prompt: str) -> str:
+    """A prompt without its chat template in SQL."""
+    cases = " ".join(
+        f"WHEN {prompt} LIKE {text(f'%{mark}%')} THEN "
+        f"COALESCE(NULLIF(regexp_extract({prompt}, {text(turn)}, 1), ''), {prompt})"
+        for mark, turn in USER_TURNS.items()
+    )
+    return f"TRIM(CASE {cases} ELSE {prompt} END)"
 
 
 def _flag(expression: str | None) -> str:
