@@ -7,10 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH
 from entropylaw.option import option
-from entropylaw.options import (
-    Quiet,
-    formats,
-)
+from entropylaw.options import Quiet, formats
 from entropylaw.samples.options import SampleOptions
 
 
