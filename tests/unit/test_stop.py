@@ -45,10 +45,10 @@ def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
         line = stop_line(*(v[:n] for v in values), steps=float(STEP[-1]) + 1, looked=looked)
         is_look = not before or n >= before[-1] + math.ceil(before[-1] / 16)
         assert sorted(looked) == (sorted({*before, n}) if is_look else before)
-        low = [looked[until] < 0.1 for until in sorted(looked)[::-1][:LOOKS]]
+        low = [looked[until] < 0.2 for until in sorted(looked)[::-1][:LOOKS]]
         assert line.low_looks == (low.index(False) if False in low else len(low))
         assert (line.says == "stop") is (line.low_looks == LOOKS)
-    assert any(chance < 0.1 for chance in looked.values())
+    assert any(chance < 0.2 for chance in looked.values())
     alone = stop_line(*values, steps=float(STEP[-1]) + 1)
     assert alone.p_gain == line.p_gain
 
@@ -111,7 +111,7 @@ def test_a_replay_says_what_was_said_and_what_came(every):
     assert places[0] == 8
     assert [max(every, math.ceil(place / 16)) for place in places[:-1]] == np.diff(places).tolist()
     for number, look in enumerate(played.looks):
-        low = [earlier.p_gain < 0.1 for earlier in played.looks[: number + 1]][::-1][:LOOKS]
+        low = [earlier.p_gain < 0.2 for earlier in played.looks[: number + 1]][::-1][:LOOKS]
         assert look.low_looks == (low.index(False) if False in low else len(low))
         later = values[2][look.evaluations :]
         if look.gained is not None:
