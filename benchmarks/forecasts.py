@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import stdtrit
+from scipy.special import logit, stdtrit
 
 from benchmarks import finished
 from benchmarks.docs import write_block
@@ -42,6 +42,7 @@ from entropylaw.analysis.forecast import (
     Constants,
     SoFar,
     ahead,
+    best_of,
     gain_columns,
     p_reached,
     so_far,
@@ -74,7 +75,7 @@ SIMULATED = {"policies": 100, "shapes": 100}
 FRESH = 10_000
 """First seed of the simulated runs that are tested."""
 
-BINS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
+BINS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,7 +109,7 @@ def cases_of(
         s, r, _ = blocked(step, reward)
         if not np.ptp(r):
             continue
-        done = so_far(s, r, reward, levels_of(s, r), run.most)
+        done = so_far(s, r, reward, levels_of(s, r, may_jump=True), run.most)
         others: dict[str, float | None] = {}
         if compared:
             entropy = np.full(run.step.size, 0.0) if run.entropy is None else run.entropy
@@ -269,19 +270,54 @@ def tested(cases: Sequence[Case], constants: Constants) -> Tested:
     return Tested(cases=cases, location=location, scale=scale, p=p)
 
 
-def without_own(learned: Sequence[Case], cases: Sequence[Case], groups: Iterable[str]) -> Tested:
-    """Forecasts of the cases of some groups, each by constants that were learned without its own."""
+def without_own(
+    learned: Sequence[Case], cases: Sequence[Case], groups: Iterable[str]
+) -> tuple[Tested, FloatArray]:
+    """Forecasts of the cases of some groups, each by constants that were learned without its own.
+
+    Their probabilities are recalibrated by what came true in the other groups; the second value is the
+    recalibration by all of them.
+    """
+    by_group = {group: [case for case in cases if case.group == group] for group in sorted(groups)}
+    constants = {
+        group: learn([case for case in learned if case.group != group])
+        for group, own in by_group.items()
+        if own
+    }
+    first = {group: tested(by_group[group], constants[group]) for group in constants}
     parts = []
-    for group in sorted(groups):
-        own = [case for case in cases if case.group == group]
-        if own:
-            parts.append(tested(own, learn([case for case in learned if case.group != group])))
-    return Tested(
+    for group in constants:
+        others = [part for other, part in first.items() if other != group] or [first[group]]
+        corrected = recalibrated(constants[group], recalibration(others))
+        parts.append(tested(by_group[group], corrected))
+    together = Tested(
         cases=[case for part in parts for case in part.cases],
         location=np.concatenate([part.location for part in parts]),
         scale=np.concatenate([part.scale for part in parts]),
         p=np.concatenate([part.p for part in parts], axis=1),
     )
+    return together, recalibration(list(first.values()))
+
+
+def recalibration(results: Sequence[Tested]) -> FloatArray:
+    """Shift and factor of the log odds by which probabilities of gains on the level came true."""
+    cases = [case for result in results for case in result.cases]
+    outcome = np.array([case.outcome for case in cases])
+    p = np.clip(np.concatenate([result.p[: len(GAINS)] for result in results], axis=1), 1e-6, 1.0 - 1e-6)
+    y = np.array([outcome >= bars(cases, gain, smoothed=True) for gain in GAINS]).astype(float)
+
+    def loss(line: FloatArray) -> float:
+        odds = line[0] + line[1] * logit(p)
+        return float(((np.logaddexp(0.0, odds) - y * odds) @ weights(cases)).sum())
+
+    return np.asarray(minimize(loss, (0.0, 1.0), method="L-BFGS-B").x)
+
+
+def recalibrated(constants: Constants, line: FloatArray) -> Constants:
+    """The constants with the log odds of a gain shifted and multiplied."""
+    gain = line[1] * np.asarray(constants.gain)
+    gain[0] += line[0]
+    return constants._replace(gain=gain.round(3).tolist())
 
 
 def keys_of(cases: Sequence[Case]) -> FloatArray:
@@ -299,20 +335,15 @@ def widening(result: Tested) -> float:
     return float(z[order][np.searchsorted(reached, 0.95)] / stdtrit(DF, 0.975))
 
 
-def reliability(results: Sequence[Tested]) -> list[tuple[float, float, float, int]]:
+def reliability(result: Tested) -> list[tuple[float, float, float, int]]:
     """How often forecasts that gave a gain a probability came true: ends, share, number."""
-    chance, came = [], []
-    for result in results:
-        outcome = np.array([case.outcome for case in result.cases])
-        for row, gain in enumerate(GAINS):
-            chance.append(result.p[row])
-            came.append(outcome >= bars(result.cases, gain, smoothed=True))
-    p, y = np.concatenate(chance), np.concatenate(came)
+    outcome, p = np.array([case.outcome for case in result.cases]), result.p[: len(GAINS)]
+    came = np.array([outcome >= bars(result.cases, gain, smoothed=True) for gain in GAINS])
     rows = []
     for low, high in pairwise(BINS):
         inside = (p >= low) & ((p < high) | (high == 1.0))
         if inside.any():
-            rows.append((low, high, round(float(y[inside].mean()), 3), int(inside.sum())))
+            rows.append((low, high, round(float(came[inside].mean()), 3), int(inside.sum())))
     return rows
 
 
@@ -395,7 +426,7 @@ def first_part(runs: Sequence[Finished], constants: Constants) -> str:
         s, r, _ = blocked(step, reward)
         if not np.ptp(r):
             continue
-        done = so_far(s, r, reward, levels_of(s, r), run.most)
+        done = so_far(s, r, reward, levels_of(s, r, may_jump=True), run.most)
         lead = (run.step[until:] - step[-1]) / (step[-1] - step[0])
         lead = lead[lead <= FARTHEST]
         truth = run.reward[until:][: lead.size]
@@ -433,9 +464,8 @@ def best_table(count: int = 400) -> list[str]:
             step, reward, truth, seen = shape(name, FRESH + seed, wander=True)
             s, r, _ = blocked(step[:seen], reward[:seen])
             level = blocked(step[:seen], truth[:seen])[1]
-            levels = levels_of(s, r)
-            best = int(np.argmax(levels.level()))
-            said.append(levels.p_above(best, r.size - 1) if best < r.size - 1 else 0.0)
+            best, _, p_better = best_of(levels_of(s, r, may_jump=True), r)
+            said.append(p_better)
             came.append(level[best] > level[-1])
         p, share = np.mean(said), np.mean(came)
         lines.append(f"| {name} | {p:.3f} | {share:.3f} | {100 * (p - share):+.1f} |")
@@ -458,16 +488,17 @@ def report(left_out: bool) -> str:
     shapes_learned = [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
     tuning = [*learned[True], *lab_learned, *policies_learned, *shapes_learned]
     groups = {half: sorted({run.group for run in runs}) for half, runs in halves.items()}
-    results = {"tuning half": without_own(tuning, every(to_test, halves[True]), groups[True])}
-    constants = learn(tuning)
+    of_tuning, line = without_own(tuning, every(to_test, halves[True]), groups[True])
+    results = {"tuning half": of_tuning}
+    constants = recalibrated(learn(tuning), line)
     widened = widening(results["tuning half"])
     constants = constants._replace(widened=widened)
     if left_out:
         results["left-out half"] = tested(every(to_test, halves[False]), constants)
     public_learned = [case for cases in learned.values() for case in cases]
-    without_lab = learn([*public_learned, *policies_learned, *shapes_learned])
+    without_lab = recalibrated(learn([*public_learned, *policies_learned, *shapes_learned]), line)
     results["the lab, learned without it"] = tested(every(to_test, of_lab), without_lab)
-    without_policies = learn([*public_learned, *lab_learned, *shapes_learned])
+    without_policies = recalibrated(learn([*public_learned, *lab_learned, *shapes_learned]), line)
     fresh = policies(FRESH)
     results["policies, learned without any"] = tested(every(to_test, fresh), without_policies)
     columns = {name: figures(result, widened) for name, result in results.items()}
@@ -511,22 +542,21 @@ def learn_all(folder: Path) -> dict[str, Any]:
     of_lab, simulated = finished.lab(), policies()
     learned = [*every(to_learn, runs), *every(to_learn, of_lab), *every(to_learn, simulated)]
     learned += [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
-    constants = learn(learned)
     to_judge = [*every(cases_of, runs), *every(cases_of, of_lab)]
     groups = {case.group for case in to_judge}
-    own = without_own(learned, to_judge, groups)
-    of_public = [without_own(learned, to_judge, groups - {"lab"})] if runs else [own]
-    widened = widening(of_public[0])
+    # Where there are public logs the lab counts for the constants alone.
+    own, line = without_own(learned, to_judge, groups - {"lab"} if runs else groups)
+    constants, widened = recalibrated(learn(learned), line), widening(own)
     return {
         "path": constants.path,
         "gain": constants.gain,
         "widened": round(widened, 3),
-        "reliability": reliability(of_public),
+        "reliability": reliability(own),
         "learned_from": {
             "repositories": len({run.group for run in runs}),
             "rewards": len(runs) + len(of_lab),
         },
-        "scores": figures(of_public[0], widened),
+        "scores": figures(own, widened),
     }
 
 

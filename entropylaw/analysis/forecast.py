@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,10 +81,11 @@ def learned() -> Constants:
 class SoFar(NamedTuple):
     """What a run has done so far; numbers of one run, or arrays of several.
 
-    ``level`` is that of the reward at the last step, ``spread`` the range so far, ``most`` the largest
-    possible reward (infinite where unknown), and ``noise`` the variance of the difference between the level
-    and the mean of three later evaluations. Slopes and their standard errors are of least-squares lines over
-    the whole run, its second half (``half_se``) and its last third, in reward per length of the run.
+    ``level`` is that of the reward at the last step, ``spread`` the range after the first evaluation, which
+    may be from before any change, ``most`` the largest possible reward (infinite where unknown), and
+    ``noise`` the variance of the difference between the level and the mean of three later evaluations. Slopes
+    and their standard errors are of least-squares lines over the whole run, its second half (``half_se``) and
+    its last third, in reward per length of the run.
     """
 
     level: Any
@@ -101,14 +103,14 @@ def so_far(
     step: FloatArray, reward: FloatArray, raw: FloatArray, levels: Levels, most: float | None
 ) -> SoFar:
     """What blocks (m,) of a run, and its ``raw`` rewards (n,), say; m ≥ 8."""
-    m, spread = step.size, float(np.ptp(reward))
+    m, least = step.size, 1e-3 * float(np.ptp(reward))
+    spread = max(float(np.ptp(reward[1:])), least)
     x = (step - step[-1]) / (step[-1] - step[0])
     half, third = max(6, m // 2), max(5, m // 3)
     slope, slope_se = _line(x, reward)
     last_slope, last_se = _line(x[-third:], reward[-third:])
     rate = raw.min() >= 0 and raw.max() <= 1
-    last, least = levels.at(levels.n - 1), 1e-3 * spread
-    change = np.diff(raw)
+    last, change = levels.at(levels.n - 1), np.diff(raw[1:])
     sd = max(float(np.median(np.abs(change))) / 0.6745, 0.5 * float(np.std(change))) / np.sqrt(2.0)
     variance = last.weight @ (last.scale**2 + (last.location - last.mean()) ** 2)
     return SoFar(
@@ -225,29 +227,33 @@ def forecast(
 
     Notes
     -----
-    With L the level at the last step (:mod:`entropylaw.engine.levels`), r the range so far, q the room to the
-    largest reward (at most r), λ the lead in lengths of the run and b its least-squares slope with standard
-    error e, the reward is L + √(2λ)·(c₁ r tanh(b′/r) + c₂ q), with b′ = ½ b³/(b² + exp(c₀) e²): a slope is
-    kept where it is many standard errors. The error is a t with 4 degrees of freedom and squared scale
-    exp(c₃) n + 2λ(exp(c₄) q² + exp(c₅)(e′/2)²), n the variance of noise and level and e′ the standard error
-    of the slope over the second half, widened so that repositories that it was not learned from are covered.
-    P(gain) is a logistic curve of five terms. Runs of more than 64 evaluations are averaged over blocks.
+    With L the level at the last step (:mod:`entropylaw.engine.levels`), r the range after the first
+    evaluation, q the room to the largest reward (at most r), λ the lead in lengths of the run and b its
+    least-squares slope with standard error e, the reward is L + √(2λ)·(c₁ r tanh(b′/r) + c₂ q), with
+    b′ = ½ b³/(b² + exp(c₀) e²): a slope is kept where it is many standard errors. The error is a t with 4
+    degrees of freedom and squared scale exp(c₃) n + 2λ(exp(c₄) q² + exp(c₅)(e′/2)²), n the variance of noise
+    and level and e′ the standard error of the slope over the second half, widened so that repositories that
+    it was not learned from are covered. P(gain) is a logistic curve of five terms. Runs of more than 64
+    evaluations are averaged over blocks.
     """
     level = checked_level(level)
     used = _checked(step, entropy, reward)
     check_rewards(used.reward, max_reward)
     at, given = _targets(at_step, entropy_path, used.step)
     s, r, size = blocked(used.step, used.reward)
-    levels = levels_of(s, r)
+    levels = levels_of(s, r, may_jump=True)
     top = np.inf if max_reward is None else max_reward
-    best_so_far = _best(used.step, levels, size, top)
+    bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
     done = so_far(s, r, used.reward, levels, max_reward)
+    done = done._replace(level=float(np.clip(done.level, bottom, top)))
     counts = checked_gain(usual_gain(used.reward, max_reward) if gain is None else gain)
+    best, best_level, p_better = best_of(levels, r)
+    # Of an earlier block it is the evaluation in its middle.
+    behind = (s.size - 1 - best) * size + size // 2 if best < s.size - 1 else 0
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
     half = constants.widened * stdtrit(DF, tails(level)[2]) * scale
-    bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
     ends = (np.clip(value, bottom, top).tolist() for value in (location - half, location, location + half))
     chances = p_reached(done, lead, done.level + counts, constants).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
@@ -256,7 +262,7 @@ def forecast(
         n=s.size,
         block=size,
         last_step=float(used.step[-1]),
-        now=min(done.level, top),
+        now=done.level,
         step=tuple(at.tolist()),
         rewards=tuple(
             Estimate(value=value, low=low, high=high, level=level, method=METHOD)
@@ -264,7 +270,11 @@ def forecast(
         ),
         p_gains=tuple(chances),
         gain=counts,
-        best_so_far=best_so_far,
+        best_so_far=BestSoFar(
+            step=float(used.step[-1 - behind]),
+            level=float(np.clip(best_level, bottom, top)),
+            p_better=p_better,
+        ),
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
@@ -272,14 +282,15 @@ def forecast(
     )
 
 
-def _best(step: FloatArray, levels: Levels, size: int, top: float) -> BestSoFar:
-    """The step with the highest level, which is at most ``top``: of a block, the evaluation in its middle."""
-    level, last = np.minimum(levels.level(), top), levels.n - 1
-    best = int(np.argmax(level))
-    if best == last:
-        return BestSoFar(step=float(step[-1]), level=float(level[last]), p_better=0.0)
-    middle = step.size - (last - best) * size - 1 - size // 2
-    return BestSoFar(step=float(step[middle]), level=float(level[best]), p_better=levels.p_above(best, last))
+def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
+    """Index of the highest level of ``values``, that level, and the probability that it is above the last."""
+    last, mean = levels.n - 1, levels.mean.copy()
+    # A smooth curve overshoots beside a jump: no level is above all means of three neighbours, and now.
+    highest = max(np.convolve(values, np.full(3, 1.0 / 3.0), "valid").max(), levels.level()[last])
+    mean[:, :last] = np.minimum(mean[:, :last], highest)
+    levels = replace(levels, mean=mean)
+    best = int(np.argmax(levels.level()))
+    return best, float(levels.level()[best]), levels.p_above(best, last) if best < last else 0.0
 
 
 def rests_on(chance: float, constants: Constants) -> RestsOn:

@@ -30,6 +30,12 @@ WALKS = (0.0, 0.25, 2.0, 15.0)
 FREE_WALKS = (*WALKS, 120.0, 1000.0)
 """The same where no trend is continued, so that values may have hardly any noise."""
 
+APART = 1e6
+"""Variance, likewise, of a first value that is from before any change, and apart from the others."""
+
+FAR = 4.0
+"""Standard deviations of the noise from which on the first value may be apart."""
+
 NEGLIGIBLE = 1e-4
 """Probability below which a model is left out, relative to the best one."""
 
@@ -80,13 +86,22 @@ def levels_of(
     values: FloatArray,
     later: FloatArray | None = None,
     walks: tuple[float, ...] | None = None,
+    *,
+    may_jump: bool = False,
 ) -> Levels:
-    """The level of ``values`` (n,), n ≥ 4, at their steps and at ``later`` ones, by sizes of the walk."""
+    """The level of ``values`` (n,), n ≥ 4, at their steps and at ``later`` ones, by sizes of the walk.
+
+    Where the values ``may_jump`` after the first one, and it is far from the next ones, models with a level
+    of its own are among the others.
+    """
     n, unit = step.size, float(np.ptp(values)) or 1.0
     every = step if later is None else np.concatenate([step, later])
     x = (every - step[0]) / (step[-1] - step[0])
     y, origin = (values - values[-1]) / unit, float(values[-1])
-    models = [_Models(x, y, power, walks or WALKS) for power in POWERS]
+    noise = float(np.median(np.abs(np.diff(y[1:])))) / 0.6745 / np.sqrt(2.0)
+    far = may_jump and abs(y[0] - np.median(y[1:4])) > FAR * noise
+    apart = (0.0, APART) if far else (0.0,)
+    models = [_Models(x, y, power, walks or WALKS, variance) for power in POWERS for variance in apart]
     best = max(model.evidence.max() for model in models)
     # Only of what is plausible the level is computed, which takes longest.
     posteriors = [model.posterior(model.evidence >= best + np.log(NEGLIGIBLE)) for model in models]
@@ -120,9 +135,11 @@ def level_now(step: FloatArray, values: FloatArray) -> Cells:
 
 
 class _Models:
-    """The models with one power of the step, g sizes of the trend and the walk."""
+    """The models with one power of the step, g sizes of the trend and the walk, and one of ``apart``."""
 
-    def __init__(self, x: FloatArray, y: FloatArray, power: float, walks: tuple[float, ...]) -> None:
+    def __init__(
+        self, x: FloatArray, y: FloatArray, power: float, walks: tuple[float, ...], apart: float
+    ) -> None:
         n = y.size
         t = ((x + 1.0 / n) ** power - n**-power) / ((1.0 + 1.0 / n) ** power - n**-power)
         low, high = np.minimum.outer(t, t[:n]), np.maximum.outer(t, t[:n])
@@ -132,6 +149,8 @@ class _Models:
         #: Covariance of the level at all steps with that at the steps of the values, and its variance.
         self.across = trend[:, None, None] * spline + walk[:, None, None] * np.minimum.outer(x, x[:n])
         self.prior = trend[:, None] * t**3 + walk[:, None] * x
+        self.across[:, 0, 0] += apart
+        self.prior[:, 0] += apart
         covariance, columns = self.across[:, :n] + np.eye(n), self.columns[:n]
         self.inverse = np.linalg.inv(covariance)
         self.along = self.inverse @ columns

@@ -278,6 +278,16 @@ _ALL = (
         *("stop_line", "what the stop line says", NONE, _stop_line, Kind.word),
         words=get_args(State),
     ),
+    _later(
+        *("p_better", "probability that the best step so far is better than the last one", PROBABILITY),
+        *(_ahead(lambda ahead: ahead.best_so_far.p_better), Kind.number),
+        detail=lambda judged: f"at step {judged.forecast.best_so_far.step:g}",
+    ),
+    _later(
+        *("best_so_far", "level of the reward at the best step so far", REWARD),
+        *(_ahead(lambda ahead: ahead.best_so_far.level), Kind.number),
+        detail=lambda judged: f"at step {judged.forecast.best_so_far.step:g}",
+    ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered(
         "phases", "order of execution's fall and planning's rise", NONE, _order, Kind.word, words=VERDICTS

@@ -96,11 +96,15 @@ def answers(fit: Fit) -> list[Answer]:
     rests_on = [short_words(finding) for finding in weightiest(fit.findings)]
     if ahead is None:
         rows.append(answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}"))
+    elif fit.lost:
+        rows += [answer("forecast", "lost: no forecast"), best_answer(ahead)]
     else:
         rows += forecast_answers(ahead, max(law.reward) - min(law.reward))
-        rests_on.append(f"such forecasts came true in {ahead.rests_on.came_true:.0%}".replace("%", " %"))
+        came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
+        rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
     if not fit.lost:
         rows.append(left_answer(fit))
+        rows += disagreement(fit)
     if fit.stop_line is not None and (fit.stop_line.cost is not None or fit.stop_line.says != "go on"):
         rows.append(answer("stop line", fit.stop_line.says, *stop_reasons(fit.stop_line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
@@ -135,11 +139,27 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
             rows.append(answer(label, "this log cannot tell"))
         else:
             rows.append(answer(label, text.value, text.interval, gain))
-    best = ahead.best_so_far
-    is_last = best.step == ahead.last_step
-    better = "the last step" if is_last else f"better than now with {p_words(best.p_better)}"
-    rows.append(answer("best so far", format_number(best.level), f"at step {format_step(best.step)}", better))
-    return rows
+    return [*rows, best_answer(ahead)]
+
+
+def best_answer(ahead: Forecast) -> Answer:
+    """The best step so far, where it is distinguishable from the last one."""
+    best, label = ahead.best_so_far, "best so far"
+    better = f"better than now with {p_words(best.p_better)}"
+    if best.step == ahead.last_step:
+        better = "the last step"
+    elif not best.stands_out:
+        return answer(label, "no step is distinguishable from now")
+    return answer(label, format_number(best.level), f"at step {format_step(best.step)}", better)
+
+
+def disagreement(fit: Fit) -> list[Answer]:
+    """Which answers what, where the forecast is above the ceiling."""
+    ahead, highest = fit.forecast, fit.ceiling.high
+    if ahead is None or highest is None or (ahead.rewards[-1].low or -inf) <= highest:
+        return []
+    what = "what such runs did; the ceiling: what is left if entropy alone decides"
+    return [answer("above the ceiling", "the forecast", what, after=": ")]
 
 
 def stop_reasons(line: StopLine) -> list[str]:
@@ -148,7 +168,7 @@ def stop_reasons(line: StopLine) -> list[str]:
     if line.lost_since is not None:
         reasons.append(f"the reward is below a fifth of its best since step {format_step(line.lost_since)}")
     if line.low_looks:
-        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} in a row")
+        reasons.append(f"P(gain) below 0.2 at {counted(line.low_looks, 'look')} in a row")
     if line.exploded_since is not None:
         since = format_step(line.exploded_since)
         reasons.append(f"the entropy is above twice its lowest level since step {since}")

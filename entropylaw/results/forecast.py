@@ -13,6 +13,10 @@ SPENT = 0.95
 """Share of exp(H) − 1 from which on the entropy is called spent."""
 
 
+STANDS_OUT = 0.75
+"""Probability of being better than the last step from which on a step is distinguishable from it."""
+
+
 class BestSoFar(Struct, frozen=True, kw_only=True):
     """The ``step`` with the highest ``level`` of the reward, noise aside.
 
@@ -22,6 +26,11 @@ class BestSoFar(Struct, frozen=True, kw_only=True):
     step: float
     level: float
     p_better: float
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the step is distinguishable from the last one."""
+        return self.p_better >= STANDS_OUT
 
 
 class RestsOn(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
     ----------
     says
         ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
-        probability of a gain was below 0.1 at three looks in a row; ``"exploded"``: the entropy is above
+        probability of a gain was below 0.2 at three looks in a row; ``"exploded"``: the entropy is above
         twice its lowest level, at three evaluations or more; otherwise ``"go on"``.
     reward
         A short label of the reward, or its column.
@@ -31,7 +31,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
         the reward there; None with ``why_none``.
     gain, p_gain, low_looks
         A gain of reward, the probability that the reward at that step is at least that much higher, and at
-        how many looks in a row, at most three, that was below 0.1.
+        how many looks in a row, at most three, that was below 0.2.
     best_step, best, p_better
         The step with the highest level so far, that level, and the probability that it is above that now.
     left

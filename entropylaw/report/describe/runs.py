@@ -25,7 +25,7 @@ from entropylaw.report.describe import law, phases
 from entropylaw.report.numbers import cell_text, format_interval
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast
+from entropylaw.results.forecast import STANDS_OUT, Forecast
 from entropylaw.results.result import replace
 
 MOST_POINTS = 40
@@ -148,8 +148,11 @@ def overview_cells(row: Cells) -> b.Row:
     cells = dict(row)
     if "best_step" in row:
         is_last = row["best_step"] == row["last_step"]
-        better = "last" if is_last else words.p_words(float(str(row["p_better"])))
+        p_better = float(str(row["p_better"]))
+        better = "last" if is_last else words.p_words(p_better)
         cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
+        if not is_last and p_better < STANDS_OUT:
+            cells["best"] = "like now"
     if "no_ceiling" in row:
         cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]

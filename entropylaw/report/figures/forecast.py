@@ -38,8 +38,11 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     if ahead is None:
         raise ValueError(fit.no_forecast or "no forecast was made")
     best = ahead.best_so_far
-    better = f", better than now with P = {format_probability(best.p_better)}"
-    marked = f"best so far, step {format_step(best.step)}{better if best.step != ahead.last_step else ''}"
+    marked = f"best so far, step {format_step(best.step)}"
+    if best.stands_out:
+        marked += f", better than now with P = {format_probability(best.p_better)}"
+    elif best.step != ahead.last_step:
+        marked += ", not distinguishable from now"
     diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
     line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
     keys = [
