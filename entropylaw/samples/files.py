@@ -224,10 +224,8 @@ def _json(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFil
         if not rows or not all(isinstance(row, dict) for row in rows):
             message = f"{shown(name)} is not a list of objects, one per sample"
             raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
-        if layout:
-            rows = _DOCUMENTS[layout](document)
         notes = _status(document, name) if layout == "inspect" else []
-        return _as_lines(rows, target, layout, plain), notes
+        return _as_lines(_DOCUMENTS[layout](document) if layout else rows, target, layout, plain), notes
     if not packed and (whole := _whole_lines(path)) < plain["size"]:
         notes.append(f"the last line of {shown(name)} is half-written, and is not read")
         with path.open("rb") as source, target.open("wb") as copy:
