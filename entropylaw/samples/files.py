@@ -211,23 +211,7 @@ def _json(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFil
     except ValueError:
         records = []
     if not records or (len(records) == 1 and _layout_of_document(records[0])):
-        if packed or plain["size"] > MOST_DOCUMENT:
-            message = f"{shown(name)} has no JSON object in its first line, and is too large for one document"
-            raise InputError("file-corrupt", message, "write JSON lines: one object per line")
-        try:
-            document = json.loads(path.read_bytes())
-        except (ValueError, RecursionError) as problem:
-            message = f"{shown(name)} is neither JSON lines nor one JSON document ({shown(str(problem))})"
-            raise InputError("file-corrupt", message, "copy or write the file again") from None
-        layout = _layout_of_document(document)
-        rows = document if isinstance(document, list) else [document]
-        if not rows or not all(isinstance(row, dict) for row in rows):
-            message = f"{shown(name)} is not a list of objects, one per sample"
-            raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
-        if layout:
-            rows = _DOCUMENTS[layout](document)
-        notes = _status(document, name) if layout == "inspect" else []
-        return _as_lines(rows, target, layout, plain), notes
+        return _document(path, target, plain)
     if not packed and (whole := _whole_lines(path)) < plain["size"]:
         notes.append(f"the last line of {shown(name)} is half-written, and is not read")
         with path.open("rb") as source, target.open("wb") as copy:
@@ -235,6 +219,26 @@ def _json(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFil
                 copy.write(chunk)
         path = target
     return SampleFile(path=path, kind="jsonl", columns=_kinds(records), **plain), notes
+
+
+def _document(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFile, list[str]]:
+    """One JSON document, and notes on it."""
+    name, packed = plain["name"], path.name.lower().endswith(".gz")
+    if packed or plain["size"] > MOST_DOCUMENT:
+        message = f"{shown(name)} has no JSON object in its first line, and is too large for one document"
+        raise InputError("file-corrupt", message, "write JSON lines: one object per line")
+    try:
+        document = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as problem:
+        message = f"{shown(name)} is neither JSON lines nor one JSON document ({shown(str(problem))})"
+        raise InputError("file-corrupt", message, "copy or write the file again") from None
+    layout = _layout_of_document(document)
+    rows = document if isinstance(document, list) else [document]
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        message = f"{shown(name)} is not a list of objects, one per sample"
+        raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
+    notes = _status(document, name) if layout == "inspect" else []
+    return _as_lines(_DOCUMENTS[layout](document) if layout else rows, target, layout, plain), notes
 
 
 def _records(path: Path, packed: bool) -> Iterator[dict[str, Any]]:

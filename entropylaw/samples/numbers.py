@@ -154,8 +154,10 @@ def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float
         row[name] = float(values.mean()) if size else None
         row[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(size)) if size > 1 else None
 
+    nothing = np.full(problems, np.nan)
+
     def at(k: int, estimator: Callable[[IntArray, IntArray, int], FloatArray]) -> FloatArray:
-        return estimator(n, right, k) if k <= counts.least else np.full(problems, np.nan)
+        return estimator(n, right, k) if k <= counts.least else nothing
 
     for k in ks:
         add(f"pass@{k}", at(k, pass_at))
@@ -171,7 +173,7 @@ def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float
         if not len(counts.answers):
             add(f"maj@{k}", at(k, majority))
         else:
-            add(f"maj@{k}", plurality(counts) if k == counts.least == n.max() else np.full(problems, np.nan))
+            add(f"maj@{k}", plurality(counts) if k == counts.least == n.max() else nothing)
     if len(counts.answers):
         for name, verdict in {"distinct": None, "distinct_right": 1, "distinct_wrong": 0}.items():
             add(name, distinct(counts, rarefied, verdict))

@@ -140,8 +140,6 @@ def summarise_samples(
         notes.append(f"problems are distinguished by {prompt} without its chat template")
     if not first.roles["problem"]:
         notes.append("no column identifies problems: the position of a row does")
-    if not problems:
-        raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
     check_repeated(problems)
     counts = [counts_of(key, table, answers.get(key), groups) for key, table in problems.items()]
     fewest = [count.least for count in counts]
@@ -155,11 +153,9 @@ def summarise_samples(
         }
         for (key, table), count in zip(problems.items(), counts, strict=True)
     ]
-    every = dict.fromkeys(name for row in rows for name in row)
-    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
     notes += sentences(rows, about, rarefied)
     return Sampled(
-        rows=[{name: row.get(name) for name in names} for row in rows],
+        rows=alike(rows),
         counts=counts,
         groups=groups,
         about=about | {"rarefied": rarefied, "solved": options.solved},
@@ -208,6 +204,13 @@ def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[Sample
     return " UNION ALL ".join(queries)
 
 
+def alike(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with the same columns, without those that have a value in no row."""
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
+    return [{name: row.get(name) for name in names} for row in rows]
+
+
 def totals(table: Mapping[str, Any], counts: Counts) -> dict[str, int]:
     """How many problems and samples a row has, and how many are without a verdict."""
     return {
@@ -237,11 +240,11 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
     for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
         step = int(step) if step is not None and step.is_integer() else step
         places.setdefault((step, *others), []).append(row)
-    columns = {}
-    for name in table.column_names:
-        if name not in keys:
-            kind = object if name in ("problem", "label") else float
-            columns[name] = np.array(table[name].to_pylist(), dtype=kind)
+    kinds = {"problem": object, "label": object}
+    columns = {
+        name: np.array(table[name].to_pylist(), dtype=kinds.get(name, float))
+        for name in table.column_names[len(keys) :]
+    }
     ordered = sorted(places, key=lambda key: [*map(ordinal, key)])
     return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
 
@@ -276,8 +279,10 @@ def counts_of(
 def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
     """Refuse a sample that a problem has twice, and ids that several problems share.
 
-    InputErrors ``repeated-samples``, ``shared-ids``, ``no-problem``.
+    InputErrors ``no-samples``, ``repeated-samples``, ``shared-ids``, ``no-problem``.
     """
+    if not rows:
+        raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
     problems = {
         "repeated": ("repeated-samples", "name a sample again"),
         "ambiguous": ("shared-ids", "have samples with other reference answers"),
@@ -314,8 +319,9 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
     """Data that were left out or are unequal, a sentence each."""
     names = ("missing", "errors", "truncated", "unscored_problems", "n", "n_most")
-    columns = {name: np.array([row[name] for row in rows]) for name in names}
-    missing, errors, truncated, unscored = (int(columns[name].sum()) for name in names[:4])
+    cells = np.array([[row[name] for name in names] for row in rows])
+    missing, errors, truncated, unscored = cells.sum(axis=0)[:4].tolist()
+    fewest, most = cells[:, 4], cells[:, 5]
     if missing:
         consequence = "left out; --missing wrong counts them as wrong"
         if about["missing"] == "wrong":
@@ -325,13 +331,13 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
         yield f"{counted(truncated, 'sample')} truncated: those with a verdict keep it"
     if unscored:
         yield f"{counted(unscored, 'problem')} without any verdict, in no mean"
-    uneven = columns["n"] != columns["n_most"]
+    uneven = fewest != most
     if uneven.any():
-        low, high = columns["n"][uneven].min(), columns["n_most"][uneven].max()
+        low, high = fewest[uneven].min(), most[uneven].max()
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
     if "answer" not in about["columns"]:
         yield "no column has answers: no distinct answers; --answer names one, and maj@k counts right samples"
-    elif len(set(columns["n"])) > 1:
+    elif len(set(fewest)) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"
 
 
