@@ -16,7 +16,7 @@ from entropylaw.analysis.batch import fit_laws
 from entropylaw.analysis.law.evaluations import gross_outliers
 from entropylaw.arrays import FloatArray
 
-SIZES = (30, 60, 150, 400)
+SIZES = (30, 150)
 
 TRUE_A = 0.12
 

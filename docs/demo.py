@@ -45,6 +45,7 @@ def main() -> None:
         (DEMO / f"{name}.csv").write_text(log(name), encoding="utf-8")
     options = {"compression": "zstd", "compression_level": 19, "use_dictionary": DICTIONARIES}
     pq.write_table(tokens(), DEMO / "tokens.parquet", column_encoding=ENCODINGS, **options)
+    pq.write_table(samples(), DEMO / "samples.parquet", compression="zstd", compression_level=19)
     notebook = DEMO / "notebook.ipynb"
     notebook.write_text(executed(notebook), encoding="utf-8")
     for path in sorted(DEMO.iterdir()):
@@ -101,6 +102,14 @@ def tokens() -> pa.Table:
     """The table of tokens of the first run, of some prompts."""
     table = pq.read_table(LAB / RUNS[0] / "tokens.parquet")
     return table.filter(pc.less(table["prompt"], PROMPTS))
+
+
+def samples() -> pa.Table:
+    """The counts of distinct answers of the first run at its first and last step, of some prompts."""
+    table = pq.read_table(LAB / RUNS[0] / "counts.parquet")
+    ends = pc.is_in(table["step"], pa.array([0, 400], table.schema.field("step").type))
+    few = pc.is_in(table["prompt"], pa.array(pc.unique(table["prompt"]).to_pylist()[:PROMPTS], pa.int16()))
+    return table.filter(pc.and_(ends, few)).select(["step", "prompt", "answer", "n", "correct", "tokens"])
 
 
 if __name__ == "__main__":

@@ -145,12 +145,34 @@ def without(option: Option) -> str:
 
 
 def cli_page() -> str:
-    """``docs/cli.md``: the help of every command."""
-    parts = ["# Command line", "", f"Made from `--help`, as {TYPER} prints it.", ""]
+    """``docs/cli.md``: the help of every command, with what several commands share in the first of them."""
+    head = f"Made from `--help`, as {TYPER} prints it. An option that an earlier command has is named alone."
+    parts, shown = ["# Command line", "", head, ""], set[str]()
     for command in ("", *COMMANDS):
         name = f"entropylaw {command}".strip()
-        parts += [f"## `{name}`", "", fenced(run([*name.split()[1:], "--help"])), ""]
+        printed = run([*name.split()[1:], "--help"])
+        parts += [f"## `{name}`", "", fenced(shortened(printed, shown)), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def shortened(printed: str, shown: set[str]) -> str:
+    """A help text in which the options in ``shown`` are named alone; those that it prints are added there."""
+    paragraphs = []
+    for paragraph in printed.split("\n\n"):
+        # An entry begins with its name, two columns in; its other lines are further in.
+        heading, *entries = re.split(r"\n(?=  \S)", paragraph)
+        kept, above = [heading], []
+        for entry in entries:
+            text = " ".join(entry.split())
+            if entry.startswith("  -") and text in shown:
+                above.append(re.split(r"[ ,]", text)[0])
+            else:
+                kept.append(entry)
+                shown.add(text)
+        if above:
+            kept.append(f"  as above: {' '.join(above)}")
+        paragraphs.append("\n".join(kept))
+    return "\n\n".join(paragraphs)
 
 
 def with_outputs(text: str) -> str:

@@ -101,4 +101,7 @@ def type_of(value: Any) -> str:
 def bad_argument(name: str, expected: str, found: str, slug: str = "bad-argument") -> UsageError:
     """The error for an argument that is not as expected."""
     message = f"{name}: expected {expected}, found {found}"
-    return UsageError(slug, message, "the function's docstring describes its arguments")
+    hint = "the function's docstring describes its arguments"
+    if found.startswith("str"):
+        hint = "to name columns: entropylaw.fit(log, entropy=..., reward=..., step=...)"
+    return UsageError(slug, message, hint)

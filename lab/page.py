@@ -68,7 +68,7 @@ def law_cells(runs: Sequence[Made]) -> tuple[str, str, str]:
 
 def probabilities(runs: Sequence[Made]) -> str:
     """The range of the law's posterior probability."""
-    return ends([run.law.probability for run in runs], format_probability)
+    return ends([run.answer.p_law for run in runs], format_probability)
 
 
 def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:

@@ -63,9 +63,9 @@ def lab_runs(folder: Path = LAB) -> Runs:
 
 def claims(runs: Runs) -> str:
     """A row per claim, in the groups of the answers."""
-    asked = [(claim, *ask(claim, runs)) for claim in CLAIMS]
-    count = Counter(answer for _, answer, _ in asked)
-    rows = [claim_row(*row) for word in Answer for row in asked if row[1] is word]
+    answers = [(claim, *ask(claim, runs)) for claim in CLAIMS]
+    count = Counter(answer for _, answer, _ in answers)
+    rows = [claim_row(*row) for word in Answer for row in answers if row[1] is word]
     head = ("claim", "source", "published", "in the lab", "what was measured, per seed")
     counts = listed([f"{count[word]} {word}" for word in Answer if count[word]])
     return f"{len(CLAIMS)} claims: {counts}.\n\n{table(head, rows)}"

@@ -1,4 +1,4 @@
-"""The claims: statement, source, published number, the effect that is asked of the lab's runs, the rule."""
+"""The claims: statement, source, published number, the effect in the lab's runs, the rule."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def boundary(runs: Runs) -> FloatArray:
     return np.array([pass_at(run, 0, K) - pass_at(run, 400, K) for run in runs["chain"] if run.counts])
 
 
-def worth_of_search(runs: Runs) -> FloatArray:
+def gain_of_search(runs: Runs) -> FloatArray:
     """What 64 samples gain over one: a healthy run less its twin whose entropy was minimised, per seed."""
     gains = [
         {run.seed: pass_at(run, 400, K) - pass_at(run, 400, 1) for run in runs[arm] if run.counts}
@@ -270,7 +270,7 @@ CLAIMS = (
         effect=token_up_answer_down,
     ),
     Claim(
-        statement="Diversity is lost on problems that are not solved, too.",
+        statement="Diversity is lost on unsolved problems, not on solved ones alone.",
         source=f"{NOTES}; arXiv:2509.06941",
         published="4.8 distinct answers for 5.4",
         quantity="fall of log distinct answers on problems of `chain` without any right answer at both ends",
@@ -288,7 +288,7 @@ CLAIMS = (
         source=NOTES,
         published="—",
         quantity="pass@64 less pass@1, `chain` less the twin whose entropy was minimised",
-        effect=worth_of_search,
+        effect=gain_of_search,
     ),
     Claim(
         statement="Execution settles, then planning entropy rises.",
@@ -338,28 +338,28 @@ CLAIMS = (
         source="arXiv:2505.11711",
         published="5–30 %",
         missing=WEIGHTS,
-        asked=False,
+        in_logs=False,
     ),
     Claim(
         statement="Critique models keep diversity during training.",
         source="arXiv:2411.16579",
         published="in words",
         missing="training with a critic; what it says is in no log",
-        asked=False,
+        in_logs=False,
     ),
     Claim(
         statement="Islands of candidates beat best-of-N because they are diverse.",
         source="Mind Evolution, arXiv:2501.09891",
         published="77.4 → 87.5 %",
         missing="a search without training; it leaves no training log",
-        asked=False,
+        in_logs=False,
     ),
     Claim(
         statement="The base model already reasons.",
         source="arXiv:2510.07364",
         published="up to 91 % of the gap",
         missing="activations and steered runs of the base model",
-        asked=False,
+        in_logs=False,
     ),
 )
-"""In the order of the page: asked of the lab, without the data, and beyond any log."""
+"""In the order of the page: tested in the lab, without the data, and beyond any log."""

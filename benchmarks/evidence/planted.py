@@ -69,7 +69,7 @@ WORLDS: Mapping[str, tuple[Ends, Ends]] = {
         {("grpo", "entropy"): (0.4, 0.5, 0.5), ("grpo", "entropy_semantic"): (0.6, 0.5, 0.5)},
         {("grpo", "entropy"): (0.6, 0.5, 0.5), ("grpo", "entropy_semantic"): (0.6, 0.5, 0.5)},
     ),
-    "Diversity is lost on problems that are not solved, too.": (
+    "Diversity is lost on unsolved problems, not on solved ones alone.": (
         {("chain", "wrong answers"): (20.0, 10.0)},
         {("chain", "wrong answers"): (10.0, 20.0)},
     ),

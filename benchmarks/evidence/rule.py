@@ -21,12 +21,12 @@ class Answer(StrEnum):
     confirmed = "confirmed"
     contradicted = "contradicted"
     not_decided = "not decided"
-    cannot_be_asked = "cannot be asked of logs"
+    not_in_logs = "cannot be tested with logs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Made:
-    """A run that the claims are asked of: its columns, and the counts of its answers.
+    """A run that claims are tested on: its columns, and the counts of its answers.
 
     ``columns`` maps a name to values (n,), nan where missing. ``counts`` has one entry per distinct answer:
     ``step``, ``prompt``, ``n``, ``correct``.
@@ -53,9 +53,9 @@ class Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A statement, its source and published number, and how it is asked.
+    """A statement, its source and published number, and how it is tested.
 
-    ``effect`` gives one number per unit of a set of runs; a claim without it cannot be asked, or has no data
+    ``effect`` gives one number per unit of a set of runs; a claim without it cannot be tested, or has no data
     yet, and ``missing`` says what it would take. The claim is confirmed if the interval of the mean effect is
     above ``margin``, contradicted if it is below; of a claim that nothing differs, if the interval is inside,
     or outside, ± ``within``. ``quantity`` names the effect with its unit.
@@ -69,7 +69,7 @@ class Claim:
     margin: float = 0.0
     within: float | None = None
     missing: str = ""
-    asked: bool = True
+    in_logs: bool = True
 
 
 def mean_of(effects: FloatArray, level: float = LEVEL) -> Number:
@@ -109,8 +109,8 @@ def decide(claim: Claim, number: Number) -> Answer:
 
 def ask(claim: Claim, runs: Runs) -> tuple[Answer, Number | None]:
     """The answer of some runs to a claim, and the number that it follows from."""
-    if not claim.asked:
-        return Answer.cannot_be_asked, None
+    if not claim.in_logs:
+        return Answer.not_in_logs, None
     if claim.effect is None:
         return Answer.not_decided, None
     try:

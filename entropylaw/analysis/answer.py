@@ -16,12 +16,11 @@ from entropylaw.analysis.law.diagnostics import (
     strongest_influence,
     why_lost,
 )
-from entropylaw.analysis.law.estimates import checked_gain, checked_level, hundredth
+from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
 from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
 from entropylaw.arguments import as_number, several
-from entropylaw.engine.constants import LAW
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
@@ -89,9 +88,9 @@ def fit_law(
     run
         Name of the run in the result.
     gain
-        Reward: ``p_headroom`` is the probability that the headroom is at least this; where not given, a
-        hundredth of ``max_reward``, or of the observed range where that is not known. Of a forecast it is
-        by default that of :func:`entropylaw.forecast`.
+        Reward: ``p_headroom``, and the probability of the forecast, are of at least this; where not given, a
+        hundredth of ``max_reward``; where that is not known, of 1 if all rewards are between 0 and 1, else of
+        their range so far.
     steps
         The step at which the training is planned to end, for the forecast; where not given, half as many
         steps again.
@@ -123,11 +122,11 @@ def fit_law(
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
     stated, level = several(findings, Finding, "findings"), checked_level(level)
-    gain = None if gain is None else checked_gain(gain)
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
     check_rewards(used.reward, max_reward, eval_size)
+    gain = usual_gain(used.reward, max_reward) if gain is None else checked_gain(gain)
     shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(used.reward)
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
@@ -135,7 +134,6 @@ def fit_law(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
     later = _ahead(used, law, steps, gain) if ahead else {}
-    gain = hundredth(law) if gain is None else gain
     return _answer(law, reads, stated, [] if lost is None else [lost], gain=gain, **later)
 
 
@@ -174,7 +172,7 @@ def _answer(
     return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads), *of_columns))
 
 
-def _ahead(used: Evaluations, law: LawFit, steps: float | None, gain: float | None) -> dict[str, Any]:
+def _ahead(used: Evaluations, law: LawFit, steps: float | None, gain: float) -> dict[str, Any]:
     """The fields of a fit on the forecast of its evaluations, or the reason why it has none."""
     at = usual_step(used.step) if steps is None else as_number(steps, "steps")
     how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
@@ -206,7 +204,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             drift_share=drift_share,
             long_memory=reads.share(reads.long),
         ),
-        probability=reads.probability()[LAW],
         influence=strongest_influence(step, used.entropy, reward),
         r_squared=r_squared(used.entropy, reward),
         step=step,

@@ -14,7 +14,7 @@ import numpy as np
 
 from entropylaw.analysis.between_seeds import share_interval
 from entropylaw.analysis.differences import Design, decided
-from entropylaw.analysis.law.estimates import checked_level
+from entropylaw.analysis.law.estimates import checked_level, usual_gain
 from entropylaw.analysis.seeds import (
     FEWEST_EVALUATIONS,
     Seed,
@@ -43,7 +43,7 @@ from entropylaw.results.arms import (
     RunSeries,
 )
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import Finding, caution, note, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
@@ -109,7 +109,7 @@ def undecided(
         Name of the arm → (run, reason) of runs that have no series: they count as failed.
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
-        given, a hundredth of the largest reward, or of the largest range of a run where none is known.
+        given, the largest gain that counts in a run (:func:`entropylaw.analysis.law.estimates.usual_gain`).
     between_sd
         Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
         there is no other way to an interval.
@@ -137,13 +137,16 @@ def undecided(
     if own_ends or chosen == "all":
         chosen, how = None, ""
     compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
+    if margin is None:
+        gains = [usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds]
+        margin = max(gains, default=0.01)
     design = _Comparison(
         names,
         seeds,
         failed,
         compared,
         level,
-        max(map(hundredth, seeds), default=0.01) if margin is None else margin,
+        margin,
         between_sd,
         along,
         bool(paired),
@@ -213,12 +216,6 @@ def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
     return first, "which has most seeds" if alone else "the first of those with most seeds"
 
 
-def hundredth(seed: Seed) -> float:
-    """A difference that counts: a hundredth of the largest reward, or else of the observed range."""
-    most, reward = seed.series.max_reward, seed.series.reward
-    return 0.01 * (most if most is not None and most > 0 and reward.min() >= 0 else float(np.ptp(reward)))
-
-
 def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:
     """The curves (n,) that fall with entropy nearly everywhere, each made to fall everywhere."""
     falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
@@ -267,6 +264,13 @@ class _Comparison(Design):
             limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
         if self.between_sd is not None:
             limits.append(caution("between-sd-given", sd=self.between_sd))
+        starts = {(seed.series.unit, float(seed.series.reward[0])) for seed in self.seeds}
+        first = dict(starts)
+        first.pop("", None)
+        pairs_up = len(starts) == len(first) == len(self.seeds) / len(self.names)
+        # Where all runs begin with one reward, seeds need not share their data.
+        if pairs_up and not self.paired and len(set(first.values())) > 1:
+            limits.append(note("seeds-share-data"))
         return limits
 
     def pair(self, a: int, b: int) -> Pair:

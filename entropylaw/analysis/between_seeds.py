@@ -264,6 +264,9 @@ def share_interval(count: int, of: int, level: float) -> tuple[float, float]:
 TAUS = 99
 """Points of the confidence distribution of the variance between runs."""
 
+STEPS = 100
+"""Most steps of Newton's method; some ten are enough."""
+
 
 def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> tuple[Estimate, Estimate]:
     """Mean over k ≥ 2 runs from their estimates and variances, shapes (k,), and a wider interval of it.
@@ -280,27 +283,23 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
     confidence distribution of which the Q-profile (Viechtbauer 2007, doi:10.1002/sim.2514) gives the
     quantiles (after Nagashima, Noma & Furukawa 2019, doi:10.1177/0962280218773520).
     """
-    from scipy.optimize import brentq  # slow to import
-
     k = value.size
     tail = (1.0 - level) / 2.0
-
-    def generalised(tau2: float) -> float:
-        weight = 1.0 / (variance + tau2)
-        return float(weight @ (value - weight @ value / weight.sum()) ** 2)
-
-    def solved(target: float) -> float:
-        if generalised(0.0) <= target:
-            return 0.0
-        top = float(np.ptp(value)) ** 2
-        while generalised(top) > target:
-            top *= 2.0
-        return float(brentq(lambda tau2: generalised(tau2) - target, 0.0, top, xtol=1e-14 * top))
-
-    tau2 = solved(k - 1.0)
-    weight = 1.0 / (variance + tau2)
+    # τ² by its estimating equation, and at equal probabilities of its confidence distribution.
+    targets = np.array([k - 1.0, *chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
+    tau2 = np.zeros(targets.size)
+    for _ in range(STEPS):
+        # Newton's on 1/Q, which is nearly a straight line in τ².
+        weights = 1.0 / (variance + tau2[:, None])
+        square = (value - (weights @ value / weights.sum(axis=1))[:, None]) ** 2
+        spread, slope = (weights * square).sum(axis=1), (weights**2 * square).sum(axis=1)
+        rise = spread * (spread / targets - 1.0) / np.maximum(slope, np.finfo(float).tiny)
+        before, tau2 = tau2, np.maximum(tau2 + rise, 0.0)
+        if np.abs(tau2 - before).max() <= 1e-14 * tau2.max():
+            break
+    weight = 1.0 / (variance + tau2[0])
     mean, reach = float(weight @ value / weight.sum()), float(stdtrit(k - 1, 1.0 - tail))
-    error = float(np.sqrt(max(generalised(tau2) / (k - 1), 1.0) / weight.sum()))
+    error = float(np.sqrt(max(float(weight @ (value - mean) ** 2) / (k - 1), 1.0) / weight.sum()))
     centre = Estimate(
         value=mean,
         low=mean - reach * error,
@@ -309,9 +308,7 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
         method=f"between seeds (Hartung–Knapp with floor, {k} seeds)",
         std_error=error,
     )
-    # τ² at equal probabilities of its confidence distribution.
-    quantiles = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
-    weights = 1.0 / (variance + quantiles[:, None])
+    weights = 1.0 / (variance + tau2[1:, None])
     total = weights.sum(axis=1)
     around = Cells(
         weight=np.full(TAUS, 1.0 / TAUS),

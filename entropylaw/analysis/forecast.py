@@ -18,7 +18,7 @@ from scipy.special import expit, stdtr, stdtrit
 
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import law_line
-from entropylaw.analysis.law.estimates import checked_gain, checked_level, tails
+from entropylaw.analysis.law.estimates import checked_gain, checked_level, tails, usual_gain
 from entropylaw.analysis.law.evaluations import (
     HIGHEST_ENTROPY,
     LARGEST,
@@ -206,7 +206,7 @@ def forecast(
     at_step
         The later step, or m of them, up to four lengths of the run after its end.
     gain
-        Reward units; by default 0.01 of the largest reward, or of a rate, else of the range so far.
+        Reward units; by default :func:`entropylaw.analysis.law.estimates.usual_gain`.
     level, run
         Coverage of the intervals, and the run's name in the result.
     max_reward
@@ -242,8 +242,7 @@ def forecast(
     top = np.inf if max_reward is None else max_reward
     best_so_far = _best(used.step, levels, size, top)
     done = so_far(s, r, used.reward, levels, max_reward)
-    hundredth = 0.01 * (done.most if np.isfinite(done.most) else done.spread)
-    counts = checked_gain(hundredth if gain is None else gain)
+    counts = checked_gain(usual_gain(used.reward, max_reward) if gain is None else gain)
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)

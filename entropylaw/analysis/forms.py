@@ -96,8 +96,12 @@ def design(column: FloatArray) -> FloatArray:
 
 def law_line(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> FloatArray:
     """The law by least squares at entropies (n,), read at ``later`` ones (k,)."""
-    coefficients = np.linalg.lstsq(design(law_column(entropy)), reward, rcond=None)[0]
-    return np.asarray(design(law_column(later)) @ coefficients)
+    return np.asarray(design(law_column(later)) @ least_squares(entropy, reward))
+
+
+def least_squares(entropy: FloatArray, reward: FloatArray) -> FloatArray:
+    """The law's ceiling and a, shape (2,), by least squares at entropies (n,), as papers quote them."""
+    return np.asarray(np.linalg.lstsq(design(law_column(entropy)), reward, rcond=None)[0])
 
 
 def form_label(name: str) -> str:

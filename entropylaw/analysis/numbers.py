@@ -227,7 +227,9 @@ def curve(fit: Fit) -> Curve:
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
     fresh = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged, fresh=True)])
     drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
-    means = reads.mean_curves(at, [reads.averaged * reads.table.is_form(name) for name in drawn])
+    # The law with the coefficients that are printed, which no prior of its slope bounds.
+    rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
+    means = reads.mean_curves(at, rows)
     forms = {
         name: tuple(np.minimum(mean, reads.top).tolist()) for name, mean in zip(drawn, means, strict=True)
     }

@@ -197,7 +197,8 @@ def as_run(seed: Seed) -> ArmRun:
     """A seed as part of a result, with a quarter of the points of its curve."""
     series = seed.series
     values: dict[str, float | None] = {
-        "reward_first": last_level(-series.step[::-1], series.reward[::-1])[0],
+        # Reward may climb steeply at once, where a level is above it.
+        "reward_first": float(series.reward[0]),
         "last_reward": seed.reward_at(seed.last_step)[0],
         "along_first": float(series.along[0]),
         "along_last": float(series.along[-1]),

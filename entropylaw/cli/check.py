@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
@@ -15,7 +16,8 @@ from entropylaw.cli.commands.check import FORMATS, SUMMARY, CheckCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, CheckedFile
-from entropylaw.errors import OutputError, UsageError
+from entropylaw.errors import InputError, OutputError, UsageError
+from entropylaw.escaping import counted
 from entropylaw.gates.decide import Rules, decide, load_baselines
 from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import Part
@@ -63,18 +65,25 @@ def check(options: CheckCommand) -> None:
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
-    show_refusals((*subjects, *chain.from_iterable(baselines.values())))
+    show_refusals(subjects, printed=formats.get("-") == "text")
+    show_refusals(chain.from_iterable(baselines.values()))
     if document.failed:
         raise typer.Exit(TRIPPED)
     if unwritten:
         raise typer.Exit(OutputError.exit_code)
 
 
-def show_refusals(subjects: Iterable[Subject]) -> None:
-    """Show the errors of the runs without a fit."""
+def show_refusals(subjects: Iterable[Subject], *, printed: bool = False) -> None:
+    """Show the errors of the runs without a fit; where the text that was ``printed`` has them, what to do."""
+    hints = Counter[tuple[str, str]]()
     for subject in subjects:
-        if subject.refusal is not None:
-            show_error(output.refused(subject.name, subject.refusal))
+        refusal = subject.refusal
+        if refusal is not None and printed:
+            hints[refusal.slug, refusal.hint] += 1
+        elif refusal is not None:
+            show_error(output.refused(subject.name, refusal))
+    for (slug, hint), number in hints.items():
+        show_error(InputError(slug, f"{counted(number, 'run')} could not be used", hint))
 
 
 def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
@@ -86,8 +95,12 @@ def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
 
 def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) -> list[Subject]:
     """The runs of the documents and of the logs, and what could not be read."""
-    subjects = [unread(path, error) for path, error in inputs.flaws]
-    subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
+    flaws = dict(inputs.flaws)
+    subjects = [unread(path, error) for path, error in flaws.items()]
+    for document in inputs.documents:
+        # A document that is not the one of its report is not a run beside its error.
+        if shown_path(document.path) not in flaws:
+            subjects += stored_subjects(document)
     if inputs.entries:
         parts = {gate.quantity.part for gate in gates}
         subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)

@@ -69,8 +69,13 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
         say(outcome.interrupted[0], quiet=False)
         raise typer.Exit(130)
     output.finish((), answered=outcome.answered, read=any(run.read for run in failures))
-    if strict and failures:
+    if not failures:
+        return
+    if strict:
         raise typer.Exit(FitError.exit_code)
+    whole = " for every reward" if any(run.fitted for run in failures) else ""
+    unused = f"{len(failures)} of {runs} could not be used{whole}"
+    say(f"{unused}; --strict makes this an error", quiet=False)
 
 
 def show_refused(refused: Sequence[tuple[str, Refusal]]) -> None:

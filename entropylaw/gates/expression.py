@@ -36,7 +36,8 @@ GRAMMAR = (
 RENAMED = {
     "holds": "a gate trips on what is bad: type --fail-if \"verdict!='holds'\"",
     "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
-    "law_weight": "write law_probability",
+    "law_weight": "write p_law",
+    "law_probability": "write p_law",
     "turn_planning": "write onset_planning",
     "turn_execution": "write settled_execution",
 }

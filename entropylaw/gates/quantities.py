@@ -247,7 +247,7 @@ _ALL = (
     Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS),
     _number("entropy_now", "entropy at the last evaluation", NATS, "law.entropy_now"),
     _number("entropy_noise", "noise of a logged entropy", NATS, "law.entropy_noise"),
-    _number("law_probability", "posterior probability of the law", PROBABILITY, "law.probability"),
+    _number("p_law", "posterior probability of the law among its rivals", PROBABILITY),
     _number("r_squared", "R² of the law by least squares", R_SQUARED, "law.r_squared"),
     _number("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
     _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "law.residuals.lag1"),

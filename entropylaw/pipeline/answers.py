@@ -303,7 +303,7 @@ def predict_run(
     law = answer.law
     if not any((entropies, rewards, at_step)):
         entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
-    least = answer.gain if gain is None else gain
+    gain = answer.gain if gain is None else gain
     if answer.lost:
         # Below the run's entropies its curve leads to the ceiling, which is unknown.
         lowest = min(law.entropy.min(), law.entropy_now)
@@ -312,8 +312,8 @@ def predict_run(
         verdict=answer.verdict,
         why=answer.why,
         findings=answer.findings,
-        gain=least,
-        p_headroom=None if answer.lost else p_gain(law.reads, least),
+        gain=gain,
+        p_headroom=None if answer.lost else p_gain(law.reads, gain),
         entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
         predictions=answer.predict(entropies, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
@@ -335,14 +335,12 @@ def forecast_of(
     Errors are those of :func:`entropylaw.forecast`.
     """
     law = answer.law
-    if gain is None and answer.forecast is not None:
-        gain = answer.forecast.gain
     return forecast(
         law.step,
         law.entropy,
         law.reward,
         at_step=at_step,
-        gain=gain,
+        gain=answer.gain if gain is None else gain,
         level=answer.level if level is None else level,
         max_reward=answer.max_reward,
         run=answer.run,

@@ -94,9 +94,7 @@ def results_of(
     ``column-needs-logs``, ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    how: dict[str, Any] = {"baseline": baseline, "paired": ""}
-    if options.pair == "seed":
-        how["paired"] = "seed"
+    how: dict[str, Any] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
     rewards: dict[str, dict[str, list[RunSeries]]] = {}
     for label, of_reward in of_rewards(runs).items():
         refuse_other_columns(of_reward)
@@ -278,6 +276,8 @@ def refuse_same_run(members: Sequence[tuple[ArmRun, RunSeries]]) -> None:
         called = "" if first.name == run.name else f" (there called {shown(first.name)})"
         message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+        if run.entry is None and not run.input.path:
+            hint = "give every fit once, and name it by its seed: fit_law(..., run='grpo_s0')"
         raise InputError("run-in-two-arms", message, hint)
 
 

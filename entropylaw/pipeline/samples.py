@@ -17,7 +17,8 @@ from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, common, paired, student
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
-from entropylaw.samples.run import Sampled, described, sizes, summarise_samples
+from entropylaw.samples.query import number
+from entropylaw.samples.run import Sampled, sizes, summarise_samples
 
 
 def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
@@ -71,63 +72,43 @@ def compared(
     sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
 ) -> tuple[PairedSamples, tuple[str, ...]]:
     """The last step against another step of the same tables, or the last one of another table."""
-    notes: tuple[str, ...] = ()
     group, _, value = against.rpartition("=")
-    if Path(against).exists() or not (is_number(against) or group in sampled.groups):
-        other = summarise_samples([against], options, progress=progress)
-        (name, now), (base_name, base) = last_of(sampled), last_of(other)
-        base_name = f"{Path(against).name}, {base_name}"
+    other, file, notes = sampled, "", tuple[str, ...]()
+    if Path(against).exists() or (number(against) is None and group not in sampled.groups):
+        other, file = summarise_samples([against], options, progress=progress), f"{Path(against).name}, "
+        row, other_row = last_of(sampled), last_of(other)
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
     else:
-        cells = [row[group or "step"] for row in sampled.rows]
-        places = [
-            place
-            for place, cell in enumerate(cells)
-            if str(cell) == value or (cell is not None and is_number(value) and float(cell) == float(value))
-        ]
-        others = [place for place in range(len(cells)) if place not in places]
-        if not places or not others or (len(places) > 1 and not group):
-            message = f"--against {against}: {len(places)} rows are of it, and {len(others)} are not"
-            values = listing([str(cell) for cell in dict.fromkeys(cells)])
-            raise UsageError("no-such-row", message, f"{group or 'step'} is {values}; see --only and --by ''")
-        base_name, base = row_of(sampled, places[-1])
-        name, now = row_of(sampled, others[-1]) if group else last_of(sampled)
-    both, theirs = common(now, base)
-    if len(both.n) < 2:
-        message = f"{name} and {base_name} have {len(both.n)} problems in common, at least 2 are needed"
-        hint = f"the first problems are {shown(now.problem[0])} and {shown(base.problem[0])}; see --problem"
-        raise InputError("no-common-problems", message, hint)
-    left_out = len(now.n) + len(base.n) - 2 * len(both.n)
-    return pairing(name, both, base_name, theirs, left_out, options), notes
+        cells = [str(row[group or "step"]) for row in sampled.rows]
+        same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
+        rows = [row for row, cell in enumerate(cells) if cell in same]
+        others = [row for row, cell in enumerate(cells) if cell not in same]
+        if not rows or not others or (len(rows) > 1 and not group):
+            message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
+            hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only and --by ''"
+            raise UsageError("no-such-row", message, hint)
+        row, other_row = others[-1] if group else last_of(sampled), rows[-1]
+    name, base_name = sampled.name(row), file + other.name(other_row)
+    every, every_base = sampled.counts[row], other.counts[other_row]
+    now, base = common(every, every_base)
+    if len(now.n) < 2:
+        message = f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed"
+        first = f"{shown(every.problem[0])} and {shown(every_base.problem[0])}"
+        raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
+    left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
+    return pairing(name, now, base_name, base, left_out, options), notes
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def last_of(sampled: Sampled) -> tuple[str, Counts]:
-    """The one row of the last step, in words and counts; UsageError ``several-rows``."""
+def last_of(sampled: Sampled) -> int:
+    """The one row of the last step; UsageError ``several-rows``."""
     last = sampled.rows[-1]["step"]
-    places = [place for place, row in enumerate(sampled.rows) if row["step"] == last]
-    if len(places) > 1:
-        keys = [tuple(sampled.rows[place][name] for name in ("step", *sampled.groups)) for place in places]
-        message = f"{len(places)} rows of the last step could be compared, such as "
-        message += " and ".join(described(key, sampled.groups) for key in keys[:2])
-        raise UsageError(
-            "several-rows", message, "take one by --only COLUMN=VALUE, or all together by --by ''"
-        )
-    return row_of(sampled, places[-1])
-
-
-def row_of(sampled: Sampled, place: int) -> tuple[str, Counts]:
-    """A row in words and counts."""
-    key = tuple(sampled.rows[place][name] for name in ("step", *sampled.groups))
-    return described(key, sampled.groups), sampled.counts[place]
+    rows = [row for row, cells in enumerate(sampled.rows) if cells["step"] == last]
+    if len(rows) > 1:
+        message = f"{len(rows)} rows of the last step could be compared, such as "
+        message += " and ".join(map(sampled.name, rows[:2]))
+        hint = "take one by --only COLUMN=VALUE, or all together by --by ''"
+        raise UsageError("several-rows", message, hint)
+    return rows[0]
 
 
 def pairing(
@@ -136,51 +117,45 @@ def pairing(
     """The comparison of two tables with the same problems."""
     ks = sizes([min(now.least, base.least)], options.k)
     result = paired(now, base, ks, options.level, options.solved)
-    rows = [
-        AtK(
-            k=k,
-            now=float(result.now[i]),
-            base=float(result.base[i]),
-            difference=Estimate(
-                value=float(result.difference[i]),
-                low=float(result.low[i]),
-                high=float(result.high[i]),
-                level=options.level,
-                method="t over problems",
-                std_error=float(result.error[i]),
-            ),
-            band_low=float(result.band_low[i]),
-            band_high=float(result.band_high[i]),
-            word="gain" if result.band_low[i] > 0 else "loss" if result.band_high[i] < 0 else "unclear",
+    wide = student(len(now.n), options.level)
+
+    def estimate(value: float, error: float) -> Estimate:
+        low, high, method = value - wide * error, value + wide * error, "t over problems"
+        return Estimate(value=value, low=low, high=high, level=options.level, method=method, std_error=error)
+
+    names = ("now", "base", "difference", "error", "band_low", "band_high")
+    at_k = []
+    for k, *cells in zip(ks, *(getattr(result, name).tolist() for name in names), strict=True):
+        side, other, difference, error, low, high = cells
+        word = "gain" if low > 0 else "unclear"
+        at_k.append(
+            AtK(
+                k=k,
+                now=side,
+                base=other,
+                difference=estimate(difference, error),
+                band_low=low,
+                band_high=high,
+                word="loss" if high < 0 else word,
+            )
         )
-        for i, k in enumerate(result.k)
-    ]
-    likeliest = result.chances.argmax(axis=1)
-    fates = []
-    for place, fate in enumerate(CLASSES):
-        those = np.flatnonzero(likeliest == place)
+    likeliest, fates = result.chances.argmax(axis=1), []
+    for column, fate in enumerate(CLASSES):
+        rows = np.flatnonzero(likeliest == column)
         fates.append(
             Fate(
                 fate=fate,
-                problems=tuple(result.problems[row] for row in those),
-                mistakes=float((1.0 - result.chances[those, place]).sum()),
-                expected=float(result.chances[:, place].sum()),
+                problems=tuple(result.problems[row] for row in rows),
+                mistakes=float((1.0 - result.chances[rows, column]).sum()),
+                expected=float(result.chances[:, column].sum()),
             )
         )
     unsolved = Unsolved(problems=result.unsolved)
     if result.distinct is not None:
         ours, theirs, difference, error = result.distinct
-        half = student(len(now.n), options.level) * error
-        estimate = Estimate(
-            value=difference,
-            low=difference - half,
-            high=difference + half,
-            level=options.level,
-            method="t over problems",
-            std_error=error,
+        unsolved = Unsolved(
+            problems=result.unsolved, now=ours, base=theirs, difference=estimate(difference, error)
         )
-        unsolved = Unsolved(problems=result.unsolved, now=ours, base=theirs, difference=estimate)
-    losses = [row.k for row in rows if row.word == "loss"]
     return PairedSamples(
         now=name,
         base=base_name,
@@ -188,8 +163,8 @@ def pairing(
         left_out=left_out,
         solved=options.solved,
         level=options.level,
-        at_k=tuple(rows),
+        at_k=tuple(at_k),
         fates=tuple(fates),
         unsolved=unsolved,
-        first_loss=losses[0] if losses else None,
+        first_loss=next((row.k for row in at_k if row.word == "loss"), None),
     )

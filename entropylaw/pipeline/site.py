@@ -141,6 +141,8 @@ def report_logs(
             write_atomically(folder / FILES["JSON"], dumps(index_of(outcome).to_json()))
         outcome = worked(outcome, jobs, progress)
         if outcome.answered:
+            if not outcome.unfinished:
+                remove_figures(outcome, folder)
             return replace(outcome, written=write_index(outcome, folder, making.arms))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
         if first:
@@ -176,6 +178,16 @@ def one_page(
         page = index_html(index, outcome, making.arms, addresses=IN_FILE, sections=sections)
     write_atomically(target, page)
     return replace(outcome, written=(target,))
+
+
+def remove_figures(outcome: Outcome, folder: Path) -> None:
+    """Remove the figures of these runs that an earlier call wrote, and that this report does not have."""
+    kept = set(chain.from_iterable(run.figures for run in outcome.done))
+    slugs = tuple(f"{run.rows[0].slug}-" for run in outcome.done)
+    ends = tuple(f"-{name}.{kind}" for name, kind in product(NAMED, PICTURES))
+    for path in (folder / "figures").glob("*"):
+        if path.name.startswith(slugs) and path.name.endswith(ends) and f"figures/{path.name}" not in kept:
+            path.unlink()
 
 
 def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:

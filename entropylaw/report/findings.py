@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from entropylaw.escaping import counted, shown
-from entropylaw.results.result import LOST, Finding
+from entropylaw.results.result import JUMP, LOST, Finding
 
 Values = Mapping[str, Any]
 
@@ -50,13 +50,22 @@ _CONTROL = {
 }
 
 
+def _jump_at_start(values: Values) -> str:
+    first = values["first"]
+    number = f"first {first} evaluations" if first > 1 else "first evaluation"
+    return f"one jump at the start, after the {number}, and flat since: no relation can be read"
+
+
 def _rests_on_first(values: Values) -> str:
     ceiling = "no ceiling"
     if values["value"] is not None:
         ceiling = "ceiling {value:.3g} [{low:.3g}, {high:.3g}]"
+    first, them = "the first evaluation is", "it"
+    if values["dropped"] > 1:
+        first, them = "the first {dropped} evaluations are", "they"
     text = (
-        "the first {dropped} evaluations are off the curve of the others (P = {probability:.2f}); if they "
-        f"were on it: {ceiling} (--from-step {{step:g}} leaves them out)"
+        f"{first} off the curve of the others (P = {{probability:.2f}}); if {them} were on it: {ceiling} "
+        f"(--from-step {{step:g}} leaves {'it' if them == 'it' else 'them'} out)"
     )
     return text.format_map(values)
 
@@ -109,6 +118,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",
     "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
     "never negative",
+    JUMP: _jump_at_start,
     "reward-falls": f"reward rises with entropy: {_A}",
     "ceiling-impossible": "the ceiling {ceiling:.3g} [{low:.3g}, {high:.3g}] is above 1, and every reward of "
     "the run is between 0 and 1",
@@ -122,8 +132,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
     "estimate both a and b takes at least {needed}",
     "slope-unclear": f"reward may rise or fall with entropy: {_A}",
-    "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} least squares give "
-    "{a_ratio:.2f} times the a",
+    "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} the a of least "
+    "squares is {a_ratio:.2f} times as large",
     # Cautions, the weightiest first.
     "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
     "them",
@@ -230,6 +240,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ),
     "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
     "says which arm is faster",
+    "seeds-share-data": "the runs of one seed begin with the same reward in every arm, as where seeds share "
+    "their data: --pair seed compares them in pairs",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
     # A forecast.

@@ -36,7 +36,7 @@ def paragraph(fit: Fit) -> str:
         Verdict.undecided: "The data do not decide whether the law holds",
         Verdict.fails: f"The law fails ({fit.why})",
     }
-    probability, size = format_probability(law.probability), f"{law.residuals.effective_n:.0f}"
+    probability, size = format_probability(fit.p_law), f"{law.residuals.effective_n:.0f}"
     at_zero, left = f"the reward at H = 0 is {format_interval(fit.ceiling)} and ", ""
     if fit.lost:
         at_zero = ""
@@ -48,7 +48,7 @@ def paragraph(fit: Fit) -> str:
         f"with entropylaw {__version__} [entropylaw]: the law R = b − a·exp(H) [cui2025entropy], "
         f"{names}, each with and without a term in the step, by Bayesian regression with normal priors of "
         f"the slopes ({law.a.method}).",
-        f"{verdicts[fit.verdict]}: its probability among these forms is {probability}, R² "
+        f"{verdicts[fit.verdict]}: its probability among its rivals is {probability}, R² by least squares "
         f"{format_r_squared(law.r_squared)}, effective sample size {size}.",
         f"Averaged over these forms by their posterior probabilities [hoeting1999averaging], {at_zero}"
         f"the reward now is {format_interval(fit.reward_now)} ({level} intervals){left}.",

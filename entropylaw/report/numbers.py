@@ -6,6 +6,7 @@ Every number is plain ASCII but for the dash of a missing one, so that ``float``
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -129,6 +130,11 @@ def _fixed(x: float | None, decimals: int, size: float) -> str:
 def _unsigned_zero(text: str) -> str:
     """No ``-0.00``: a rounded zero has no sign."""
     return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def with_minus(text: str) -> str:
+    """A text with minus signs before numbers; exponents such as 1e-7 stay."""
+    return re.sub(r"(?<![\w.)-])-(?=\d)", "−", text)
 
 
 def cell_text(cell: Cell, unit: str = "") -> str:

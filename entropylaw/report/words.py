@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf
 
+from entropylaw.analysis.forms import least_squares
 from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
@@ -23,7 +24,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import LOST, Finding, has
+from entropylaw.results.result import JUMP, LOST, Finding, has
 from entropylaw.results.stop import StopLine
 
 
@@ -36,6 +37,8 @@ def headline(fit: Fit | RunPrediction) -> str:
     """Why the verdict is what it is, in at most eight words."""
     if fit.verdict is Verdict.holds:
         return "reward follows the curve"
+    if has(fit.findings, JUMP):
+        return "one jump at the start, flat since"
     if fit.why is Why.no_relation:
         return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
     if fit.why is Why.more_than_entropy:
@@ -101,12 +104,17 @@ def answers(fit: Fit) -> list[Answer]:
     if fit.stop_line is not None and (fit.stop_line.cost is not None or fit.stop_line.says != "go on"):
         rows.append(answer("stop line", fit.stop_line.says, *stop_reasons(fit.stop_line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
-    r_squared = f"R² {format_r_squared(law.r_squared)}"
+    r_squared, by = f"R² {format_r_squared(law.r_squared)}", "by least squares"
+    quoted = float(least_squares(law.entropy, law.reward)[1])
+    if quoted * (fit.a.value or 0.0) < 0:
+        by += f", whose a is {format_number(quoted, 2)}"
     size, number = "effective sample size", f"{law.residuals.effective_n:.0f}"
     return [
         *rows,
         answer("entropy law", fit.verdict.value, headline(fit), after=": ", verdict=fit.verdict.value),
-        Answer("R = b − a·exp(H)", f"{coefficients}, {r_squared}", value=r_squared, about=(coefficients,)),
+        Answer(
+            "R = b − a·exp(H)", f"{coefficients}, {r_squared} {by}", value=r_squared, about=(coefficients, by)
+        ),
         Answer("rests on", "; ".join([f"{size} {number}", *rests_on]), value=number, about=(size, *rests_on)),
     ]
 
@@ -124,7 +132,7 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
         gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
         label, text = f"by step {format_step(step)}", format_estimate(reward)
         if (reward.width or 0.0) > spread:
-            rows.append(answer(label, "this log cannot tell", f"({text.low} to {text.high})", gain))
+            rows.append(answer(label, "this log cannot tell"))
         else:
             rows.append(answer(label, text.value, text.interval, gain))
     best = ahead.best_so_far
@@ -164,24 +172,19 @@ def stop_words(line: StopLine) -> str:
     return " · ".join([*parts, f"{line.says}: {reasons}" if reasons else line.says])
 
 
-def cannot_tell(fit: Fit) -> bool:
-    """Whether the interval of the ceiling spans the range of the reward."""
-    return bool((fit.ceiling.width or 0.0) > max(fit.law.reward) - min(fit.law.reward))
-
-
 def left_answer(fit: Fit) -> Answer:
     """What is left on the curve, and the ceiling."""
-    label, ceiling = "left on the curve", format_estimate(fit.ceiling)
-    if rises(fit):
-        return answer(label, "nothing", "reward rises with entropy", after=": ")
-    if cannot_tell(fit):
-        return answer(label, "ceiling: this log cannot tell", f"({ceiling.low} to {ceiling.high})")
+    label = "left on the curve"
+    if fit.no_ceiling == Why.no_relation:
+        return answer(label, fit.no_ceiling, headline(fit), after=": ")
+    if fit.no_ceiling:
+        return answer(label, "this log cannot tell")
     left, at = format_estimate(fit.headroom), "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"
-    about = ("for reference",) if fit.why is Why.no_relation else ()
-    return answer(label, left.value, left.interval, f"ceiling {format_interval(fit.ceiling)} {at}", *about)
+    start = f"{left.interval} from a fitted {format_number(fit.reward_now.value)}"
+    return answer(label, left.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
 
 
 def p_words(probability: float) -> str:

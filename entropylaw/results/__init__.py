@@ -59,6 +59,11 @@ class Estimate(Struct, frozen=True, kw_only=True):
             raise ValueError(f"no value: {self.note or 'no reason is given'}")
         return self.value
 
+    def __str__(self) -> str:
+        """The value with its interval, four digits each, and the reason where one is missing."""
+        ends = f" [{self.low:.4g}, {self.high:.4g}]" if self.low is not None and self.high is not None else ""
+        return f"{self:.4g}{ends}{f' ({self.note})' if self.note else ''}"
+
     def __format__(self, spec: str) -> str:
         """The value in a format such as ``.3f``, an unknown one as a dash; without a format as printed."""
         if not spec:

@@ -152,7 +152,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         ``higher`` or ``lower`` where the adjusted p-value is below 1 − level; ``same`` where the inner
         interval lies within the margin; otherwise ``not decided``.
     smallest
-        The difference that these seeds show in 80 % of experiments.
+        The difference that these seeds would find in 80 % of experiments.
     seeds_needed
         Seeds per arm for 80 % power to find a difference of the margin; None above 50, or where unknown.
     """
@@ -192,13 +192,18 @@ class Band(Struct, frozen=True, kw_only=True):
     high: tuple[float, ...]
 
     @property
-    def outside(self) -> list[tuple[str, float, float]]:
-        """Where it excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
-        points, ranges = zip(self.along, self.low, self.high, strict=True), list[tuple[str, float, float]]()
-        for side, members in groupby(points, key=lambda point: (point[1] > 0) - (point[2] < 0)):
-            within = [at for at, _, _ in members]
+    def outside(self) -> list[tuple[Decision, float, float, tuple[float, ...]]]:
+        """Where it excludes 0: higher or lower, from one entropy to another, and the largest difference.
+
+        A difference is its mean, low and high end.
+        """
+        points, ranges = zip(self.along, self.mean, self.low, self.high, strict=True), []
+        for side, members in groupby(points, key=lambda point: (point[2] > 0) - (point[3] < 0)):
+            within, *gaps = zip(*members, strict=True)
             if side:
-                ranges.append(("above" if side > 0 else "below", within[0], within[-1]))
+                decision = Decision.above if side > 0 else Decision.below
+                largest = max(zip(*gaps, strict=True), key=lambda gap: abs(gap[0]))
+                ranges.append((decision, within[0], within[-1], largest))
         return ranges
 
 

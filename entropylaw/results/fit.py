@@ -10,7 +10,7 @@ from entropylaw.binding import methods
 from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit, Predictor
-from entropylaw.results.result import LOST, Finding, Qualified, Result, has
+from entropylaw.results.result import JUMP, LOST, Finding, Qualified, Result, has
 from entropylaw.results.stop import StopLine
 
 
@@ -169,6 +169,21 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     def lost(self) -> bool:
         """Whether the run lost more than half of its reward."""
         return has(self.findings, LOST)
+
+    @property
+    def no_ceiling(self) -> str:
+        """Why its ceiling is not to be used, in two words; empty where it is.
+
+        ``lost reward``, ``no relation`` of reward with entropy, or ``cannot tell``, where the interval is
+        wider than the range of the reward, or the ceiling of rates is above 1.
+        """
+        if self.lost:
+            return "lost reward"
+        if self.why is Why.no_relation or has(self.findings, JUMP):
+            return Why.no_relation.value
+        impossible = any(has(self.findings, code) for code in ("ceiling-impossible", "ceiling-above-one"))
+        is_wide = impossible or (self.ceiling.width or 0.0) > max(self.law.reward) - min(self.law.reward)
+        return "cannot tell" if is_wide else ""
 
     @property
     def best(self) -> FormAnswer:

@@ -71,9 +71,8 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
     residuals, influence
         Residuals of the law, and the evaluation that changes it most when left out.
-    probability, r_squared
-        Posterior probability of the law among the functional forms, and R² of the law by least squares on
-        the entropy as logged, as papers quote it.
+    r_squared
+        Of the law by least squares on the entropy as logged, as papers quote it, and not of a and b.
     step, entropy, reward, fitted
         Shape (n,): the evaluations, as logged, and the law's reward at the smoothed entropy.
     smoothed_entropy, smoothing_error, entropy_noise
@@ -104,7 +103,6 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     headroom: Estimate
     residuals: Residuals
     influence: Influence
-    probability: float
     r_squared: float
     step: FloatArray
     entropy: FloatArray

@@ -63,8 +63,9 @@ class Result(Struct, frozen=True, kw_only=True):
         return str(methods.rendering().html(self))
 
 
-LOST, NO_SHIFT, ENDS = "reward-lost", "no-level-shift", "reward-ends"
-"""Codes of findings: the run lost its reward, no level shift was found, the evaluations end before others."""
+LOST, NO_SHIFT, ENDS, JUMP = "reward-lost", "no-level-shift", "reward-ends", "jump-at-start"
+"""Codes of findings: the run lost its reward, no level shift was found, the evaluations end before others,
+the reward jumped at the start and is flat since."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):

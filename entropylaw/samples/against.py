@@ -125,17 +125,9 @@ def chances(now: Counts, base: Counts, solved: float) -> FloatArray:
         evidence = np.einsum("pi,ij,pj->p", theirs, weights, ours, optimize=True)
         weights = weights * ((theirs / evidence[:, None]).T @ ours) / len(ours)
     above = solved < GRID
-    parts = {
-        "kept": (above, above),
-        "gained": (~above, above),
-        "lost": (above, ~above),
-        "neither": (~above, ~above),
-    }
+    sides = ((above, above), (~above, above), (above, ~above), (~above, ~above))
     sums = np.column_stack(
-        [
-            ((theirs * was) @ weights * (ours * is_now)).sum(axis=1)
-            for was, is_now in (parts[name] for name in CLASSES)
-        ]
+        [((theirs * was) @ weights * (ours * is_now)).sum(axis=1) for was, is_now in sides]
     )
     return np.asarray(sums / sums.sum(axis=1, keepdims=True))
 

@@ -25,12 +25,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
     "step": (
-        "step",
-        "global_step",
-        "training_step",
-        "train_step",
-        "trainer_step",
-        "checkpoint_step",
+        *("step", "global_step", "training_step", "train_step", "trainer_step", "checkpoint_step"),
         "_step",
     ),
     "sample": ("sample", "sample_id", "sample_idx", "sample_index", "rollout_idx", "completion_id"),
@@ -70,32 +65,21 @@ USER_TURNS = {
 }
 """A mark of a chat template (as for LIKE) → the last turn of the user in such a prompt."""
 
-_LAYOUTS: tuple[tuple[str, frozenset[str], Mapping[str, str]], ...] = (
-    (
-        "lm-evaluation-harness",
-        frozenset({"doc_id", "filtered_resps"}),
+_LAYOUTS: Mapping[str, tuple[set[str], Mapping[str, str]]] = {
+    "lm-evaluation-harness": (
+        {"doc_id", "filtered_resps"},
         {"problem": "doc_id", "answer": "filtered_resps.0", "sample": "", "reference": "target"},
     ),
-    ("verl", frozenset({"input", "output", "score"}), {"problem": "input"}),
-    (
-        "TRL",
-        frozenset({"prompt", "completion", "advantage"}),
-        {"problem": "prompt", "answer": "", "sample": ""},
+    "verl": ({"input", "output", "score"}, {"problem": "input"}),
+    "TRL": ({"prompt", "completion", "advantage"}, {"problem": "prompt", "answer": "", "sample": ""}),
+    "prime-rl/verifiers": (
+        {"example_id", "completion", "reward"},
+        {"problem": "example_id", "right": "reward", "answer": "", "reference": "answer"}
+        | {"tokens": "token_usage.output_tokens"},
     ),
-    (
-        "prime-rl/verifiers",
-        frozenset({"example_id", "completion", "reward"}),
-        {
-            "problem": "example_id",
-            "right": "reward",
-            "answer": "",
-            "reference": "answer",
-            "tokens": "token_usage.output_tokens",
-        },
-    ),
-    ("human-eval", frozenset({"task_id", "completion", "passed"}), {"problem": "task_id", "right": "passed"}),
-    ("Qwen2.5-Math", frozenset({"idx", "pred", "score", "gt"}), {"problem": "idx", "right": "score"}),
-)
+    "human-eval": ({"task_id", "completion", "passed"}, {"problem": "task_id", "right": "passed"}),
+    "Qwen2.5-Math": ({"idx", "pred", "score", "gt"}, {"problem": "idx", "right": "score"}),
+}
 """What writes a file, the columns that only it has together, and roles of columns that names do not give."""
 
 LONGEST_KEY = 48
@@ -125,6 +109,11 @@ class SampleColumns:
     lists: tuple[str, ...] = ()
     layout: str = ""
     hashed: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the rows matters."""
+        return not self.roles["problem"] or OCCURRENCE in self.variants
 
 
 def quoted(name: str) -> str:
@@ -165,9 +154,8 @@ class Reader:
         if place is None:
             near = nearest([name], [*self.file.columns])
             message = f"{shown(self.file.name)} has no column {shown(name)}; "
-            message += (
-                f"similar: {listing(near)}" if near else f"its columns are {listing([*self.file.columns])}"
-            )
+            columns = listing([*self.file.columns])
+            message += f"similar: {listing(near)}" if near else f"its columns are {columns}"
             raise InputError("column-not-found", message, "name one of the table's columns")
         base, fields = place
         self.stored[base] = None
@@ -214,7 +202,7 @@ class Reader:
 
 def layout_of(file: SampleFile) -> tuple[str, Mapping[str, str]]:
     """What wrote a file, by its content, and its columns by role."""
-    for layout, needs, roles in _LAYOUTS:
+    for layout, (needs, roles) in _LAYOUTS.items():
         if needs <= file.columns.keys():
             return layout, roles
     return file.layout, {}
@@ -346,13 +334,8 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
     roles = dict(columns.roles)
     problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
     if columns.hashed:
-        cases = " ".join(
-            f"WHEN {problem} LIKE {text(f'%{mark}%')} THEN "
-            f"COALESCE(NULLIF(regexp_extract({problem}, {text(turn)}, 1), ''), {problem})"
-            for mark, turn in USER_TURNS.items()
-        )
         # In a query of its own, this is done once for each row.
-        source = f"(SELECT *, TRIM(CASE {cases} ELSE {problem} END) AS prompt_text FROM {source})"
+        source = f"(SELECT *, {_question(problem)} AS prompt_text FROM {source})"
         problem = f"CASE WHEN LENGTH(prompt_text) > {LONGEST_KEY} THEN md5(prompt_text) ELSE prompt_text END"
     fields = {
         "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
@@ -385,6 +368,16 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
         queries = [{**fields, "right": verdict, "times": times} for verdict, times in counts.items()]
     selected = (", ".join(f"{made} AS {quoted(name)}" for name, made in query.items()) for query in queries)
     return " UNION ALL ".join(f"SELECT {names} FROM {source}{where}" for names in selected)
+
+
+def _question(prompt: str) -> str:
+    """A prompt without its chat template in SQL."""
+    cases = " ".join(
+        f"WHEN {prompt} LIKE {text(f'%{mark}%')} THEN "
+        f"COALESCE(NULLIF(regexp_extract({prompt}, {text(turn)}, 1), ''), {prompt})"
+        for mark, turn in USER_TURNS.items()
+    )
+    return f"TRIM(CASE {cases} ELSE {prompt} END)"
 
 
 def _flag(expression: str | None) -> str:

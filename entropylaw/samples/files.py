@@ -89,15 +89,11 @@ def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[st
         notes += said
     # A column without a value in one file has the kind that it has in another.
     known = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}
-    files = [
-        replace(
-            file,
-            columns={
-                key: known.get(key, kind) if kind == UNKNOWN else kind for key, kind in file.columns.items()
-            },
-        )
-        for file in files
-    ]
+    for number, file in enumerate(files):
+        columns = {
+            key: known.get(key, kind) if kind == UNKNOWN else kind for key, kind in file.columns.items()
+        }
+        files[number] = replace(file, columns=columns)
     return files, notes
 
 
@@ -224,8 +220,14 @@ def _json(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFil
             message = f"{shown(name)} is neither JSON lines nor one JSON document ({shown(str(problem))})"
             raise InputError("file-corrupt", message, "copy or write the file again") from None
         layout = _layout_of_document(document)
-        rows, said = _document_rows(document, layout, name)
-        return _as_lines(rows, target, layout, plain), said
+        rows = document if isinstance(document, list) else [document]
+        if not rows or not all(isinstance(row, dict) for row in rows):
+            message = f"{shown(name)} is not a list of objects, one per sample"
+            raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
+        if layout:
+            rows = _DOCUMENTS[layout](document)
+        notes = _status(document, name) if layout == "inspect" else []
+        return _as_lines(rows, target, layout, plain), notes
     if not packed and (whole := _whole_lines(path)) < plain["size"]:
         notes.append(f"the last line of {shown(name)} is half-written, and is not read")
         with path.open("rb") as source, target.open("wb") as copy:
@@ -313,28 +315,12 @@ def _layout_of_document(document: Any) -> str:
     return ""
 
 
-def _document_rows(document: Any, layout: str, name: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """The samples of a document, a row each, and notes."""
-    if layout == "CRUXEval":
-        answers = document.get("raw_generations", {})
-        scored = document["raw_scored_generations"]
-        return [
-            {"problem": problem, "right": right, "answer": answer}
-            for problem, verdicts in scored.items()
-            for right, answer in _paired(problem, verdicts, answers.get(problem, [None] * len(verdicts)))
-        ], []
-    if layout == "EvalPlus":
-        return list(_evalplus(document["eval"])), []
-    if layout == "inspect":
-        notes = _status(document, name)
-        return list(
-            chain.from_iterable(_inspect_rows(x, document) for x in document.get("samples") or ())
-        ), notes
-    rows = document if isinstance(document, list) else [document]
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        message = f"{shown(name)} is not a list of objects, one per sample"
-        raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
-    return rows, []
+def _cruxeval(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """CRUXEval: lists of verdicts and of answers by problem."""
+    answers = document.get("raw_generations", {})
+    for problem, verdicts in document["raw_scored_generations"].items():
+        for right, answer in _paired(problem, verdicts, answers.get(problem, [None] * len(verdicts))):
+            yield {"problem": problem, "right": right, "answer": answer}
 
 
 def _paired(problem: str, verdicts: Sequence[Any], answers: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
@@ -344,9 +330,9 @@ def _paired(problem: str, verdicts: Sequence[Any], answers: Sequence[Any]) -> It
     return zip(verdicts, answers, strict=True)
 
 
-def _evalplus(evaluated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """EvalPlus: a sample passes ``plus`` where it passes the base tests and the further ones."""
-    for problem, results in evaluated.items():
+    for problem, results in document["eval"].items():
         if isinstance(results, dict):
             # Versions before 0.2 have a list of [status, details] for each set of tests.
             base, plus = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
@@ -362,9 +348,9 @@ def _evalplus(evaluated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _status(document: Mapping[str, Any], name: str) -> list[str]:
     status = document.get("status", "success")
-    return (
-        [] if status == "success" else [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
-    )
+    if status == "success":
+        return []
+    return [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
 
 
 def _inspect_rows(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -388,6 +374,16 @@ def _inspect_rows(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Itera
         values = value if isinstance(value, dict) else {None: value}
         for metric, right in values.items():
             yield {**row, "scorer": scorer, "metric": metric, "right": right, "answer": score.get("answer")}
+
+
+def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A log of inspect as one document."""
+    for sample in document.get("samples") or ():
+        yield from _inspect_rows(sample, document)
+
+
+_DOCUMENTS = {"CRUXEval": _cruxeval, "EvalPlus": _evalplus, "inspect": _inspect}
+"""What wrote a document → its samples, a row each."""
 
 
 def inspect_archive(path: Path, name: str) -> tuple[list[dict[str, Any]], list[str]]:

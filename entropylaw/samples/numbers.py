@@ -7,7 +7,7 @@ samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -154,29 +154,27 @@ def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float
         row[name] = float(values.mean()) if size else None
         row[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(size)) if size > 1 else None
 
-    nothing = np.full(problems, np.nan)
-    has_answers = bool(len(counts.answers))
+    def at(k: int, estimator: Callable[[IntArray, IntArray, int], FloatArray]) -> FloatArray:
+        return estimator(n, right, k) if k <= counts.least else np.full(problems, np.nan)
+
     for k in ks:
-        enough = k <= counts.least
-        add(f"pass@{k}", pass_at(n, right, k) if enough else nothing)
-        fixed = float(np.sqrt(jackknife_variance(n, right, k).sum())) / problems if enough else np.nan
+        add(f"pass@{k}", at(k, pass_at))
+        fixed = float(np.sqrt(at(k, jackknife_variance).sum())) / problems
         row[f"pass@{k}_se_fixed"] = None if np.isnan(fixed) else fixed
     most = max((k for k in ks if k <= counts.least), default=1)
     if most > 1:
         # What a doubling of the samples adds on average, from 1 to the most.
         add("gain_per_doubling", (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most))
     for k in ks[1:]:
-        add(f"pass^{k}", all_right(n, right, k) if k <= counts.least else nothing)
+        add(f"pass^{k}", at(k, all_right))
     for k in ks[1:]:
-        votes = nothing
-        if k <= counts.least and not has_answers:
-            votes = majority(n, right, k)
-        elif k == counts.least == n.max():
-            votes = plurality(counts)
-        add(f"maj@{k}", votes)
-    if has_answers:
-        for name, which in {"distinct": None, "distinct_right": 1, "distinct_wrong": 0}.items():
-            add(name, distinct(counts, rarefied, which) if rarefied <= counts.least else nothing)
+        if not len(counts.answers):
+            add(f"maj@{k}", at(k, majority))
+        else:
+            add(f"maj@{k}", plurality(counts) if k == counts.least == n.max() else np.full(problems, np.nan))
+    if len(counts.answers):
+        for name, verdict in {"distinct": None, "distinct_right": 1, "distinct_wrong": 0}.items():
+            add(name, distinct(counts, rarefied, verdict))
         for suffix, values in entropies(counts).items():
             add(f"answer_entropy{suffix}", values)
     add("none_right", (right == 0).astype(float))

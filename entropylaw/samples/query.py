@@ -32,30 +32,29 @@ def verdicts(table: str) -> str:
 def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     """Refuse verdicts that are neither right nor wrong: InputError ``not-a-verdict``."""
     values = [value for value in counts if value is not None and value not in ABSENT]
-    numbers = [number for number in map(_number, values) if number is not None]
+    numbers = [number for number in map(number, values) if number is not None]
     others = [value for value in values if value not in (*RIGHT, *WRONG)]
     hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"
+    message = ""
     if any(value.startswith(("[", "{")) for value in others):
+        message = f"has a list or an object for a sample ({shown(others[0])}), not one verdict"
+        hint = "name the field of it with --right, such as scores.match"
+    elif others and len(numbers) == len(values) and max(numbers) > 1.0:
         message = (
-            f"{shown(column)} has a list or an object for a sample ({shown(others[0])}), not one verdict"
+            f"has values up to {max(numbers):g} ({listing(values, 5)}): per cent or counts, not verdicts "
         )
-        raise InputError("not-a-verdict", message, "name the field of it with --right, such as scores.match")
-    if others and len(numbers) == len(values) and max(numbers) > 1.0:
-        message = (
-            f"{shown(column)} has values up to {max(numbers):g} ({listing(values, 5)}): per cent or counts"
-        )
-        message += ", not verdicts on single samples"
+        message += "on single samples"
         hint = f"give the verdicts themselves, or --right-when '{column}>={max(numbers):g}' for scores"
-        raise InputError("not-a-verdict", message, hint)
-    if others:
-        message = f"{shown(column)} is a score, or has words that are no verdicts: {listing(values, 5)}"
-        raise InputError("not-a-verdict", message, hint)
-    if {0.0, -1.0} <= set(numbers):
-        message = f"{shown(column)} has 0 and -1: one of them may stand for no verdict"
-        raise InputError("not-a-verdict", message, hint)
+    elif others:
+        message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
+    elif {0.0, -1.0} <= set(numbers):
+        message = "has 0 and -1: one of them may stand for no verdict"
+    if message:
+        raise InputError("not-a-verdict", f"{shown(column)} {message}", hint)
 
 
-def _number(value: str) -> float | None:
+def number(value: str) -> float | None:
+    """A text as a number; None where it is not one."""
     try:
         return float(value)
     except ValueError:
@@ -85,17 +84,17 @@ def variants(table: str, names: Sequence[str]) -> str:
     return f"SELECT {counts} FROM {table}"
 
 
-def check_variants(found: Mapping[str, object], names: Sequence[str]) -> None:
+def check_variants(values_of: Mapping[str, object], names: Sequence[str]) -> None:
     """Refuse rows that differ in a filter, a metric, a grader: UsageError ``rows-are-not-samples``."""
     for name in names:
-        if int(str(found[name])) > 1:
-            low, high = found[f"{name}_low"], found[f"{name}_high"]
-            what = f"differ in {name!r} ({found[name]} values: {shown(low)} … {shown(high)})"
+        values, low, high = values_of[name], values_of[f"{name}_low"], values_of[f"{name}_high"]
+        if int(str(values)) > 1:
+            difference = f"differ in {name!r} ({values} values: {shown(low)} … {shown(high)})"
             if name == "occurrence":
-                what = (
-                    f"repeat their document {found[name]} times: one for each filter, which no column names"
+                difference = (
+                    f"repeat their document {values} times: one for each filter, which no column names"
                 )
-            message = f"rows {what}: they are not samples of one problem"
+            message = f"rows {difference}: they are not samples of one problem"
             raise UsageError("rows-are-not-samples", message, f"read one of them: --only {name}={low}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -10,12 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from entropylaw.arrow import to_numpy
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
-from entropylaw.samples.columns import OCCURRENCE, SampleColumns, aligned, canonical, resolve, text
+from entropylaw.samples.columns import SampleColumns, aligned, canonical, resolve, text
 from entropylaw.samples.files import SampleFile, find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
@@ -51,6 +51,57 @@ class Sampled:
     about: dict[str, Any]
     notes: tuple[str, ...]
 
+    def name(self, row: int) -> str:
+        """A row in words."""
+        return described(tuple(self.rows[row][name] for name in ("step", *self.groups)), self.groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """Tables of samples in an engine: their files, the columns of each file, and the samples as a table."""
+
+    engine: Backend
+    files: list[SampleFile]
+    columns: list[SampleColumns]
+    notes: list[str]
+    samples: str
+
+    @property
+    def layouts(self) -> str:
+        """What wrote the files."""
+        return ", ".join(sorted({chosen.layout or "table" for chosen in self.columns}))
+
+    def verdicts(self) -> dict[str | None, int]:
+        """The commonest verdicts, and how many samples have each."""
+        rows = self.engine.run(query.verdicts(self.samples)).to_pylist()
+        return {row["verdict"]: row["samples"] for row in rows}
+
+    def variants(self) -> dict[str, Any]:
+        """The values of the columns that do not make samples; empty without such columns."""
+        names = [*self.columns[0].variants]
+        rows = self.engine.run(query.variants(self.samples, names)).to_pylist() if names else [{}]
+        return dict(rows[0])
+
+    def judged(self, missing: str) -> str:
+        """The samples with their verdicts as a table."""
+        return self.engine.view("judged", query.judged(self.samples, missing)).name
+
+
+@contextmanager
+def opened(
+    tables: Sequence[str], options: SampleOptions, starting: AbstractContextManager[Backend]
+) -> Iterator[Opened]:
+    """Tables of samples in the engine that is ``starting``."""
+    with temporary_folder() as folder:
+        files, notes = find(tables, folder)
+        columns = aligned([resolve(file, options) for file in files])
+        with starting as engine:
+            if any(chosen.ordered for chosen in columns):
+                engine.keep_order()
+                check_lengths(engine, files, columns)
+            samples = engine.view("samples", union(engine, files, columns)).name
+            yield Opened(engine=engine, files=files, columns=columns, notes=notes, samples=samples)
+
 
 def summarise_samples(
     tables: Sequence[str], options: SampleOptions, *, progress: Progress | None = None
@@ -67,47 +118,53 @@ def summarise_samples(
     check_options(options)
     for table in tables:
         note_input(table)
-    with temporary_folder() as folder:
-        files, notes = find(tables, folder)
-        columns = aligned([resolve(file, options) for file in files])
-        first, groups = columns[0], tuple(columns[0].groups)
-        with backend(options.backend, options.master, progress) as engine:
-            samples = opened(engine, files, columns)
-            verdicts = engine.run(query.verdicts(samples)).to_pylist()
-            query.check_verdicts({row["verdict"]: row["samples"] for row in verdicts}, first.named["right"])
-            if first.variants:
-                (row,) = engine.run(query.variants(samples, [*first.variants])).to_pylist()
-                query.check_variants(row, [*first.variants])
-            judged = engine.view("judged", query.judged(samples, options.missing)).name
-            listed = engine.run(query.problems(judged, groups, first.roles))
-            answers = engine.run(query.answers(judged, groups)) if "answer" in first.roles else None
-            labels = engine.run(query.labels(judged, groups)) if "label" in first.roles else None
+    with opened(tables, options, backend(options.backend, options.master, progress)) as source:
+        first, groups = source.columns[0], tuple(source.columns[0].groups)
+        query.check_verdicts(source.verdicts(), first.named["right"])
+        query.check_variants(source.variants(), [*first.variants])
+        judged = source.judged(options.missing)
+        problems = by_key(source.engine.run(query.problems(judged, groups, first.roles)), groups)
+        answers, labels = (
+            by_key(source.engine.run(counting(judged, groups)), groups) if role in first.roles else {}
+            for role, counting in (("answer", query.answers), ("label", query.labels))
+        )
     about: dict[str, Any] = {
-        "read": [{"name": file.name, "bytes": file.size} for file in files],
-        "format": layouts(columns),
+        "read": [{"name": file.name, "bytes": file.size} for file in source.files],
+        "format": source.layouts,
         "columns": {role: name for role, name in first.named.items() if role in first.roles},
         "missing": options.missing,
     }
+    notes = source.notes
     if first.hashed:
-        notes.append(
-            f"problems are distinguished by {shown(first.named['problem'])} without its chat template"
-        )
+        prompt = shown(first.named["problem"])
+        notes.append(f"problems are distinguished by {prompt} without its chat template")
     if not first.roles["problem"]:
         notes.append("no column identifies problems: the position of a row does")
-    return _finished(listed, answers, labels, groups, options, about, notes)
-
-
-def opened(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
-    """The samples of files as a table of the engine."""
-    if any(not chosen.roles["problem"] or OCCURRENCE in chosen.variants for chosen in columns):
-        engine.keep_order()
-        check_lengths(engine, files, columns)
-    return engine.view("samples", union(engine, files, columns)).name
-
-
-def layouts(columns: Sequence[SampleColumns]) -> str:
-    """What wrote the files."""
-    return ", ".join(sorted({chosen.layout or "table" for chosen in columns}))
+    if not problems:
+        raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
+    check_repeated(problems)
+    counts = [counts_of(key, table, answers.get(key), groups) for key, table in problems.items()]
+    fewest = [count.least for count in counts]
+    ks, rarefied = sizes(fewest, options.k), min(fewest)
+    rows = [
+        {
+            **dict(zip(("step", *groups), key, strict=True)),
+            **totals(table, count),
+            **numbers.summary(count, ks, rarefied),
+            **of_samples(table, labels.get(key)),
+        }
+        for (key, table), count in zip(problems.items(), counts, strict=True)
+    ]
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
+    notes += sentences(rows, about, rarefied)
+    return Sampled(
+        rows=[{name: row.get(name) for name in names} for row in rows],
+        counts=counts,
+        groups=groups,
+        about=about | {"rarefied": rarefied, "solved": options.solved},
+        notes=tuple(notes),
+    )
 
 
 def check_options(options: SampleOptions) -> None:
@@ -137,8 +194,9 @@ def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[Sample
     """The query of all files' samples; those alike are read together."""
     parts: dict[Any, list[tuple[SampleFile, SampleColumns]]] = {}
     for file, chosen in zip(files, columns, strict=True):
-        ordered = not chosen.roles["problem"] or OCCURRENCE in chosen.variants
-        parts.setdefault((file.kind, repr(chosen), file.path if ordered else None), []).append((file, chosen))
+        parts.setdefault((file.kind, repr(chosen), file.path if chosen.ordered else None), []).append(
+            (file, chosen)
+        )
     queries = []
     for members in parts.values():
         inside, (first, chosen) = [file for file, _ in members], members[0]
@@ -150,66 +208,41 @@ def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[Sample
     return " UNION ALL ".join(queries)
 
 
-def _finished(
-    listed: pa.Table,
-    answers: pa.Table | None,
-    labels: pa.Table | None,
-    groups: tuple[str, ...],
-    options: SampleOptions,
-    about: dict[str, Any],
-    notes: list[str],
-) -> Sampled:
-    """The rows from the results of the queries, with the checks of counts."""
-    tables, totals = by_key(listed, groups), by_key(answers, groups)
-    if not tables:
-        raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
-    check_repeated(tables)
-    counts = [counts_of(key, table, totals.get(key), groups) for key, table in tables.items()]
-    fewest = [count.least for count in counts]
-    ks, labelled, rows = sizes(fewest, options.k), by_key(labels, groups), []
-    for (key, table), count in zip(tables.items(), counts, strict=True):
-        sums = {name: int(table[name].sum()) for name in ("n", "missing", "errors", "truncated", "lengths")}
-        row = dict(zip(("step", *groups), key, strict=True))
-        row |= {
-            "problems": len(count.n),
-            "samples": sums["n"],
-            "n": count.least,
-            "n_most": int(count.n.max()),
-        }
-        row |= {name: sums[name] for name in ("missing", "errors", "truncated")}
-        row["unscored_problems"] = len(table["problem"]) - len(count.n)
-        row |= numbers.summary(count, ks, min(fewest))
-        row["tokens"] = float(np.nansum(table["tokens"])) / sums["lengths"] if sums["lengths"] else None
-        if labelled.get(key):
-            # The query has the commonest label first.
-            row["leading_label"], given = str(labelled[key]["label"][0]), labelled[key]["samples"]
-            row["leading_label_share"] = float(given[0] / given.sum())
-        rows.append(row)
-    every = dict.fromkeys(name for row in rows for name in row)
-    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
-    rows = [{name: row.get(name) for name in names} for row in rows]
-    about |= {"rarefied": min(fewest), "solved": options.solved}
-    notes = [*notes, *sentences(rows, about, min(fewest))]
-    return Sampled(rows=rows, counts=counts, groups=groups, about=about, notes=tuple(notes))
+def totals(table: Mapping[str, Any], counts: Counts) -> dict[str, int]:
+    """How many problems and samples a row has, and how many are without a verdict."""
+    return {
+        "problems": len(counts.n),
+        "samples": int(counts.n.sum()),
+        "n": counts.least,
+        "n_most": int(counts.n.max()),
+        **{name: int(table[name].sum()) for name in ("missing", "errors", "truncated")},
+        "unscored_problems": len(table["problem"]) - len(counts.n),
+    }
 
 
-def by_key(table: pa.Table | None, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
+def of_samples(table: Mapping[str, Any], labels: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Tokens of a sample, and the commonest label, which the query has first."""
+    lengths = int(table["lengths"].sum())
+    row: dict[str, Any] = {"tokens": float(np.nansum(table["tokens"])) / lengths if lengths else None}
+    if labels:
+        row["leading_label"] = str(labels["label"][0])
+        row["leading_label_share"] = float(labels["samples"][0] / labels["samples"].sum())
+    return row
+
+
+def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
     """Step and groups → the columns of their rows, in ascending order."""
-    if table is None:
-        return {}
     keys = ["step", *(f"by_{name}" for name in groups)]
     places: dict[Key, list[int]] = {}
     for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
         step = int(step) if step is not None and step.is_integer() else step
         places.setdefault((step, *others), []).append(row)
-    columns = {
-        name: np.array(table[name].to_pylist(), dtype=object)
-        if name in ("problem", "label")
-        else to_numpy(table[name]).astype(float)
-        for name in table.column_names
-        if name not in keys
-    }
-    ordered = sorted(places, key=lambda key: [ordinal(cell) for cell in key])
+    columns = {}
+    for name in table.column_names:
+        if name not in keys:
+            kind = object if name in ("problem", "label") else float
+            columns[name] = np.array(table[name].to_pylist(), dtype=kind)
+    ordered = sorted(places, key=lambda key: [*map(ordinal, key)])
     return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
 
 
@@ -280,61 +313,59 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
     """Data that were left out or are unequal, a sentence each."""
-    total = {
-        name: sum(row.get(name) or 0 for row in rows)
-        for name in ("missing", "errors", "truncated", "samples")
-    }
-    if total["missing"]:
-        parts = f"{counted(total['missing'], 'sample')} without a verdict ({total['errors']} with an error)"
-        left_out = "left out; --missing wrong counts them as wrong"
-        yield f"{parts}: {'counted as wrong' if about['missing'] == 'wrong' else left_out}"
-    if total["truncated"]:
-        yield f"{counted(total['truncated'], 'sample')} truncated: those with a verdict keep it"
-    if unscored := sum(row.get("unscored_problems") or 0 for row in rows):
+    names = ("missing", "errors", "truncated", "unscored_problems", "n", "n_most")
+    columns = {name: np.array([row[name] for row in rows]) for name in names}
+    missing, errors, truncated, unscored = (int(columns[name].sum()) for name in names[:4])
+    if missing:
+        consequence = "left out; --missing wrong counts them as wrong"
+        if about["missing"] == "wrong":
+            consequence = "counted as wrong"
+        yield f"{counted(missing, 'sample')} without a verdict ({errors} with an error): {consequence}"
+    if truncated:
+        yield f"{counted(truncated, 'sample')} truncated: those with a verdict keep it"
+    if unscored:
         yield f"{counted(unscored, 'problem')} without any verdict, in no mean"
-    if uneven := [row for row in rows if row["n"] != row["n_most"]]:
-        low, high = min(row["n"] for row in uneven), max(row["n_most"] for row in uneven)
+    uneven = columns["n"] != columns["n_most"]
+    if uneven.any():
+        low, high = columns["n"][uneven].min(), columns["n_most"][uneven].max()
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
     if "answer" not in about["columns"]:
         yield "no column has answers: no distinct answers; --answer names one, and maj@k counts right samples"
-    elif len({row["n"] for row in rows}) > 1:
+    elif len(set(columns["n"])) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"
 
 
 def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
     """What would be read of some tables, a line each; what would be refused is one of them."""
-    with temporary_folder() as folder:
-        files, notes = find(tables, folder)
-        columns = aligned([resolve(file, options) for file in files])
-        first = columns[0]
-        lines = {"format": layouts(columns), "files": f"{len(files)}"}
+    with opened(tables, options, duckdb_backend()) as source:
+        first, files = source.columns[0], source.files
+        verdicts, variants = source.verdicts(), source.variants()
+        lines = {"format": source.layouts, "files": f"{len(files)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
-            lines[role] = first.named.get(role, "none") + ", one per sample" * (role in first.lists)
+            lines[role] = first.named.get(role, "none")
+            if role in first.lists:
+                lines[role] += ", one per sample"
         steps = [file.step for file in files if file.step is not None]
         if "step" not in first.roles and steps:
             lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
         lines["a row for each"] = ", ".join(("step", *first.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
         lines["not used"] = listing([name for name in files[0].columns if name not in used])
-        with duckdb_backend() as engine:
-            samples = opened(engine, files, columns)
-            if first.variants:
-                (row,) = engine.run(query.variants(samples, [*first.variants])).to_pylist()
-                values = (f"{name} {row[name]} ({shown(row[f'{name}_low'])} …)" for name in first.variants)
-                lines["filters"] = ", ".join(values)
-            verdicts = engine.run(query.verdicts(samples)).to_pylist()
-            lines["verdicts"] = ", ".join(f"{shown(row['verdict'])} {row['samples']:,}" for row in verdicts)
-            try:
-                query.check_verdicts(
-                    {row["verdict"]: row["samples"] for row in verdicts}, first.named["right"]
-                )
-            except InputError as error:
-                lines["refused"] = f"{error.message}; {error.hint}"
-            else:
-                judged = engine.view("judged", query.judged(samples, options.missing)).name
-                listed = engine.run(query.problems(judged, tuple(first.groups), first.roles)).to_pydict()
-                lines["problems"] = f"{len(set(listed['problem'])):,}"
-                lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
-                lines["without verdict"] = f"{sum(listed['missing']):,}"
+        if variants:
+            values = (
+                f"{name} {variants[name]} ({shown(variants[f'{name}_low'])} …)" for name in first.variants
+            )
+            lines["filters"] = ", ".join(values)
+        lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in verdicts.items())
+        try:
+            query.check_verdicts(verdicts, first.named["right"])
+        except InputError as error:
+            lines["refused"] = f"{error.message}; {error.hint}"
+        else:
+            problems = query.problems(source.judged(options.missing), tuple(first.groups), first.roles)
+            listed = source.engine.run(problems).to_pydict()
+            lines["problems"] = f"{len(set(listed['problem'])):,}"
+            lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
+            lines["without verdict"] = f"{sum(listed['missing']):,}"
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
-    yield from (f"note              {note}" for note in notes)
+    yield from (f"note              {note}" for note in source.notes)

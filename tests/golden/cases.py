@@ -215,6 +215,15 @@ CASES = {
             "tokens tokens.jsonl --top-quantile 2",
         ),
     ),
+    "samples": Case(
+        (inputs.counts,),
+        (
+            "samples counts.csv -o steps.csv -o samples.json",
+            "samples counts.csv --against 0",
+            "samples columns counts.csv",
+            "samples counts.csv --k 99",
+        ),
+    ),
     "plot": Case(
         (inputs.curves, inputs.three, inputs.refused),
         (

@@ -168,6 +168,25 @@ def tokens(folder: Path) -> None:
     (folder / "grams.txt").write_text("let me check\n", "utf-8")
 
 
+def counts(folder: Path) -> None:
+    """Counted answers: 3 steps of 6 problems with 16 samples, of which more are right at each step."""
+    lines = ["step,problem,answer,correct,n"]
+    for step in range(3):
+        for problem in range(6):
+            right = min(16, (5 - problem) * (step + 1)) if problem != step + 2 else 0
+            wrong = 16 - right
+            counted = {
+                "right": right - right // 4,
+                "too": right // 4,
+                "a": wrong - wrong // 3,
+                "b": wrong // 3,
+            }
+            for answer, n in counted.items():
+                if n:
+                    lines.append(f"{40 * step},p{problem},{answer},{answer in ('right', 'too')},{n}")
+    (folder / "counts.csv").write_text("\n".join(lines) + "\n", "utf-8")
+
+
 def settings(folder: Path) -> None:
     """A project's settings."""
     (folder / "entropylaw.toml").write_text(

@@ -158,6 +158,11 @@ def test_seeds_that_share_their_data_are_paired() -> None:
         apart["reward_at_equal"].estimate.value  # type: ignore[arg-type]
     )
     assert "ceiling" not in {one.quantity for one in paired.differences}
+    # The first reward of a seed is another one in either arm: nothing shows that they share their data.
+    assert not compare_arms(arms, along=tokens).findings
+    arms["b"] = arms["a"]
+    assert "--pair seed" in rendered(compare_arms(arms, along=tokens), "text")
+    assert not compare_arms(arms, along=tokens, paired="seed").findings
     with pytest.raises(UsageError, match="no seed is in two arms"):
         compare_arms({"a": [series("a", 0.1)], "b": [series("b", 0.1)]}, paired="seed")
 
@@ -172,7 +177,9 @@ def test_a_decision_that_rests_on_the_spread_of_other_arms_says_so() -> None:
     pair = result.pairs[-1]
     assert pair["last_reward"].decision is Decision.above
     assert pair["last_reward"].rests_on_like_spreads
-    assert "rests on like spreads" in rendered(result, "markdown")
+    assert "with the spreads of these two arms alone: Welch's test needs two seeds" in rendered(
+        result, "markdown"
+    )
 
 
 def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> None:
@@ -191,6 +198,11 @@ def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> N
     for name in ("ceiling", "a", "b"):
         assert pair[name].estimate.low is None
         assert "the law fails in" in (pair[name].estimate.note or "")
+
+
+def test_the_first_reward_of_an_arm_is_that_of_its_runs(comparison: ArmComparison, plain: list[Fit]) -> None:
+    first = np.mean([fit.law.reward[0] for fit in plain])
+    assert comparison.arms[0].mean_of("reward_first") == pytest.approx(first)
 
 
 def test_a_run_that_loses_its_reward_has_failed() -> None:

@@ -94,7 +94,7 @@ def test_many_arms_have_a_panel_each_with_the_baseline_and_where_the_band_exclud
         assert baseline in drawn
         assert list(arm.mean) in drawn
         above = pair.band.low[0] > 0
-        assert ([0.97, 0.97] in drawn, [0.03, 0.03] in drawn) == (above, not above)
+        assert ([0.94, 0.94] in drawn, [0.06, 0.06] in drawn) == (above, not above)
 
 
 def test_names_that_differ_in_their_ends_stay_different():

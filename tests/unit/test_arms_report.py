@@ -58,13 +58,34 @@ def test_lines_fit_a_terminal(names, width):
     assert max(map(len, whole[1:])) <= WIDTH
 
 
+def test_where_the_band_excludes_0_is_in_the_sentence_and_the_table():
+    result = arms.comparison("clip_cov")
+    found = "from 0.10 to 0.39 nats"
+    assert f"{found} it is higher, by up to 0.024 [0.012, 0.036] (simultaneous band)" in {
+        note.text for note in sentences(result)
+    }
+    (row,) = (
+        row for block in describe(result) for row in getattr(block, "rows", ()) if f"largest {found}" in row
+    )
+    assert row[-2:] == ("band", "higher")
+    assert "simultaneous band)" not in rendered(
+        arms.comparison("a", pairs=(arms.pair("a", band=None),)), "text"
+    )
+
+
+def test_latex_is_two_tables_with_captions_and_labels_for_a_paper():
+    text = rendered(arms.comparison("clip_cov"), "latex")
+    assert [text.count(rf"\{command}") for command in ("begin{table}", "caption", "label{tab:")] == [2, 2, 2]
+    assert "& −0.030 [−0.044, −0.016] & 0.16 & lower (Welch's p = 0.21)" in text
+
+
 def test_a_given_spread_is_repeated_on_every_line():
     said = "between-seed sd 0.02 as given"
     assert all(said in note.text for note in sentences(arms.comparison(between_sd=0.02)))
     assert not any(said in note.text for note in sentences(arms.comparison()))
     tables = [block for block in describe(arms.comparison(between_sd=0.02)) if isinstance(block, Table)]
     repeated = [table for table in tables if table.columns[-1].key == "between_sd"]
-    assert [len(table.rows) for table in repeated] == [6]
+    assert [len(table.rows) for table in repeated] == [8]
     assert all(row[-1] == "0.02 as given" for table in repeated for row in table.rows)
     rows = csv.DictReader(io.StringIO(rendered(arms.comparison(between_sd=0.02), "csv")))
     assert {row["between_sd"] for row in rows} == {"0.02"}

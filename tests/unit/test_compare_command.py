@@ -320,6 +320,13 @@ def test_wrong_arguments_of_the_function(arms, options, slug, logs):
     assert caught.value.slug == slug
 
 
+def test_a_fit_of_arrays_that_is_given_twice_has_what_to_type():
+    fit = entropylaw.fit_law([1.0, 0.8, 0.6, 0.4, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.55])
+    with pytest.raises(EntropyLawError) as caught:
+        entropylaw.compare({"a": [fit, fit], "b": [fit]})
+    assert (caught.value.slug, "run='grpo_s0'" in (caught.value.hint or "")) == ("run-in-two-arms", True)
+
+
 @pytest.mark.parametrize(
     "arms", ["tr=tr_* hi=hi_*", "tr_s0.jsonl tr_s1.jsonl tr_s3.jsonl hi_s0.jsonl hi_s1.jsonl"]
 )

@@ -31,6 +31,7 @@ def test_the_files_are_those_of_the_lab():
     for name in demo.RUNS:
         assert (demo.DEMO / f"{name}.csv").read_text("utf-8") == demo.log(name)
     assert pq.read_table(demo.DEMO / "tokens.parquet").equals(demo.tokens())
+    assert pq.read_table(demo.DEMO / "samples.parquet").equals(demo.samples())
     assert sum(path.stat().st_size for path in demo.DEMO.iterdir()) < 400_000
 
 

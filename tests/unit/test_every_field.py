@@ -186,7 +186,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("arms",),
-        r"arms\.(along|mean|runs\.(along|reward))|pairs\.band\.(along|mean|low|high)",
+        r"arms\.(along|mean|runs\.(along|reward))",
         "curves, which the figure draws",
     ),
     (("arms",), r"pairs\.differences\.inner\.value", "its middle is that of the difference"),

@@ -18,7 +18,7 @@ def test_a_planted_claim_is_confirmed_and_its_opposite_contradicted(claim):
     assert wrong <= 0.2
 
 
-def test_every_asked_claim_has_its_worlds():
+def test_every_tested_claim_has_its_worlds():
     assert {claim.statement for claim in ASKED} == set(WORLDS)
     assert all(claim.missing for claim in CLAIMS if claim.effect is None)
 

@@ -50,7 +50,7 @@ def test_the_interval_decides_as_every_point_in_it_would(sign, one, other, limit
         ("verdict=='holds'", "tripped"),
         ("verdict!='holds'", "passed"),
         ("p_headroom<0.97", "passed"),
-        ("law_probability<=0.5", "tripped"),
+        ("p_law>=0.3", "tripped"),
         ("cautions>0", "tripped"),
         ("fails", "passed"),
         ("saturation_step<5", "passed"),

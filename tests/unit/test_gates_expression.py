@@ -99,7 +99,7 @@ def test_hints_show_words_with_the_quotes_that_a_shell_needs(text, typed):
         ("p_headroom>2", "type --fail-if 'p_headroom>2%', or the number 0.02"),
         ("p_headroom<150%", "inside the range"),
         ("p_headroom>1", "inside the range"),
-        ("law_probability<0", "inside the range"),
+        ("p_law<0", "inside the range"),
         ("used>95", "type --fail-if 'used>95%', or the number 0.95"),
         ("r_squared>5", "type --fail-if 'r_squared>5%', or the number 0.05"),
         ("lag1>1.5", "inside the range"),

@@ -113,7 +113,7 @@ def failed(name: str, value: float, why: Why) -> IndexRow:
     """A run that fails, with a ceiling."""
     made = with_ceiling(name, value, value - 1, value + 1)
     if why is Why.no_relation:
-        made = with_cells(made, ceiling=replace(made.cells["ceiling"], note=why.value))
+        made = with_cells(made, no_ceiling=why.value)
     return replace(made, verdict="fails", why=why)
 
 

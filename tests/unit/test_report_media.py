@@ -29,7 +29,7 @@ def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall_and_no_gain_
     fits = FitDocument(inputs=(), settings=FitOptions(), runs=(run,))
     text = rendered(run, "text")
     assert "entropy law       fails: reward rises with entropy" in text
-    assert "left on the curve nothing: reward rises with entropy" in " ".join(text.split())
+    assert "left on the curve no relation: reward rises with entropy" in " ".join(text.split())
     ahead = " ".join(rendered(predict_runs(fits, at_step=[90]), "text").split())
     assert "on the curve unknown: reward rises with entropy" in ahead
     assert "probability 0 " not in ahead

@@ -152,7 +152,6 @@ def by_hand(
         headroom=estimate(0.0315, 0.0287, 0.0343),
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
         influence=Influence(step=20.0, ceiling_shift=0.0031, a_ratio=0.97),
-        probability=law_probability,
         r_squared=0.981,
         step=step,
         entropy=entropy,

@@ -50,7 +50,7 @@ def test_whole_steps_are_kept(step):
 
 
 def test_there_is_no_negative_zero():
-    assert dumps([-0.0, -1e-400]) == dumps([0.0, 0.0])
+    assert dumps(encode([-0.0, -1e-400])) == dumps([0.0, 0.0])
 
 
 @given(value=finite, low=finite, high=finite)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from entropylaw.analysis.forms import design, form_label, law_column
+from entropylaw.analysis.forms import design, form_label, law_column, least_squares
 from entropylaw.analysis.law.estimates import of_cells, unknown
 from entropylaw.analysis.law.verdict import (
     IN_ENTROPY,
@@ -14,6 +14,7 @@ from entropylaw.analysis.law.verdict import (
     OF_ENTROPY,
     law_probability,
     nearest_rival,
+    r_squared,
 )
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
@@ -63,6 +64,10 @@ TIED = 1e-6
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
+FIRST_SHARE, JUMP_SHARE = 0.05, 0.9
+"""The first evaluations are this share of the run, or one; and share of the reward's variance, between them
+and the others, from which there is a jump."""
+
 LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
@@ -81,8 +86,12 @@ def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
 def reasons_of(fit: Fit) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
     law, tests = fit.law, fit.tests
-    if fit.why is Why.no_relation:
-        if law.a.high is not None and law.a.high < 0:
+    jumps = fit.verdict is not Verdict.holds and jump_at_start(law.entropy, law.reward)
+    if jumps:
+        yield reason("jump-at-start", first=jumps)
+    if fit.why is Why.no_relation and not jumps:
+        rises = least_squares(law.entropy, law.reward)[1] < 0
+        if rises and law.a.high is not None and law.a.high < 0:
             yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
         else:
             yield reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
@@ -93,6 +102,21 @@ def reasons_of(fit: Fit) -> Iterator[Finding]:
         yield another_curve(fit)
     elif fit.verdict is Verdict.undecided:
         yield from _gaps(fit)
+
+
+def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
+    """The number of first evaluations on which all of the relation rests; 0 where it does not.
+
+    Two levels, of these and of all others, explain :data:`JUMP_SHARE` of the variance of the rewards (n,),
+    and the law by least squares explains less of the others than :data:`LEAST_R_SQUARED`.
+    """
+    n = reward.size
+    for first in sorted({1, max(round(FIRST_SHARE * n), 1)}) if n >= FEWEST_HOLDS else ():
+        within = first * np.var(reward[:first]) + (n - first) * np.var(reward[first:])
+        flat = r_squared(entropy[first:], reward[first:]) < LEAST_R_SQUARED
+        if flat and within <= (1.0 - JUMP_SHARE) * n * np.var(reward):
+            return first
+    return 0
 
 
 def another_curve(fit: Fit) -> Finding:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.levels import blocked
 from entropylaw.engine.reads import Cells
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
-
-if TYPE_CHECKING:
-    from entropylaw.results.law import LawFit
 
 
 def tails(level: float) -> tuple[float, float, float]:
@@ -57,10 +55,16 @@ def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
     )
 
 
-def hundredth(law: LawFit) -> float:
-    """A gain that counts in the reward's units: a hundredth of the largest, or else of the observed range."""
-    most, observed = law.max_reward, float(np.ptp(law.reward))
-    return 0.01 * (most if most is not None and most > 0 and law.reward.min() >= 0 else observed)
+def usual_gain(reward: FloatArray, max_reward: float | None) -> float:
+    """The gain that counts where none is given: a hundredth of the largest possible reward.
+
+    Where that is unknown it is a hundredth of 1 for rewards (n,) from 0 to 1, and else of their range so far,
+    in a long run of the means over blocks that a forecast uses.
+    """
+    largest = 1.0 if max_reward is None and reward.max() <= 1 else max_reward
+    if largest and reward.min() >= 0:
+        return 0.01 * largest
+    return 0.01 * float(np.ptp(blocked(reward, reward)[1]))
 
 
 def checked_level(level: float) -> float:

@@ -7,10 +7,7 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH
 from entropylaw.option import option
-from entropylaw.options import (
-    Quiet,
-    formats,
-)
+from entropylaw.options import Quiet, formats
 from entropylaw.samples.options import SampleOptions
 
 
@@ -25,7 +22,7 @@ class SamplesCommand(SampleOptions, Quiet):
     TABLES the columns are shown that would be used, and nothing is computed.
     """
 
-    example: ClassVar[str] = "entropylaw samples data/lab2/grpo_s0/counts.parquet --against 0"
+    example: ClassVar[str] = "entropylaw samples demo/samples.parquet --against 0"
 
     tables: tuple[str, ...] = option(
         "TABLES",

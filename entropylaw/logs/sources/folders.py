@@ -42,6 +42,8 @@ _LOG_SUFFIXES = {
     *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst"),
     *(".err", ".stdout", ".stderr"),
 }
+# A page or a picture is not the log of a run, whatever it is called: reports have both.
+_PICTURES = frozenset((".html", ".htm", ".svg", ".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp"))
 # train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
 _NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
 _STATE = "trainer_state.json"
@@ -186,6 +188,8 @@ def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
 def names_a_log(path: str) -> bool:
     """Whether a file's name is that of a run's log, such as ``train_metrics.csv``."""
     name = plain_name(path)
+    if name.suffix.lower() in _PICTURES:
+        return False
     if "tfevents" in name.name or name.name == _STATE:
         return True
     stem = name.name.removesuffix(name.suffix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import MISSING
+from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
@@ -29,7 +29,24 @@ def decided(row: Difference) -> str:
         return NOT_COMPARABLE
     if row.decision is Decision.same:
         return f"same {within(row.margin)}"
+    if row.rests_on_like_spreads:
+        return f"{row.decision.value} ({welch(row)})"
     return row.decision.value
+
+
+def welch(row: Difference) -> str:
+    """``Welch's p = 0.07``, adjusted as the other, or why there is none."""
+    return f"Welch's p = {p_text(row.p_welch)}" if min(row.seeds) > 1 else "Welch's test needs two seeds"
+
+
+def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
+    """Where the band of the curves excludes 0: ``from 0.1 to 0.2 nats``, the largest difference, its sign."""
+    for decision, low, high, (value, *reach) in pair.band.outside if pair.band is not None else ():
+        ends = list(dict.fromkeys(format_number(end, 2) for end in (low, high)))
+        at = f"{'from' if len(ends) > 1 else 'at'} {' to '.join(ends)} {result.along.unit}".rstrip()
+        method = "simultaneous band"
+        largest = Estimate(value=value, low=reach[0], high=reach[1], level=result.level, method=method)
+        yield at, largest, decision
 
 
 def within(margin: float | None) -> str:
@@ -58,17 +75,18 @@ def words_of(result: ArmComparison, row: Difference) -> str:
 def arms(results: Sequence[ArmComparison]) -> b.Table:
     """A row per arm: its seeds, those that failed, and both ends of what is compared; means over its runs."""
     along = results[0].along
-    column = "H at the start, nats" if along.column == "entropy" else f"{along.column} at the start"
+    column, unit = ("H", ", nats") if along.column == "entropy" else (along.column, "")
+    labels = {"along_first": f"{column} at the start{unit}", "along_last": f"{column} at the end{unit}"}
+    labels |= {"reward_first": "reward at the start", "last_reward": "reward at the end"}
     heads = [*b.columns("arm", "seeds"), b.Column("failure_rate", "failed", unit="%")]
-    heads += [b.Column("along_first", column), b.Column("along_last", "at the end")]
-    heads += [b.Column("reward_first", "reward at the start"), b.Column("last_reward", "at the end")]
-    names = ("along_first", "along_last", "reward_first", "last_reward")
+    heads += [b.Column(name, label) for name, label in labels.items()]
     rows = [
-        (result.reward, arm.arm, len(arm.runs), arm.failure_rate, *map(arm.mean_of, names))
+        (result.reward, arm.arm, len(arm.runs), arm.failure_rate, *map(arm.mean_of, labels))
         for result in results
         for arm in result.arms
     ]
-    return of_rewards(heads, rows, results)
+    table = of_rewards(heads, rows, results)
+    return replace(table, words=table.words - 1)
 
 
 def of_rewards(
@@ -83,7 +101,7 @@ def of_rewards(
 def by_quantity(
     results: Sequence[ArmComparison],
     heads: Sequence[b.Column],
-    shown: Callable[[Pair, Difference], object],
+    shown: Callable[[Difference], bool],
     cells: Callable[[Difference], tuple[b.Cell, ...]],
 ) -> b.Table:
     """A row per reward, comparison and quantity that is shown."""
@@ -92,24 +110,31 @@ def by_quantity(
         for result in results
         for pair in result.pairs
         for row in pair.differences
-        if shown(pair, row)
+        if shown(row)
     ]
     return of_rewards([*b.columns("arm", "quantity"), *heads], rows, results)
 
 
 def family(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per comparison and quantity that is decided, with failures where there are any."""
-    table = by_quantity(
-        results,
-        b.columns("difference", "decision"),
-        lambda pair, row: row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")),
-        # A note is below the table.
-        lambda row: (replace(row.estimate, note=None), decided(row)),
-    )
+    """A row per comparison and quantity that is decided, with failures, and where curves differ, if any."""
+    rows: list[tuple[b.Cell, ...]] = []
+    for result in results:
+        for pair in result.pairs:
+            of_pair = (result.reward, result.name_of(pair))
+            for row in pair.differences:
+                if row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")):
+                    # A note is below the table.
+                    gap, p = replace(row.estimate, note=None), p_text(row.p_adjusted)
+                    rows.append((*of_pair, words_of(result, row), gap, p, decided(row)))
+            for at, largest, decision in outside_band(result, pair):
+                rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
+    interval = f"difference, {format_percent(results[0].level)} interval"
+    heads = [*b.columns("arm", "quantity"), b.Column("difference", interval)]
+    table = of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
     if (between_sd := results[0].between_sd) is None:
         return table
-    rows = [(*row, f"{between_sd:g} as given") for row in table.rows]
-    return replace(table, columns=[*table.columns, b.Column("between_sd", "sd between seeds")], rows=rows)
+    repeated = [(*row, f"{between_sd:g} as given") for row in table.rows]
+    return replace(table, columns=[*table.columns, b.Column("between_sd", "sd between seeds")], rows=repeated)
 
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:
@@ -117,7 +142,7 @@ def exploratory(results: Sequence[ArmComparison]) -> b.Table:
     table = by_quantity(
         results,
         b.columns("difference", "seeds"),
-        lambda _, row: not row.headline and row.quantity != "failure_rate",
+        lambda row: not row.headline and row.quantity != "failure_rate",
         lambda row: (replace(row.estimate, note=None), "{} and {}".format(*row.seeds)),
     )
     return replace(table, detail=True)
@@ -128,18 +153,16 @@ def spreads(results: Sequence[ArmComparison]) -> b.Table:
     labels = {
         "between": "sd between seeds",
         "within": "standard error within runs",
-        "p_adjusted": "adjusted p",
-        "p_welch": "by Welch's test",
-        "smallest": "these seeds show",
+        "p_welch": "adjusted p by Welch's test",
+        "smallest": "would be found",
         "seeds_needed": "seeds for the margin",
     }
 
     def cells(row: Difference) -> tuple[b.Cell, ...]:
-        p_values = (p_text(row.p_adjusted), p_text(row.p_welch))
-        return row.between, row.within, *p_values, row.smallest, row.seeds_needed
+        return row.between, row.within, p_text(row.p_welch), row.smallest, row.seeds_needed
 
     heads = [b.Column(key, label) for key, label in labels.items()]
-    return replace(by_quantity(results, heads, lambda _, row: row.headline, cells), detail=True)
+    return replace(by_quantity(results, heads, lambda row: row.headline, cells), detail=True)
 
 
 def runs(results: Sequence[ArmComparison]) -> b.Table:

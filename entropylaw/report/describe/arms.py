@@ -19,13 +19,19 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
-from entropylaw.results.result import sentences
+from entropylaw.results.result import replace, sentences
 
 MOST_NAMED = 8
 """Runs of no arm that a terminal names."""
 
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
+
+ARMS = "Arms: means over their runs, and the share of those that failed with its interval."
+FAMILY = (
+    "Differences of arms. Intervals are not adjusted; p-values are, by Holm's method, over all comparisons."
+)
+"""Captions for a paper."""
 
 MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
 NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
@@ -72,7 +78,7 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
     if any(pair.common is None for pair in result.pairs):
         advice.append(NO_OVERLAP)
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
-    about = f"{runs}; {format_percent(result.level)} intervals"
+    about = f"{runs}; {format_percent(result.level)} intervals, not adjusted"
     return [
         b.Heading(title(result), 2, about),
         b.paragraphs(*(text for of_reward in results for text in answers(of_reward))),
@@ -80,9 +86,9 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
         b.Heading("Arms", name="arms"),
-        tables.arms(results),
+        replace(tables.arms(results), caption=ARMS, label="tab:arms"),
         b.Heading("Differences", name="differences"),
-        tables.family(results),
+        replace(tables.family(results), caption=FAMILY, label="tab:differences"),
         b.Notes([b.Note("method", _method(results)), *b.labelled("next", advice)]),
         *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
@@ -151,6 +157,10 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
             ends = dict.fromkeys(format_number(end, 2) for end in pair.common)
             at += f" over {'–'.join(ends)} {result.along.unit}".rstrip()
         parts.append(f"{at} {_decided(equal)}")
+    for at, largest, decision in tables.outside_band(result, pair):
+        text = format_estimate(largest)
+        by = f"{text.value.lstrip('-')} {text.interval}"
+        parts.append(f"{at} it is {decision.value}, by up to {by} (simultaneous band)")
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)
         parts.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
@@ -168,18 +178,17 @@ def _decided(row: Difference) -> str:
         narrow = f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
         return f"the same {tables.within(row.margin)} ({signed(row.estimate)}; {narrow})"
     if row.decision is Decision.undecided:
-        return f"{signed(row.estimate)} (not decided, {p}{_power(row)})"
+        before = " before adjustment" if tables.excludes_0(row.estimate) else ""
+        power = f"{format_number(row.smallest, 2)} would be found"
+        if (row.seeds_needed or 0) > min(row.seeds):
+            power += (
+                f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
+            )
+        return f"{signed(row.estimate)}{before} (not decided, {p}; {power})"
     text = format_estimate(row.estimate)
-    rests = "; rests on like spreads: Welch's test does not decide" if row.rests_on_like_spreads else ""
-    return f"{text.value.lstrip('-')} {row.decision.value} {text.interval} ({p}{rests})"
-
-
-def _power(row: Difference) -> str:
-    """The smallest difference that these seeds show, and the seeds that would decide, where these are few."""
-    smallest = f"; these seeds show {format_number(row.smallest, 2)}" if row.smallest else ""
-    if row.seeds_needed is None or row.margin is None or row.seeds_needed <= min(row.seeds):
-        return smallest
-    return f"{smallest}, {row.seeds_needed} per arm {tables.within(row.margin).removeprefix('within ')}"
+    if row.rests_on_like_spreads:
+        p += f"; with the spreads of these two arms alone: {tables.welch(row)}"
+    return f"{text.value.lstrip('-')} {row.decision.value} {text.interval} ({p})"
 
 
 def _failed(pair: Pair, died: Difference) -> str:
@@ -226,6 +235,7 @@ def _method(results: Sequence[ArmComparison]) -> str:
     unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"
     return (
         f"one family: final reward and reward at equal {result.along.column}{several}, p-values adjusted by "
-        f"Holm's method; {unit}, {spread}; failures apart by an exact test; same: the {inner} interval lies "
-        f"{tables.within(result.margin)} of reward"
+        f"Holm's method; the {format_percent(result.level)} intervals are not adjusted; {unit}, {spread}; "
+        f"failures apart by an exact test, curves by a simultaneous band; same: the {inner} interval lies "
+        f"{tables.within(result.margin)} of reward; would be found: in 80 % of experiments"
     )

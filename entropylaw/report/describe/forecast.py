@@ -45,6 +45,9 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:
             spent = f"{ahead.spent.note}; not spent before step {format_step(ahead.spent.low)}"
+        elif ahead.spent.high is None:
+            ends = [round(step) for step in (ahead.spent.value, ahead.spent.low or 0.0)]
+            spent = "95 % of exp(H) − 1 is spent by step {}, not before step {}, perhaps never".format(*ends)
         notes.append(b.Note("entropy", spent))
     if ahead.law is not None:
         errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.escaping import counted
+from entropylaw.escaping import counted, listing
 from entropylaw.report import blocks as b
 from entropylaw.report import methods, words
 from entropylaw.report.describe import forecast
@@ -35,8 +35,11 @@ FORM_COLUMNS = (
 
 
 def describe(result: Fit) -> list[b.Block]:
-    """A law without its log."""
-    return sections(result, result, b.Heading(result.run, 2, about(result)))
+    """A fit without its log; of a run with several rewards the first one, with the names of the others."""
+    series, rewards = about(result), list(getattr(result, "rewards", ()))
+    if len(rewards) > 1:
+        series = f"{rewards[0]} · {series}; also in .rewards: {listing(rewards[1:], 3)}"
+    return sections(result, result, b.Heading(result.run, 2, series))
 
 
 def table(result: Fit) -> b.Table:
@@ -47,7 +50,7 @@ def table(result: Fit) -> b.Table:
 def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
     """``entropy × val_acc (validation) · 51 evaluations, steps 0–500``."""
     steps = f"steps {format_step(fit.law.step[0])}–{format_step(fit.law.step[-1])}"
-    series = f"{counted(fit.n, 'evaluation')}, {steps}"
+    series = f"{counted(fit.n, 'evaluation')}, {steps}, {format_percent(fit.level)} intervals"
     if not columns or not {"entropy", "reward"} <= columns.keys():
         return series
     reward = columns["reward"]
@@ -111,13 +114,13 @@ def _averaged(fit: Fit) -> b.Facts:
         of_ceiling += f", extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
     if fit.max_reward is not None:
         of_ceiling += f", at most {fit.max_reward:g}"
-    left = "ceiling − reward now"
+    left = "ceiling − fitted now"
     if fit.p_headroom is not None:
         left += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
     now = f"at H = {format_number(fit.law.entropy_now)} nats, evaluation noise removed"
     facts = [
         b.Fact("ceiling", fit.ceiling, of_ceiling),
-        b.Fact("reward now", fit.reward_now, now),
+        b.Fact("fitted now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
         *_if_memory(fit, ("ceiling", "headroom")),
@@ -140,7 +143,7 @@ def _coefficients(fit: Fit) -> b.Facts:
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
         b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
-        b.Fact("headroom by the law", law.headroom, "its ceiling − reward now"),
+        b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
         *_if_memory(fit, ("a", "law_ceiling")),
     )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"

@@ -44,7 +44,7 @@ def _of_run(name: str, path: str, result: RunPrediction) -> list[b.Block]:
             rows.append((f"{point.entropy:.4g}", point.mean, observation, point.extrapolated))
         blocks.append(b.Table(b.columns(*labels), rows))
     probability = format_probability(result.p_headroom)
-    gain = f"at least {result.gain:.3g} above the reward now at H = 0: probability {probability}"
+    gain = f"at least {result.gain:.3g} above the fitted reward now at H = 0: probability {probability}"
     if result.lost:
         gain = "unknown: the run lost its reward, and none is predicted below its entropies"
     elif result.why is Why.no_relation:

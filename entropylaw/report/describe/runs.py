@@ -80,6 +80,7 @@ COLUMNS = (
     # The level of the forecast; without one the curve's.
     _data("now", _fit(lambda fit: fit.reward_now.value if fit.forecast is None else fit.forecast.now)),
     *map(_estimate, ("reward_now", "ceiling", "headroom")),
+    _data("no_ceiling", _fit(lambda fit: fit.no_ceiling or None)),
     _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
     _data("gain", _fit(lambda fit: fit.gain)),
     _estimate("used", None, "%"),
@@ -90,7 +91,7 @@ COLUMNS = (
     _data("best_form", _fit(lambda fit: fit.best.form)),
     _data("best_probability", _fit(lambda fit: fit.best.probability)),
     *map(_estimate, ("a", "b")),
-    _data("law_probability", _fit(lambda fit: fit.law.probability)),
+    _data("p_law", _fit(lambda fit: fit.p_law)),
     _estimate("law_ceiling", _fit(lambda fit: fit.law.ceiling)),
     _estimate("law_headroom", _fit(lambda fit: fit.law.headroom)),
     _data("level", _fit(lambda fit: fit.level)),
@@ -115,20 +116,7 @@ COLUMNS = (
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
     of_run = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    row: b.Row = {key: cell for key, cell in of_run.items() if cell is not None}
-    fit = report.fit.result
-    if fit is None:
-        return row
-    if fit.lost:
-        row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
-    if fit.lost or fit.why is Why.no_relation or words.cannot_tell(fit):
-        reason = Why.no_relation.value if fit.why is Why.no_relation else "cannot tell"
-        row["ceiling"] = replace(fit.ceiling, note="lost reward" if fit.lost else reason)
-    return row
-
-
-UNUSABLE = ("lost reward", Why.no_relation.value, "cannot tell")
-"""In the note of a ceiling that is not to be used: why not."""
+    return {key: cell for key, cell in of_run.items() if cell is not None}
 
 
 def overview(rows: Sequence[Cells], head: Column) -> b.Table:
@@ -145,7 +133,7 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     shown += [
         Column("forecast", forecast, estimate=True),
         Column("p_gain", gain, unit="probability"),
-        Column("best", "best so far"),
+        Column("best", "best so far, P(better)"),
         Column("ceiling", "ceiling at H = 0", estimate=True),
         Column("law", "entropy law"),
         Column("headroom", "left on the curve", estimate=True),
@@ -157,13 +145,13 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
 
 def overview_cells(row: Cells) -> b.Row:
     """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
-    cells, ceiling = dict(row), row.get("ceiling")
+    cells = dict(row)
     if "best_step" in row:
         is_last = row["best_step"] == row["last_step"]
         better = "last" if is_last else words.p_words(float(str(row["p_better"])))
         cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
-    if isinstance(ceiling, Estimate) and ceiling.note in UNUSABLE:
-        cells |= {"ceiling": ceiling.note, "headroom": None, "p_headroom": None}
+    if "no_ceiling" in row:
+        cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
     return cells | {"law": ": ".join(law)}
 
@@ -269,7 +257,7 @@ FEW = 3
 
 
 def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
-    """The number of runs, or of their rewards, by verdict, and of those that lost the reward."""
+    """Runs that lost the reward, and the number of runs, or of their rewards, by verdict."""
     runs = list(rows)
     number = Counter(row.get("verdict") for row in runs)
     text = f"The law holds in {number['holds']} of {counted_rows(runs)}, fails in {number['fails']}"
@@ -277,7 +265,7 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
     lost = sum("lost" in row for row in runs)
-    return f"{text}. {counted(lost, 'run')} lost the reward: no ceiling is known." if lost else f"{text}."
+    return f"{counted(lost, 'run')} lost the reward. {text}." if lost else f"{text}."
 
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
@@ -387,7 +375,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     @property
     def readable(self) -> bool:
         """Whether its ceiling is to be used."""
-        return self.fitted and self.why is not Why.no_relation and not self.lost
+        return self.fitted and "no_ceiling" not in self.cells
 
     @property
     def fitted(self) -> bool:
@@ -455,13 +443,21 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
-    """Sentences over all runs: where the law holds, and where a gain is left."""
+    """Sentences over all runs: which will probably gain, where most is left on the curve, and the law."""
     if not rows:
         return ("There are no runs.",)
-    verdicts, readable = totals([row.cells for row in rows]), [row for row in rows if row.readable]
-    if not readable:
-        return (verdicts,)
-    return verdicts, gain_left(readable)
+    cells, readable = [row.cells for row in rows], [row for row in rows if row.readable]
+    left = (gain_left(readable),) if readable else ()
+    return (*probable_gains(cells), *left, totals(cells))
+
+
+def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
+    """In how many runs a gain that counts is probable by the forecast; nothing without forecasts."""
+    forecast = [row for row in cells if isinstance(row.get("p_gain"), float)]
+    if not forecast:
+        return ()
+    probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
+    return (f"By the forecasts {probable} of {counted_rows(forecast)} will probably gain more.",)
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
@@ -470,7 +466,7 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
     if not certain:
-        return f"A gain is left for certain in none of {number}."
+        return f"No gain is left for certain in {number}."
     most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from entropylaw.documents.samples import AtK, PairedSamples, SamplesDocument
+from entropylaw.documents.samples import AtK, Cell, PairedSamples, SamplesDocument
 from entropylaw.escaping import listing
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
@@ -43,13 +43,18 @@ LABELS = {
 }
 """Column → its name for people, in the order of the table; pass@k and the like are named as they are."""
 
+
+def _band(row: AtK) -> str:
+    return f"[{row.band_low:+.3f}, {row.band_high:+.3f}]"
+
+
 SHARES = ("none_right", "some_right", "all_right", "leading_label_share")
 AT_K = (
     b.Column("k", "k"),
     b.Column("now", "now"),
     b.Column("base", "base"),
     b.Column("difference", "difference", estimate=True),
-    b.Column("band", "band over all k", lambda row: format_interval_of(row), shown_in=(b.PEOPLE,)),
+    b.Column("band", "band over all k", _band, shown_in=(b.PEOPLE,)),
     *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
     b.Column("word", "certain"),
 )
@@ -106,37 +111,31 @@ def _ks(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers)) if len(numbers) < 4 else f"{numbers[0]} … {numbers[-1]}"
 
 
-def format_interval_of(row: AtK) -> str:
-    """The ends of the band."""
-    return f"[{row.band_low:+.3f}, {row.band_high:+.3f}]"
-
-
 def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     """A row per quantity, with the first step and the last one, or those of every group at the last step."""
-    places = [row for row, _ in result.latest()] if result.groups else [*{0: 0, len(result.rows) - 1: 0}]
-    rows = [result.rows[place] for place in places[:4]]
-    heads = [
-        " · ".join(
-            [
-                "all" if row["step"] is None else f"step {format_step(float(row['step']))}",
-                *(str(row[name]) for name in result.groups if row[name] is not None),
-            ]
-        )
-        for row in rows
-    ]
+    numbers = [row for row, _ in result.latest()] if result.groups else sorted({0, len(result.rows) - 1})
+    rows = [result.rows[number] for number in numbers[:4]]
     names = [
         name for name in rows[0] if name[:4] in ("pass", "maj@") and not name.endswith(("_se", "_fixed"))
     ]
     cells = []
-    for name in (*list(LABELS)[:5], *names, *list(LABELS)[5:]):
-        if any(row.get(name) not in (None, 0) or (name in names and name in row) for row in rows):
+    for name in (*[*LABELS][:5], *names, *[*LABELS][5:]):
+        if name in names or any(row.get(name) not in (None, 0) for row in rows):
             label = LABELS.get(name, name).format(result.rarefied)
-            cells.append((label, *(_cell(result, place, name) for place in places[:4])))
+            cells.append((label, *(_cell(result, number, name) for number in numbers[:4])))
     steps = len({row["step"] for row in result.rows})
     about = f"{steps} steps" if steps > 1 else ""
     yield b.Heading("By step" if steps > 1 else "The table", 2, about)
-    yield b.Table([b.Column(head, head) for head in ("", *heads)], cells)
+    yield b.Table(
+        [b.Column(head, head) for head in ("", *(headed(row, result.groups) for row in rows))], cells
+    )
     yield from figures_of("samples", result)
+
+
+def headed(row: Mapping[str, Cell], groups: Sequence[str]) -> str:
+    """The step and the groups of a row in words."""
+    step = "all" if row["step"] is None else f"step {format_step(float(row['step']))}"
+    return " · ".join([step, *(str(row[name]) for name in groups if row[name] is not None)])
 
 
 def _cell(result: SamplesDocument, row: int, name: str) -> str:

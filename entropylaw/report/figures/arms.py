@@ -13,7 +13,7 @@ from entropylaw.escaping import counted, one_line
 from entropylaw.report.figures import is_overlay
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import ARM_COLOURS, LINE
-from entropylaw.results.arms import Arm, ArmComparison, Pair
+from entropylaw.results.arms import Arm, ArmComparison, Decision, Pair
 
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"linewidth": 2.6},
@@ -74,11 +74,11 @@ def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) 
         axes.plot(arm.along, arm.mean, color=colour, zorder=5, **(_MEAN | look))
 
 
-def fit_axes(axes: Axes, arms: Sequence[Arm]) -> None:
-    """Limits by the quantiles of the runs, and an arrow for each run that goes beyond them."""
+def fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
+    """Limits by the quantiles of the runs, with ``room``, and an arrow for each run that goes beyond them."""
     runs = [run for arm in arms for run in arm.runs if run.along]
     x, y = (limits([getattr(run, name) for run in runs]) for name in ("along", "reward"))
-    axes.set(xlim=p.padded(*x, 0.02, 0.02), ylim=p.padded(*y, 0.05, 0.05))
+    axes.set(xlim=p.padded(*x, 0.02, 0.02), ylim=p.padded(*y, room, room))
     for run in runs:
         for marker, beyond in (
             (">", max(run.along) > x[1]),
@@ -166,7 +166,8 @@ def _panels(result: ArmComparison) -> Figure:
             axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
             # The lowest of every column has the numbers.
             axes.tick_params(labelbottom=i + columns >= len(shown))
-        fit_axes(grid[0, 0], arms)
+        # Bars are above and below the curves.
+        fit_axes(grid[0, 0], arms, room=0.15)
         grid[0, 0].xaxis.set_major_locator(p.few(3))
         grid[0, 0].yaxis.set_major_locator(p.few(3))
         middle = 0.5 * (bottom + height - top) / height
@@ -193,9 +194,9 @@ def _excluded(axes: Axes, pair: Pair | None) -> None:
     """Where the simultaneous band of the difference excludes 0: a bar, at the top where it is above."""
     if pair is None or pair.band is None:
         return
-    places = {"above": ("green", 0.97), "below": ("vermilion", 0.03)}
-    for side, low, high in pair.band.outside:
-        name, y = places[side]
+    places = {Decision.above: ("green", 0.94), Decision.below: ("vermilion", 0.06)}
+    for decision, low, high, _ in pair.band.outside:
+        name, y = places[decision]
         look: dict[str, Any] = {"color": p.colour(name), "linewidth": 3, "zorder": 7}
         look |= {"solid_capstyle": "butt" if high > low else "projecting"}
         axes.plot([low, high], [y, y], transform=axes.get_xaxis_transform(), **look)

@@ -23,6 +23,7 @@ from entropylaw.report.words import drop_words, headline, p_words
 from entropylaw.results import FormAnswer, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import JUMP, has
 
 SHOWN = 0.01
 """Least probability of a form that is drawn; the law is drawn in any case."""
@@ -168,7 +169,7 @@ def _drawn(fit: Fit) -> list[FormAnswer]:
         form
         for place, form in enumerate(fit.forms)
         if (place < MOST_DRAWN and form.probability >= SHOWN)
-        or (form.form == "law" and not fit.present_stage)
+        or (form.form == "law" and not fit.present_stage and not has(fit.findings, JUMP))
     ]
 
 

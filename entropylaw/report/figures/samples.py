@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -19,17 +20,12 @@ FATES = {"kept": "green", "gained": "blue", "lost": "vermilion", "neither": "gre
 
 def passes(document: SamplesDocument, row: int) -> list[tuple[int, float, float, float]]:
     """k, pass@k and its interval of a step."""
-    keys = [
-        name
-        for name in document.rows[row]
-        if name.startswith("pass@") and name.removeprefix("pass@").isdigit()
-    ]
-    found = {int(key[5:]): document.estimate(row, key) for key in keys}
-    return [
-        (k, float(estimate), *p.ends(estimate, float(estimate)))
-        for k, estimate in sorted(found.items())
-        if estimate is not None
-    ]
+    curve = []
+    for name in document.rows[row]:
+        estimate = document.estimate(row, name) if re.fullmatch(r"pass@\d+", name) else None
+        if estimate is not None:
+            curve.append((int(name[5:]), float(estimate), *p.ends(estimate, float(estimate))))
+    return sorted(curve)
 
 
 def pass_figure(document: SamplesDocument) -> Figure:
@@ -63,12 +59,8 @@ def pair_figure(pair: PairedSamples) -> Figure:
             heights = [getattr(row, side) for row in pair.at_k]
             above.plot(k, heights, "o-", color=p.colour(colour), linewidth=1.4, markersize=2.5)
         above.set_ylabel("pass@k")
-        values, low, high = (
-            np.array(ends)
-            for ends in zip(
-                *((row.difference.value, row.band_low, row.band_high) for row in pair.at_k), strict=True
-            )
-        )
+        ends = [(row.difference.value, row.band_low, row.band_high) for row in pair.at_k]
+        values, low, high = np.array(ends, dtype=float).T
         below.axhline(0.0, color=p.colour("muted"), linewidth=0.7)
         _curve(below, k, values, low, high, p.colour("ink"))
         below.set_ylabel("difference")
@@ -116,14 +108,8 @@ def flow_figure(pair: PairedSamples) -> Figure:
         for name, colour in FATES.items():
             (low, high), (to_low, to_high) = ends[0][name], ends[1][name]
             if high > low:
-                axes.fill_between(
-                    [0.0, 1.0],
-                    [low, to_low],
-                    [high, to_high],
-                    color=p.colour(colour),
-                    alpha=0.55,
-                    linewidth=0,
-                )
+                look: dict[str, Any] = {"color": p.colour(colour), "alpha": 0.55, "linewidth": 0}
+                axes.fill_between([0.0, 1.0], [low, to_low], [high, to_high], **look)
         axes.set_xticks([0.0, 1.0], [p.shown(pair.base[-22:]), p.shown(pair.now[-22:])])
         axes.set_xlim(-0.15, 1.15)
         for x, names in ((0.0, ("kept", "lost")), (1.0, ("kept", "gained"))):

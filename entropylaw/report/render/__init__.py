@@ -15,7 +15,7 @@ from typing import Any
 from entropylaw.escaping import one_line, spreadsheet_cell
 from entropylaw.report.blocks import Block, Cell, Facts, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
-from entropylaw.report.numbers import fact_rows, row_text
+from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
 
 MEDIA = ("text", "details", "markdown", "csv", "latex")
@@ -77,20 +77,15 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
 def latex_text(result: Any) -> str:
     r"""The tables of a result by pandas, for ``\\input``; a comment names what each is about.
 
-    Numbers have the digits of other texts. A result without tables has that of its CSV.
+    Where some have captions, these alone, as floats. Numbers have the digits of other texts. A result without
+    tables has that of its CSV.
     """
-    import pandas
-
-    def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
-        columns = list(map(one_line, head))
-        cells = pandas.DataFrame([list(map(one_line, row)) for row in rows], columns=columns, dtype=str)
-        aligned = "l" * words + "r" * (len(columns) - words)
-        return str(cells.to_latex(index=False, escape=True, column_format=aligned))
-
     tex = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
     blocks = describe(result)
     if not any(isinstance(block, Facts | Table) for block in blocks):
         blocks.append(table(result))
+    if captioned := [block for block in blocks if getattr(block, "caption", "")]:
+        blocks = [blocks[0], *captioned]
     for block in blocks:
         match block:
             case Heading():
@@ -99,8 +94,22 @@ def latex_text(result: Any) -> str:
                 tex += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
             case Table():
                 cells = [row_text(block, row) for row in block.rows]
-                tex += tabular([column.label for column in block.columns], cells, block.words)
+                head = [column.label for column in block.columns]
+                tex += tabular(head, cells, block.words, block.caption, block.label)
     return tex
+
+
+def tabular(
+    head: Sequence[str], rows: Sequence[Sequence[str]], words: int, caption: str = "", label: str = ""
+) -> str:
+    """A LaTeX table, which is a float where it has a ``caption`` and a ``label``."""
+    import pandas
+
+    columns, *cells = ([with_minus(one_line(text)) for text in row] for row in (head, *rows))
+    frame = pandas.DataFrame(cells, columns=columns, dtype=str)
+    aligned = "l" * words + "r" * (len(columns) - words)
+    floating = {"caption": caption or None, "label": label or None}
+    return str(frame.to_latex(index=False, escape=True, column_format=aligned, **floating))
 
 
 def junit_text(blocks: Sequence[Block]) -> str:
@@ -124,13 +133,11 @@ def junit_text(blocks: Sequence[Block]) -> str:
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
-            name, sentence = one_line(verdict.name), one_line(verdict.text)
-            case = ET.SubElement(suite, "testcase", {"classname": run, "name": name})
+            case = ET.SubElement(suite, "testcase", {"classname": run, "name": one_line(verdict.name)})
             outcome = ET.SubElement(case, tags[verdict.ok])
-            outcome.text = f"{verdict.badge}: {sentence}"
+            outcome.text = text.gate_line(run, verdict)
             if not verdict.ok:
-                outcome.attrib.update(message=sentence, type=verdict.badge.lower())
-                outcome.text = f"{run}: {name}: {sentence}"
+                outcome.attrib.update(message=one_line(verdict.text), type=verdict.badge.lower())
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
@@ -140,5 +139,5 @@ def line(trace: Trace) -> Markup:
 
 
 def typeset(text: str) -> str:
-    """Minus signs before numbers (exponents such as 1e-7 stay), and no line break before per cent signs."""
-    return re.sub(r"(?<![\w.)-])-(?=\d)", "−", text).replace(" %", "\u00a0%")
+    """Minus signs before numbers, and no line break before per cent signs."""
+    return numbers.with_minus(text).replace(" %", "\u00a0%")

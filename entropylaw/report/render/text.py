@@ -25,7 +25,7 @@ _LABEL = 13
 FEWEST_COLUMNS = 4
 """Columns of an overview that are never left out."""
 
-_CELL = 16
+_CELL = 10
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 
@@ -47,13 +47,18 @@ def render(blocks: Sequence[Block], *, details: bool = False) -> str:
 def gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
     """A line per gate of every run; those that failed are last."""
     gates = [
-        (block, f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}")
+        (block, gate_line(_title(run[0]), block))
         for run in runs
         for block in run
         if isinstance(block, Verdict) and is_gate(block)
     ]
     gates.sort(key=lambda gate: (gate[0].ok is not True, gate[0].ok is None))
     return [line for _, line in gates]
+
+
+def gate_line(run: str, gate: Verdict) -> str:
+    """A gate on a run with its outcome and what was found."""
+    return f"{gate.badge:<12}  {run}  {one_line(gate.name)}  {one_line(gate.text)}"
 
 
 def _lines(run: Sequence[Block], details: bool) -> list[str]:
