@@ -108,14 +108,9 @@ def stop_line(
     forecast_fields: dict[str, Any] = {"why_none": why}
     if ahead is not None:
         best = ahead.best_so_far
-        forecast_fields = {
-            "now": ahead.now,
-            "at_step": ahead.step[0],
-            "expected": ahead.rewards[0],
-            "gain": ahead.gain,
-        }
-        forecast_fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
-        forecast_fields["p_better"] = best.p_better
+        forecast_fields = {"now": ahead.now, "at_step": ahead.step[0], "expected": ahead.rewards[0]}
+        forecast_fields |= {"gain": ahead.gain, "p_gain": ahead.p_gains[0]}
+        forecast_fields |= {"best_step": best.step, "best": best.level}
     return StopLine(
         says=says,
         reward=label,
