@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
+from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.levels import MOST
@@ -107,14 +108,9 @@ def stop_line(
     forecast_fields: dict[str, Any] = {"why_none": why}
     if ahead is not None:
         best = ahead.best_so_far
-        forecast_fields = {
-            "now": ahead.now,
-            "at_step": ahead.step[0],
-            "expected": ahead.rewards[0],
-            "gain": ahead.gain,
-        }
-        forecast_fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
-        forecast_fields["p_better"] = best.p_better
+        forecast_fields = {"now": ahead.now, "at_step": ahead.step[0], "expected": ahead.rewards[0]}
+        forecast_fields |= {"gain": ahead.gain, "p_gain": ahead.p_gains[0]}
+        forecast_fields |= {"best_step": best.step, "best": best.level}
     return StopLine(
         says=says,
         reward=label,
@@ -149,16 +145,18 @@ def _look(
 def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
     """The step from which a reward is below a fifth of its best; None where it is not.
 
-    At three evaluations or more, and by more than four standard deviations of the noise before them.
+    At three evaluations or more, of eight or more, where the reward is lost as a fit says it, and by more
+    than four standard deviations of the noise before.
     """
-    if reward.size < 2 * LOOKS:
+    lost = lost_reward(reward, 1.0 - LOST) if reward.size >= FEWEST else None
+    if lost is None:
         return None
-    # The highest median of three evaluations.
-    best = float(np.median(np.lib.stride_tricks.sliding_window_view(reward, LOOKS), axis=1).max())
-    first = _first_of_last(reward < LOST * best)
-    if first is None or first < LOOKS or best <= 0:
+    best = float(lost.values["best"])
+    first = _first_of_last(reward < best - (1.0 - LOST) * abs(best))
+    if first is None:
         return None
-    noise = float(np.std(np.diff(reward[:first]))) / np.sqrt(2.0)
+    # A median says nothing of the noise of a reward that is mostly 0.
+    noise = float(np.std(np.diff(reward[:first]))) / np.sqrt(2.0) if first > 1 else 0.0
     return float(step[first]) if best - float(reward[first:].mean()) > 4.0 * noise else None
 
 

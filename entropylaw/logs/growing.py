@@ -2,29 +2,31 @@
 
 A file that shrank, was written anew or was moved away, as logs are rotated, keeps the records that were read
 of it, as if all were one file; nothing is read twice. Lines of JSON, CSV, TensorBoard's and W&B's files are
-read in parts; other formats, and folders, as a whole whenever they have changed.
+read in parts; other formats, and folders, as a whole.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from zlib import crc32
-
-import msgspec
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_runs
+from entropylaw.logs.readers.trackers import Damage
+from entropylaw.logs.readers.trackers.tfevents import frames
+from entropylaw.logs.readers.trackers.wandb import leveldb_records
 from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble, display_name
+from entropylaw.logs.sources.bundles import stacked
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import find_reader, reader_of, split_format
 from entropylaw.logs.suggest import measured
@@ -39,129 +41,74 @@ BLOCK = 1 << 15
 SURE = 1 << 16
 """Bytes of a file up to which its format is looked for at every reading; later whenever it has doubled."""
 
-_FRAME = struct.Struct("<IHB")
-_FULL, _LAST = 1, 4
+NOTHING = Table(columns={}, rows=0)
 
 
-def whole_lines(data: bytes, at: int) -> int:
-    """The end of the last whole line."""
-    return max(data.rfind(b"\n") + 1, at)
+def whole_lines(data: bytes, start: int) -> int:
+    """The end of the last whole line from a start on."""
+    return max(data.rfind(b"\n") + 1, start)
 
 
-def whole_events(data: bytes, at: int) -> int:
-    """The end of the last whole record of TensorBoard's: length, checksum, content, checksum."""
-    while at + 12 <= len(data):
-        end = at + 16 + int.from_bytes(data[at : at + 8], "little")
-        if end > len(data):
-            break
-        at = end
-    return at
+def whole_events(data: bytes, start: int) -> int:
+    """The end of the last whole record of TensorBoard's, which has a checksum of four bytes behind it."""
+    last = deque(frames(data, start, len(data)), maxlen=1)
+    return last[0][1] + 4 if last else start
 
 
-def whole_records(data: bytes, at: int) -> int:
-    """The end of the last whole record of W&B's, the frames of which fill blocks.
-
-    Behind a damaged frame, as a killed job leaves one, records begin with the next block.
-    """
-    place = max(at, 7)
-    while place + _FRAME.size <= len(data):
-        room = BLOCK - place % BLOCK
-        if room < _FRAME.size:
-            place += room
-            continue
-        checksum, size, kind = _FRAME.unpack_from(data, place)
-        begin = place + _FRAME.size
-        end = begin + size
-        if size + _FRAME.size > room or (end <= len(data) and crc32(data[begin - 1 : end]) != checksum):
-            place += room
-            at = place if place <= len(data) else at
-            continue
-        if end > len(data):
-            break
-        place = end
-        if kind in (_FULL, _LAST):
-            at = end
-    return at
+def whole_records(data: bytes, start: int) -> int:
+    """The end of the last whole record of W&B's."""
+    damage = Damage()
+    deque(leveldb_records(data, damage), maxlen=0)
+    return max(damage.whole, start)
 
 
-def a_line(data: bytes, _: int) -> bytes:
-    """The header of a table."""
-    return data[: data.find(b"\n") + 1]
-
-
-def an_event(data: bytes, _: int) -> bytes:
-    """The first record of TensorBoard's, which names the version."""
-    return data[: 16 + int.from_bytes(data[:8], "little")]
-
-
-def a_block(data: bytes, done: int) -> bytes:
-    """The head of a file of W&B's, and records without content up to that place in a block."""
-    frames = []
-    for size in filter(None, (BLOCK - 7, done % BLOCK)):
-        content = bytes(size - _FRAME.size)
-        frames.append(_FRAME.pack(crc32(bytes([_FULL]) + content), len(content), _FULL) + content)
-    return data[:7] + b"".join(frames)
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """How a format is read in parts: where its last whole record ends, and what precedes each later part."""
-
-    end: Callable[[bytes, int], int]
-    before: Callable[[bytes, int], bytes] = lambda *_: b""
-
-
-PARTS = {
-    "jsonl": Parts(whole_lines),
-    "csv": Parts(whole_lines, a_line),
-    "tfevents": Parts(whole_events, an_event),
-    "verl": Parts(whole_lines),
-    "wandb": Parts(whole_records, a_block),
+ENDS = {
+    "jsonl": whole_lines,
+    "csv": whole_lines,
+    "verl": whole_lines,
+    "tfevents": whole_events,
+    "wandb": whole_records,
 }
-"""Format → how it is read in parts."""
+"""Format that is read in parts → where its last whole record ends."""
 
 
-@dataclass(slots=True)
-class Rows:
-    """Rows of a log in the order of the file: name → cells, None where there is no value."""
+def before_part(format: str, data: bytes, done: int) -> bytes:
+    """What precedes a later part of a file so that it can be read alone: a header, a place in a block."""
+    if format == "csv":
+        return data[: data.find(b"\n") + 1]
+    if format != "wandb":
+        return b""
+    size = done % BLOCK
+    # A block of no record, and a frame in the middle of none: both are left out as damaged.
+    middle = b"\3" + bytes(max(size - 7, 0))
+    frame = struct.pack("<IH", crc32(middle), len(middle) - 1) + middle
+    return data[:7].ljust(BLOCK, b"\0") + (frame if size else b"")
 
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-    count: int = 0
-    settings: dict[str, object] = field(default_factory=dict)
 
-    def add(self, columns: Mapping[str, Any], settings: Mapping[str, object] | None = None) -> None:
-        """Add the rows of a table, without columns that no analysis uses."""
-        added = len(next(iter(columns.values()), ()))
-        for name, cells in columns.items():
-            if name not in self.columns and (catalog.is_useful(name) or measured([name])):
-                self.columns[name] = [None] * self.count
-            if name in self.columns:
-                self.columns[name] += list(cells)
-        self.count += added
-        for cells in self.columns.values():
-            cells += [None] * (self.count - len(cells))
-        self.settings |= settings or {}
+def useful(column: str) -> bool:
+    """Whether an analysis uses a column."""
+    return catalog.is_useful(column) or bool(measured([column]))
 
-    def with_rows(self, other: Rows) -> Rows:
-        """These rows, and others after them."""
-        rows = Rows({name: [*cells] for name, cells in self.columns.items()}, self.count, {**self.settings})
-        rows.add(other.columns, other.settings)
-        return rows
 
-    def run(self, path: str, format: str) -> Run:
-        """The run in these rows, the last one of several.
+def joined(earlier: Table, later: Table) -> Table:
+    """The rows of two parts of a log, one after the other."""
+    if not earlier.columns:
+        return later
+    if not later.columns:
+        return earlier
+    return replace(stacked((earlier, later)), notes=(), settings={**earlier.settings, **later.settings})
 
-        Raises InputError where there is none.
-        """
-        if not self.count:
-            message = f"{quoted_path(path)} holds no whole record"
-            raise InputError("no-records", message, "wait for its first record")
-        table = Table(columns=self.columns, rows=self.count, settings=self.settings)
-        source = Source(path=path, format=format, sha256="", rows=self.count)
-        runs, lost = assemble(table, source, display_name(path))
-        if not runs:
-            raise lost[0][1]
-        return runs[-1]
+
+def run_in(table: Table, path: str, format: str) -> Run:
+    """The run in a table, the last one of several; raises InputError where there is none."""
+    if not table.columns:
+        message = f"{quoted_path(path)} holds no whole record"
+        raise InputError("no-records", message, "wait for its first record")
+    source = Source(path=path, format=format, sha256="", rows=table.rows)
+    runs, lost = assemble(table, source, display_name(path))
+    if not runs:
+        raise lost[0][1]
+    return runs[-1]
 
 
 class GrowingLog:
@@ -171,28 +118,23 @@ class GrowingLog:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        # It is kept open so that its end can be read after it was moved away.
         self._stream: IO[bytes] | None = None
         self.path, self._forced = split_format(os.fspath(path))
         self.said: list[str] = []
-        self._parts: Parts | None = None
-        self._earlier, self._rows = Rows(), Rows()
+        self._earlier = NOTHING
         self._start()
-
-    def close(self) -> None:
-        """Close the file, which is kept open so that its end can be read after it was moved away."""
-        if self._stream is not None:
-            self._stream.close()
-        self._stream = None
 
     def __del__(self) -> None:
         """Close the file."""
-        self.close()
+        if self._stream is not None:
+            self._stream.close()
 
     def _start(self) -> None:
         """Begin to read a file from its start."""
-        self._format, self._parts, self._recognised = "", None, 0
-        self._done, self._head, self._end, self._before = 0, b"", b"", b""
-        self._rows = Rows()
+        self._format, self._recognised, self._in_parts = "", 0, False
+        self._head, self._end, self._done, self._before = b"", b"", 0, b""
+        self._table = NOTHING
 
     def read(self) -> Run:
         """The run so far, the last one of a log of several.
@@ -205,9 +147,9 @@ class GrowingLog:
             self._follow()
         except InputError:
             # Of a file in the place of another one there may be too little yet.
-            if not self._earlier.count:
+            if not self._earlier.columns:
                 raise
-        return self._earlier.with_rows(self._rows).run(self.path, self._format)
+        return run_in(joined(self._earlier, self._table), self.path, self._format)
 
     def _follow(self) -> None:
         """Read what is new in the file, and in the one that was moved away from its path."""
@@ -216,31 +158,20 @@ class GrowingLog:
         except OSError:
             self.said.append(f"{quoted_path(self.path)} cannot be read at the moment")
             return
-        known, head = self._stream, stream.read(HEAD)
-        if known is None or not self._head:
-            self.close()
-            self._stream = stream
-        elif not os.path.sameopenfile(known.fileno(), stream.fileno()) or not self._is_same(stream):
-            if not head:
-                stream.close()
-                return
-            # Records of a file that are read again have the steps of earlier ones, which they replace.
-            if head[: len(self._head)] == self._head:
-                self.said.append(f"{quoted_path(self.path)} was written anew; it is read from its start")
-            elif self._format_appends():
-                with suppress(EntropyLawError):
-                    self._take(known)
-                self.said.append(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
-                self._earlier = self._earlier.with_rows(self._rows)
-            self.close()
-            self._stream = stream
-            self._start()
-        else:
-            stream.close()
-        assert self._stream is not None
-        self._take(self._stream)
+        previous, head = self._stream, stream.read(HEAD)
+        if previous is not None and self._head:
+            moved = not os.path.sameopenfile(previous.fileno(), stream.fileno())
+            if moved or not self._goes_on(stream):
+                if not head:
+                    stream.close()
+                    return
+                self._leave(previous if moved else None, head)
+        if previous is not None:
+            previous.close()
+        self._stream = stream
+        self._take(stream)
 
-    def _is_same(self, stream: IO[bytes]) -> bool:
+    def _goes_on(self, stream: IO[bytes]) -> bool:
         """Whether a file still has what was read of it, by its beginning and its end."""
         stream.seek(0)
         if stream.read(len(self._head)) != self._head:
@@ -248,36 +179,47 @@ class GrowingLog:
         stream.seek(self._done - len(self._end))
         return stream.read(len(self._end)) == self._end
 
+    def _leave(self, moved: IO[bytes] | None, head: bytes) -> None:
+        """Keep the records of a file that another one has replaced, with the rest of one that was moved."""
+        # Records of a file that are read again have the steps of earlier ones, which they replace.
+        if head.startswith(self._head):
+            self.said.append(f"{quoted_path(self.path)} was written anew; it is read from its start")
+        elif self._gets_longer():
+            if moved is not None:
+                with suppress(EntropyLawError):
+                    self._take(moved)
+            self.said.append(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
+            self._earlier = joined(self._earlier, self._table)
+        self._start()
+
     def _take(self, stream: IO[bytes]) -> None:
         """Take the whole records that are new in a file."""
         size = os.fstat(stream.fileno()).st_size
         # A job may print much before its first record, by which its format is known.
         if size < SURE or size > 2 * self._recognised:
             self._recognise(stream, size)
-        if self._parts is not None:
-            stream.seek(self._done)
-            start, data = len(self._before), self._before + stream.read()
-            end = self._parts.end(data, start)
-            if end > start and not self._add(self._rows, data[:end]):
-                self._parts = None
-            elif end > start:
-                self._done += end - start
-                self._end = data[max(end - HEAD, start) : end]
-                self._before = self._parts.before(data, self._done)
-        if self._parts is None:
-            self._done, self._before, self._end, self._rows = 0, b"", b"", Rows()
-            stream.seek(0)
-            data = stream.read()
-            if self._format_appends():
-                data = data[: whole_lines(data, 0)]
-            self._add(self._rows, data)
+        if not self._in_parts:
+            self._done, self._before, self._table = 0, b"", NOTHING
+        stream.seek(self._done)
+        start, data = len(self._before), self._before + stream.read()
+        end = len(data)
+        if self._gets_longer():
+            end = ENDS.get(self._format, whole_lines)(data, start)
+        if end > start and not self._add(data[:end]) and self._done:
+            self._in_parts = False
+            return self._take(stream)
+        self._done += end - start
+        if self._in_parts and end > start:
+            self._end = data[max(end - HEAD, start) : end]
+            self._before = before_part(self._format, data, self._done)
         if len(self._head) < HEAD:
             stream.seek(0)
             self._head = stream.read(min(HEAD, self._done or len(data)))
+        return None
 
-    def _format_appends(self) -> bool:
+    def _gets_longer(self) -> bool:
         """Whether files of the format get longer, and are not written as a whole again and again."""
-        return self._format in PARTS or (self._format != "" and ".log" in reader_of(self._format).suffixes)
+        return self._format in ENDS or (self._format != "" and ".log" in reader_of(self._format).suffixes)
 
     def _recognise(self, stream: IO[bytes], size: int) -> None:
         """Find the format of a file, and whether it can be read in parts; start again where it is another."""
@@ -287,17 +229,19 @@ class GrowingLog:
         if format.name != self._format:
             self._start()
             self._format = format.name
-            # A line of objects over several lines is no object.
-            with suppress(ValueError, msgspec.DecodeError):
-                first = msgspec.json.decode(data.split(b"\n", 1)[0]) if format.name == "jsonl" else {}
-                self._parts = PARTS.get(format.name) if isinstance(first, dict) else None
+            first = data.partition(b"\n")[0].strip()
+            # An object or an array over several lines is read as a whole.
+            is_object = first.startswith(b"{") and first.endswith(b"}")
+            self._in_parts = format.name in ENDS and (format.name != "jsonl" or is_object)
         self._recognised = size
 
-    def _add(self, rows: Rows, data: bytes) -> bool:
+    def _add(self, data: bytes) -> bool:
         """Add the rows of a part of a file, if it has any; whether the next part can be read alone."""
         try:
             table = reader_of(self._format).read(Content(self.path, data))
         except InputError:
             return True
-        rows.add({name: cells for name, cells in table.columns.items() if name != "run"}, table.settings)
+        columns = {name: cells for name, cells in table.columns.items() if useful(name) and name != "run"}
+        self._table = joined(self._table, Table(columns=columns, rows=table.rows, settings=table.settings))
+        # A later header names other columns.
         return self._format != "csv" or not any("header" in note for note in table.notes)

@@ -22,8 +22,9 @@ from entropylaw.engine.levels import MOST
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import one_line
 from entropylaw.logs import catalog
-from entropylaw.logs.growing import GrowingLog, Rows
-from entropylaw.logs.runs import Run
+from entropylaw.logs.growing import GrowingLog, run_in, useful
+from entropylaw.logs.runs import Run, Table
+from entropylaw.logs.sources.gather import Records
 from entropylaw.report.words import stop_words
 from entropylaw.results.stop import STATES, StopLine
 from entropylaw.roles.rewards import select_all
@@ -245,7 +246,7 @@ class EntropyLawCallback:
 
     def __init__(self, *, stop_on: str | Sequence[str] = (), **options: Any) -> None:
         self.watcher = Watcher(stop_on=stop_on, **options)
-        self._rows, self._taken = Rows(), 0
+        self._records = Records(useful)
 
     def __getattr__(self, name: str) -> Any:
         """Events of a training that nothing is done at."""
@@ -263,14 +264,15 @@ class EntropyLawCallback:
             if watcher.steps is None and (planned := _number(state.max_steps)):
                 watcher.steps = planned
             entries = state.log_history
-            if len(entries) < self._taken:  # another training
-                self._rows, self._taken = Rows(), 0
-            for entry in entries[self._taken :]:
+            if len(entries) < self._records.rows:  # another training
+                self._records = Records(useful)
+            for entry in entries[self._records.rows :]:
                 values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
-                row = {str(name): _number(value) for name, value in values.items()}
-                self._rows.add({name: [number] for name, number in row.items() if number is not None})
-            self._taken = len(entries)
-            if self._rows.count:
-                watcher.judge(self._rows.run("trainer", "trainer-state"))
+                numbers = {str(name): _number(value) for name, value in values.items()}
+                self._records.add({name: number for name, number in numbers.items() if number is not None})
+            if entries:
+                columns, _ = self._records.columns(0)
+                table = Table(columns=columns, rows=self._records.rows)
+                watcher.judge(run_in(table, "trainer", "trainer-state"))
             if watcher.should_stop:
                 control.should_training_stop = True

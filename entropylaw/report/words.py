@@ -105,8 +105,9 @@ def answers(fit: Fit) -> list[Answer]:
     if not fit.lost:
         rows.append(left_answer(fit))
         rows += disagreement(fit)
-    if fit.stop_line is not None and (fit.stop_line.cost is not None or fit.stop_line.says != "go on"):
-        rows.append(answer("stop line", fit.stop_line.says, *stop_reasons(fit.stop_line), after=": "))
+    line = fit.stop_line
+    if line is not None and (line.cost is not None or (line.says != "go on" and not fit.lost)):
+        rows.append(answer("stop line", line.says, *stop_reasons(line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
     r_squared, by = f"R² {format_r_squared(law.r_squared)}", "by least squares"
     quoted = float(least_squares(law.entropy, law.reward)[1])

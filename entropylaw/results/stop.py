@@ -32,8 +32,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
     gain, p_gain, low_looks
         A gain of reward, the probability that the reward at that step is at least that much higher, and at
         how many looks in a row, at most three, that was below 0.2.
-    best_step, best, p_better
-        The step with the highest level so far, that level, and the probability that it is above that now.
+    best_step, best
+        The step with the highest level so far, and that level.
     left
         What is left on the curve down to no entropy; None where no curve was fitted.
     steps_left, cost
@@ -56,7 +56,6 @@ class StopLine(Struct, frozen=True, kw_only=True):
     low_looks: int = 0
     best_step: float | None = None
     best: float | None = None
-    p_better: float | None = None
     left: float | None = None
     steps_left: float = 0.0
     cost: float | None = None

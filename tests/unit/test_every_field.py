@@ -137,12 +137,12 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         FITS,
         r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|best"
-        r"|p_better|left|why_none))?",
+        r"|left|why_none))?",
         "for programs: the forecast has it",
     ),
     (
         ("backtest",),
-        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|expected\..*|p_better"
+        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|expected\..*"
         r"|reward|steps_left|why_none)",
         "of a look the probability and what came are shown; the JSON has the rest",
     ),

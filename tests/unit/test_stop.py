@@ -72,6 +72,13 @@ def test_lost_for_good_at_three_evaluations_and_not_before():
     assert lost_since(STEP, back) is None
 
 
+def test_a_reward_that_is_lost_within_its_first_evaluation():
+    reward = np.append(0.2, np.zeros(20))
+    assert lost_since(STEP[:7], reward[:7]) is None
+    assert lost_since(STEP[:8], reward[:8]) == STEP[1]
+    assert stop_line(STEP[:21], None, reward).says == "lost"
+
+
 def test_a_reward_that_is_noise_around_nothing_is_not_lost():
     rng = np.random.default_rng(1)
     for _ in range(20):

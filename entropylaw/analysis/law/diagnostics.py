@@ -267,21 +267,21 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     )
 
 
-def lost_reward(reward: FloatArray) -> Finding | None:
+def lost_reward(reward: FloatArray, share: float = LOST_SHARE) -> Finding | None:
     """The first, highest and last reward of a run that lost it; None where it did not.
 
-    More than half of its highest reward, and of what it had gained, by a moving median of five; a loss within
-    four standard deviations of the noise of a reward is none. The gain alone is no measure: what a flat
-    reward seems to gain, and to lose again, is drift. Where every later evaluation has lost that much of the
-    first, the first counts as it is: a run can lose its reward within one evaluation.
+    More than a ``share`` of its highest reward, and of what it had gained, by a moving median of five; a loss
+    within four standard deviations of the noise of a reward is none. The gain alone is no measure: what a
+    flat reward seems to gain, and to lose again, is drift. Where every later evaluation has lost that much of
+    the first, the first counts as it is: a run can lose its reward within one evaluation.
     """
     width = min(5, reward.size)
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
     first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
-    if np.all(reward[0] - reward[1:] > LOST_SHARE * abs(reward[0])):
+    if np.all(reward[0] - reward[1:] > share * abs(reward[0])):
         first = best = float(reward[0])
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
-    least = max(LOST_SHARE * abs(best), LOST_SHARE * (best - first), 4.0 * noise)
+    least = max(share * abs(best), share * (best - first), 4.0 * noise)
     return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
 
 

@@ -90,7 +90,7 @@ def read(content: Content) -> Table:
 def wall_times(data: bytes) -> tuple[float, float]:
     """Return when the first and the last complete event were written, in seconds; nan where there is none."""
     first = last = math.nan
-    for begin, end in _frames(data, 0, len(data)):
+    for begin, end in frames(data, 0, len(data)):
         # The time is the first field of an event that TensorBoard writes, of wire type 1.
         if data[begin : begin + 1] == b"\t" and end - begin >= 9:
             now = struct.unpack_from("<d", data, begin + 1)[0]
@@ -152,7 +152,7 @@ def _events(data: bytes, damage: Damage, dropped: Counter[str]) -> Iterator[byte
     at = 0
     while at < len(data):
         # So many bytes, or frames in them, have their checksums tested at once.
-        spans = list(islice(_frames(data, at, at + (1 << 20)), 1 << 14))
+        spans = list(islice(frames(data, at, at + (1 << 20)), 1 << 14))
         good = _intact([data[a - _HEAD : a - 4] for a, _ in spans], [data[a - 4 : a] for a, _ in spans])
         spans = spans[: int(np.argmin([*good, False]))]
         if not spans:
@@ -169,7 +169,7 @@ def _events(data: bytes, damage: Damage, dropped: Counter[str]) -> Iterator[byte
         at = spans[-1][1] + _TAIL
 
 
-def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
+def frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield where the contents of frames before ``stop`` begin and end, if their lengths are right."""
     while at < stop and at + _HEAD + _TAIL <= len(data):
         begin = at + _HEAD
