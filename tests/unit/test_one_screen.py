@@ -20,7 +20,10 @@ pytestmark = pytest.mark.usefixtures("one_cache")
 
 LAB = ROOT / "data/lab"
 LABELS = ["now", "by step", "best so far", "left on the curve", "entropy law", "R = b", "rests on", "+"]
-LABELS_OF_LOST = ["lost", *(label for label in LABELS if label != "left on the curve")]
+LABELS_OF_LOST = [
+    "lost",
+    *("forecast" if label == "by step" else label for label in LABELS if label != "left on the curve"),
+]
 
 
 @pytest.fixture
