@@ -151,7 +151,7 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
     lost = lost_reward(reward, 1.0 - LOST) if reward.size >= FEWEST else None
     if lost is None:
         return None
-    best = float(lost.values["best"])
+    best = float(str(lost.values["best"]))
     first = _first_of_last(reward < best - (1.0 - LOST) * abs(best))
     if first is None:
         return None

@@ -271,7 +271,7 @@ class EntropyLawCallback:
                 numbers = {str(name): _number(value) for name, value in values.items()}
                 self._records.add({name: number for name, number in numbers.items() if number is not None})
             if entries:
-                columns, _ = self._records.columns(0)
+                columns = self._records.columns(0)[0]
                 table = Table(columns=columns, rows=self._records.rows)
                 watcher.judge(run_in(table, "trainer", "trainer-state"))
             if watcher.should_stop:
