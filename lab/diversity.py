@@ -74,7 +74,8 @@ def diversity(folder: Path) -> str:
         return f"Not made yet: {', '.join(missing)}."
     parts = [
         "By `entropylaw samples` of `counts.parquet`, 64 samples to 100 problems: means over seeds 0 to "
-        f"{SEEDS - 1} with 95 % t intervals. Arms are paired by seed.",
+        f"{SEEDS - 1} with 95 % t intervals, not adjusted. The table is at one pass@1, "
+        "between counted steps, paired by seed; over all that arms have in common differences are smaller.",
         equal(arms),
         "\n".join(f"- **{question}** {answer}" for question, answer in questions(arms)),
         "What the notes say of diversity:",

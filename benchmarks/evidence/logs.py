@@ -10,14 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.evidence.rule import FloatArray, share_of
+from benchmarks.evidence.rule import FloatArray
 from benchmarks.finished import REPOSITORIES
 from entropylaw import EntropyLawError, Fit
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_all
 from entropylaw.logs.runs import Run
 from entropylaw.pipeline.steps import fit_logs
-from entropylaw.units import largest_reward
 
 FAMILIES = ("qwen3", "qwen2.5", "qwen2", "qwen", "llama", "gemma", "deepseek", "smollm", "phi", "mistral")
 BENCHMARKS = (
@@ -38,12 +37,6 @@ KL = re.compile(r"(?:train/|actor/|actor_|objective/)?kl(?:_loss|_to_start)?", r
 FEWEST = 12
 """Evaluations that a comparison of single columns takes."""
 
-HALVED_WITHIN, LOW_ENTROPY = 150, 0.18
-"""The published alarms: entropy halved within so many steps, and an entropy below this at the start."""
-
-GAIN = 0.01
-"""A run improved after a step if its end is above its level there by this part of the reward's scale."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
@@ -56,7 +49,6 @@ class Fitted:
     is_validation: bool
     fit: Fit
     kl: FloatArray | None
-    scale: float
 
 
 def fitted_below(folder: Path) -> list[Fitted]:
@@ -91,7 +83,6 @@ def fitted_in(path: Path, repository: str) -> Iterator[Fitted]:
             is_validation=entry.columns["reward"].meaning.kind == "validation",
             fit=entry.result,
             kl=kl_at(run, entry.result.law.step),
-            scale=scale_of(column, entry.result.law.reward),
         )
 
 
@@ -110,11 +101,6 @@ def kl_at(run: Run, step: FloatArray) -> FloatArray | None:
     if known.sum() < FEWEST or np.ptp(values[known]) == 0:
         return None
     return np.interp(step, run.step[known], values[known])
-
-
-def scale_of(column: str, reward: FloatArray) -> float:
-    """The largest possible reward, or the range of one that has none."""
-    return largest_reward(column, reward) or float(np.ptp(reward))
 
 
 def verdicts(rewards: Sequence[Fitted], group: Callable[[Fitted], str]) -> list[tuple[str, ...]]:
@@ -196,38 +182,3 @@ def spread_of(values: Sequence[float]) -> str:
     if len(values) == 1:
         return f"{values[0]:.2f}"
     return f"{np.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
-def alarms(rewards: Sequence[Fitted]) -> list[tuple[str, ...]]:
-    """Per published alarm: how often it fires, and how many of those runs improved after it."""
-    rows = []
-    rules = {
-        f"entropy halved within {HALVED_WITHIN} steps": halved,
-        f"entropy below {LOW_ENTROPY} at the start": starts_low,
-    }
-    for name, rule in rules.items():
-        fired = [(reward, place) for reward in rewards if (place := rule(reward)) is not None]
-        improved = sum(improves(reward, place) for reward, place in fired)
-        share = share_of(improved, len(fired))
-        interval = f"{100 * share.low:.0f} to {100 * share.high:.0f} %"
-        rows.append((name, f"{len(fired)} of {len(rewards)}", f"{improved} of {len(fired)}", interval))
-    return rows
-
-
-def halved(reward: Fitted) -> int | None:
-    """The evaluation at which entropy is below half of its start, within the steps of the rule."""
-    law = reward.fit.law
-    below = (law.smoothed_entropy < law.smoothed_entropy[0] / 2) & (law.step - law.step[0] <= HALVED_WITHIN)
-    return int(np.argmax(below)) if below.any() else None
-
-
-def starts_low(reward: Fitted) -> int | None:
-    """The first evaluation, of a run that starts with low entropy."""
-    return 0 if reward.fit.law.smoothed_entropy[0] < LOW_ENTROPY else None
-
-
-def improves(reward: Fitted, place: int) -> bool:
-    """Whether the last three evaluations are above the three around a place by :data:`GAIN`."""
-    values = reward.fit.law.reward
-    around = values[max(0, place - 1) : place + 2].mean()
-    return bool(values[-3:].mean() > around + GAIN * reward.scale)

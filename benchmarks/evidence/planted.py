@@ -53,9 +53,9 @@ WORLDS: Mapping[str, tuple[Ends, Ends]] = {
         {},
         {("sft_after_grpo", "val_acc"): (0.5, 0.5, 0.4)},
     ),
-    "One format takes over: nine answers in ten.": (
-        {("grpo", LEADING): (0.5, 0.95, 0.95)},
-        {("grpo", LEADING): (0.5, 0.85, 0.85)},
+    "One format takes over.": (
+        {("grpo", LEADING): (0.55, 0.95, 0.95)},
+        {("grpo", LEADING): (0.95, 0.55, 0.55)},
     ),
     "Training domain after domain in a good order beats joint training.": (
         {("school_then_free", "val_acc"): (0.2, 0.53, 0.53)},
