@@ -155,6 +155,8 @@ def overview_cells(row: Cells) -> b.Row:
             cells["best"] = "like now"
     if "no_ceiling" in row:
         cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
+    if "lost" in row:
+        cells |= {"forecast": None, "p_gain": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
     return cells | {"law": ": ".join(law)}
 
@@ -456,7 +458,7 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
 
 def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
     """In how many runs a gain that counts is probable by the forecast; nothing without forecasts."""
-    forecast = [row for row in cells if isinstance(row.get("p_gain"), float)]
+    forecast = [row for row in cells if isinstance(row.get("p_gain"), float) and "lost" not in row]
     if not forecast:
         return ()
     probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
