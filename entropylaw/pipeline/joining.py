@@ -31,7 +31,13 @@ def table_of(options: Joined) -> dict[str, Run]:
     note_input(path)
     reading = read_all([path], any_table=True)
     if not reading.runs:
-        raise reading.failures[0].error
+        error = reading.failures[0].error
+        if error.slug == "token-level-table":
+            hint = (
+                f"make its rows by step: entropylaw samples {shown_path(path)} -o FILE.parquet, and join that"
+            )
+            raise InputError(error.slug, error.message, hint)
+        raise error
     labelled = any(run.labels for run in reading.runs)
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
     if repeated or (len(reading.runs) > 1 and not labelled):

@@ -162,8 +162,9 @@ def test_another_table_and_other_rows(tmp_path: Path) -> None:
     other = write(tmp_path / "a.csv", [{"problem": f"x{i}", "right": 1} for i in range(9)])
     with pytest.raises(EntropyLawError, match="0 problems in common"):
         samples(COUNTS, against=other)
-    with pytest.raises(EntropyLawError, match="0 rows are of it"):
+    with pytest.raises(EntropyLawError, match="0 rows are of it") as caught:
         document(against=41)
+    assert caught.value.hint == "step is '0', '40', '100', '200', '400'; see --only"
     with pytest.raises(EntropyLawError, match="2 rows of the last step"):
         samples(COUNTS, LAB / "rloo_s0" / "counts.parquet", by="run", against=other)
 
@@ -293,6 +294,12 @@ def test_a_table_of_several_runs_is_joined_by_their_names(tmp_path: Path) -> Non
         joined(runs, table_of(options), options)
     with pytest.raises(EntropyLawError, match="several rows of a step"):
         table_of(Joined(join=str(table(tmp_path, [*unnamed, {"step": 0, "pass@1": 0.25}]))))
+
+
+def test_a_table_of_samples_is_not_joined_before_it_is_summarised() -> None:
+    with pytest.raises(EntropyLawError, match="one row per token or sample") as caught:
+        table_of(Joined(join=str(COUNTS)))
+    assert "entropylaw samples" in caught.value.hint
 
 
 @pytest.mark.parametrize("words", [
