@@ -196,6 +196,12 @@ def test_gates(run: Any, tmp_path: Path) -> None:
     plain.write_text(dumps(document().to_json()), encoding="utf-8")
     result = run("check", str(plain), "--fail-if", "lost_problems>5", "--fail-if", "pass@1.difference<0")
     assert result.stdout.count("the samples were compared with no others") == 2
+    other = run(
+        "check", str(path), "--fail-if", "maj@3<0.5", "--fail-if", "pass@3.difference<0", "--format", "json"
+    )
+    reasons = " ".join(json.loads(other.stdout)["cases"][i]["sentence"] for i in (0, 1))
+    assert "no maj@3 for this run; it has 'maj@64'" in reasons
+    assert "it has 'pass@1.difference', 'pass@2.difference'" in reasons
     wrong = run("check", str(plain), "--fail-if", "pass@64<80")
     assert wrong.returncode == 2
     assert "pass@64<80%" in wrong.stderr
