@@ -51,7 +51,8 @@ def table_of(options: Joined) -> dict[str, Run]:
 def joined(runs: Sequence[Run], table: dict[str, Run], options: Joined) -> list[Run]:
     """The runs with the columns of the table: at equal steps, or at the next step of the log.
 
-    Raises UsageError ``join-needs-runs``: the table does not say of which of several runs it is.
+    Raises UsageError ``join-needs-runs``: the table does not say of which of several runs it is;
+    InputError ``join-no-steps``: it has no step of the only one.
     """
     if "" in table and len(runs) > 1:
         message = f"{shown_path(str(options.join))} has no column `run`, and there are {len(runs)} runs"
@@ -75,6 +76,14 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     first[np.unique(place, return_index=True)[1]] = True
     matched &= first
     used = int(matched.sum())
+    if not used and "" in table:
+        message = (
+            f"the log has none of the {counted(len(rows.step), 'step')} of {shown_path(str(options.join))}"
+        )
+        message += f" ({listing([f'{step:g}' for step in rows.step], 4)})"
+        raise InputError(
+            "join-no-steps", message, "--join-nearest joins each row with the next step of the log"
+        )
     columns = dict(run.columns)
     for column, values in rows.columns.items():
         if column not in WHOLE:

@@ -255,6 +255,10 @@ def test_rows_are_joined_by_equal_steps(tmp_path: Path) -> None:
         result.notes[-1] == "samples.parquet: 2 of 3 rows joined by equal step; "
         "1 step of the table without one in the log: '25'"
     )
+    other = Joined(join=str(table(tmp_path, [{"step": s, "pass@16": 0.5} for s in (1, 11)])))
+    with pytest.raises(EntropyLawError, match="the log has none of the 2 steps"):
+        joined([run], table_of(other), other)
+    table(tmp_path, [{"step": s, "pass@16": s / 40, "entropy": 1.0} for s in (0, 20, 25)])
     nearest = replace(options, join_nearest=True)
     (result,) = joined([run], table_of(nearest), nearest)
     # Each row is one evaluation: none is repeated until the next.
