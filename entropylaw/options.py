@@ -132,7 +132,7 @@ class Joined:
     )
     join_nearest: bool = switch(
         "--join-nearest",
-        "Join each step of the log with the nearest earlier row, not only at equal steps.",
+        "Join each row with the next step of the log, not only at equal steps.",
         COLUMNS,
     )
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args
 
+from entropylaw.escaping import listing
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.result import replace as replace_estimate
 from entropylaw.results.stop import State
@@ -211,18 +212,34 @@ def _fate(name: str) -> Callable[[Any], Value | None]:
     return read
 
 
+def _lacking(name: str, others: Sequence[str]) -> Unknown:
+    """That a document has no such quantity, and which of its kind it has."""
+    kind = re.split(r"\d", name)[0]
+    alike = [other for other in others if SAMPLED.fullmatch(other) and other.startswith(kind)]
+    ordered = listing(sorted(alike, key=lambda other: int(re.sub(r"\D", "", other))))
+    return Unknown(reason=f"the document has no {name} for this run; it has {ordered}")
+
+
 def sampled(name: str) -> Quantity:
     """A quantity whose name :data:`SAMPLED` matches."""
     column, _, differs = name.partition(".")
     if not differs:
-        return Quantity(name, f"{name} at the last step", PROBABILITY, _sampled(name), part=Part.samples)
 
-    def read(held: tuple[SamplesDocument, int]) -> Value | None:
+        def last(held: tuple[SamplesDocument, int]) -> Value:
+            document, row = held
+            stated = [column for column in document.rows[row] if document.estimate(row, column) is not None]
+            return document.estimate(row, name) or _lacking(name, stated)
+
+        return Quantity(name, f"{name} at the last step", PROBABILITY, last, part=Part.samples)
+
+    def read(held: tuple[SamplesDocument, int]) -> Value:
         pair = held[0].against
         if pair is None:
             return NO_PAIR
-        rows = (row for row in pair.at_k if column == f"pass@{row.k}")
-        return next((row.simultaneous(pair.level) for row in rows), None)
+        differences = {f"pass@{row.k}.difference": row for row in pair.at_k}
+        if name not in differences:
+            return _lacking(name, [*differences])
+        return differences[name].simultaneous(pair.level)
 
     return Quantity(name, f"{column} less that of the other table", CHANGE, read, part=Part.samples)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, listing, shown
+from entropylaw.escaping import counted, listing
 from entropylaw.logs.load import read_all
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results.result import replace
@@ -31,7 +31,13 @@ def table_of(options: Joined) -> dict[str, Run]:
     note_input(path)
     reading = read_all([path], any_table=True)
     if not reading.runs:
-        raise reading.failures[0].error
+        error = reading.failures[0].error
+        if error.slug == "token-level-table":
+            hint = (
+                f"make its rows by step: entropylaw samples {shown_path(path)} -o FILE.parquet, and join that"
+            )
+            raise InputError(error.slug, error.message, hint)
+        raise error
     labelled = any(run.labels for run in reading.runs)
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
     if repeated or (len(reading.runs) > 1 and not labelled):
@@ -43,9 +49,10 @@ def table_of(options: Joined) -> dict[str, Run]:
 
 
 def joined(runs: Sequence[Run], table: dict[str, Run], options: Joined) -> list[Run]:
-    """The runs with the columns of the table: at equal steps, or from the nearest earlier row.
+    """The runs with the columns of the table: at equal steps, or at the next step of the log.
 
-    Raises UsageError ``join-needs-runs``: the table does not say of which of several runs it is.
+    Raises UsageError ``join-needs-runs``: the table does not say of which of several runs it is;
+    InputError ``join-no-steps``: it has no step of the only one.
     """
     if "" in table and len(runs) > 1:
         message = f"{shown_path(str(options.join))} has no column `run`, and there are {len(runs)} runs"
@@ -64,16 +71,28 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     matched = place >= 0
     if not options.join_nearest:
         matched &= rows.step[np.maximum(place, 0)] == run.step
-    # An earlier evaluation is for the steps up to the next one.
-    used = len(np.unique(place[matched]))
+    # A row counts once, at the first step that it is for: repeated, it would be further evaluations.
+    first = np.zeros(len(place), dtype=bool)
+    first[np.unique(place, return_index=True)[1]] = True
+    matched &= first
+    used = int(matched.sum())
+    if not used and "" in table:
+        message = (
+            f"the log has none of the {counted(len(rows.step), 'step')} of {shown_path(str(options.join))}"
+        )
+        message += f" ({listing([f'{step:g}' for step in rows.step], 4)})"
+        raise InputError(
+            "join-no-steps", message, "--join-nearest joins each row with the next step of the log"
+        )
     columns = dict(run.columns)
     for column, values in rows.columns.items():
         if column not in WHOLE:
             label = column if column not in run.names else f"{PurePath(name).stem}.{column}"
             columns[label] = np.where(matched, values[np.maximum(place, 0)], np.nan)
-    rule = "the nearest earlier step" if options.join_nearest else "equal step"
+    rule = "the next step" if options.join_nearest else "equal step"
     note = f"{name}: {used} of {counted(len(rows.step), 'row')} joined by {rule}"
     if used < len(rows.step):
         lost = rows.step[~np.isin(np.arange(len(rows.step)), place[matched])]
-        note += f"; the log has no step for {shown(', '.join(f'{step:g}' for step in lost[:4]))}"
+        note += f"; {counted(len(lost), 'step')} of the table without one in the log: "
+        note += listing([f"{step:g}" for step in lost], 4)
     return replace(run, columns=columns, notes=(*run.notes, note))

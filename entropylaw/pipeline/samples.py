@@ -85,7 +85,7 @@ def compared(
         others = [row for row, cell in enumerate(cells) if cell not in same]
         if not rows or not others or (len(rows) > 1 and not group):
             message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
-            hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only and --by ''"
+            hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only"
             raise UsageError("no-such-row", message, hint)
         row, other_row = others[-1] if group else last_of(sampled), rows[-1]
     name, base_name = sampled.name(row), file + other.name(other_row)

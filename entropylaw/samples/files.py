@@ -10,6 +10,7 @@ import gzip
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -32,6 +33,8 @@ MOST_DOCUMENT = 1 << 30
 """Bytes of a JSON document, or of the parts of an archive together, that are read."""
 MOST_MEMBER, MOST_RATIO = 1 << 28, 200
 """Bytes of a part of an archive, and how many times its compressed size it may be."""
+LEAST_REFUSED = 1 << 24
+"""Bytes that any compressed file may have unpacked, however few it has itself."""
 
 _SUFFIXES = (".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".eval")
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
@@ -154,6 +157,8 @@ def _opened(path: Path, name: str, target: Path) -> tuple[SampleFile, list[str]]
     if path.suffix.lower() in (".parquet", ".pq"):
         message = f"{shown(name)} is not Parquet: it begins otherwise"
         raise InputError("file-corrupt", message, "copy or write the file again")
+    if name.lower().endswith(".gz"):
+        _check_unpacked(path, name, size)
     if _suffix(path) in (".csv", ".tsv"):
         return _csv(path, plain), []
     return _json(path, target, plain)
@@ -425,10 +430,32 @@ def _check_sizes(parts: Sequence[zipfile.ZipInfo], name: str) -> None:
     total = sum(part.file_size for part in parts)
     for part in parts:
         ratio = part.file_size / max(part.compress_size, 1)
-        if part.file_size > MOST_MEMBER or total > MOST_DOCUMENT or (ratio > MOST_RATIO and total > 1 << 24):
-            message = f"{shown(name)} would be {total >> 20:,} MiB unpacked, {ratio:,.0f} times in one part"
-            hint = f"at most {MOST_DOCUMENT >> 20:,} MiB are read; split the log"
-            raise InputError("archive-too-large", message, hint)
+        reason = ""
+        if ratio > MOST_RATIO and total > LEAST_REFUSED:
+            reason = f"a part {ratio:,.0f} times its compressed bytes, the limit is {MOST_RATIO} times"
+        elif total > MOST_DOCUMENT:
+            reason = f"the limit is {MOST_DOCUMENT >> 20:,} MiB"
+        elif part.file_size > MOST_MEMBER:
+            reason = f"a part {part.file_size >> 20:,} MiB, the limit is {MOST_MEMBER >> 20:,} MiB"
+        if reason:
+            message = f"{shown(name)} would be {total >> 20:,} MiB unpacked: {reason}"
+            raise InputError("archive-too-large", message, "split the log, if it is one")
+
+
+def _check_unpacked(path: Path, name: str, size: int) -> None:
+    """Refuse a file of gzip that unpacks to far more than its ``size``, and unpack no more of it."""
+    most, total = min(max(MOST_RATIO * size, LEAST_REFUSED), MOST_DOCUMENT), 0
+    try:
+        with gzip.open(path) as file:
+            while total <= most and (chunk := file.read(1 << 20)):
+                total += len(chunk)
+    except (OSError, EOFError, zlib.error) as problem:
+        message = f"{shown(name)} cannot be unpacked: {shown(str(problem))}"
+        raise InputError("file-corrupt", message, "copy or write the file again") from None
+    if total > most:
+        limit = f"{MOST_RATIO} times its bytes" if most < MOST_DOCUMENT else f"{most >> 20:,} MiB"
+        message = f"{shown(name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
+        raise InputError("archive-too-large", message, "split the file, or unpack it")
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:

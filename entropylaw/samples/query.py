@@ -102,7 +102,8 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
 
     ``repeated`` counts rows that name a sample again, or of counts an answer; ``ambiguous`` is 1 where the
-    samples of a problem have several references, ``impossible`` where there is no problem or a count below 0.
+    samples of a problem have several references, ``unnamed`` where there is no problem, ``negative`` where a
+    count is below 0, as that of wrong samples is where more are right than there are.
     """
     keys = keys_of(groups)
     again = "0"
@@ -122,7 +123,8 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     return (
         f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, {again} AS repeated, "
         "CASE WHEN MIN(reference) <> MAX(reference) THEN 1 ELSE 0 END AS ambiguous, "
-        "CASE WHEN problem IS NULL OR MIN(times) < 0 THEN 1 ELSE 0 END AS impossible "
+        "CASE WHEN problem IS NULL THEN 1 ELSE 0 END AS unnamed, "
+        "CASE WHEN MIN(times) < 0 THEN 1 ELSE 0 END AS negative "
         f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )
 

@@ -286,7 +286,8 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
     problems = {
         "repeated": ("repeated-samples", "name a sample again"),
         "ambiguous": ("shared-ids", "have samples with other reference answers"),
-        "impossible": ("no-problem", "have no name, or a count below 0"),
+        "unnamed": ("no-problem", "have no name"),
+        "negative": ("no-problem", "have a count below 0, or c is above n"),
     }
     for (key, table), (column, (slug, words)) in product(rows.items(), problems.items()):
         rows_of_it = np.flatnonzero(table[column])
@@ -295,6 +296,8 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
             first = shown(table["problem"][int(rows_of_it[0])])
             message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
             hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
+            if column == "negative":
+                hint = "correct the counts: of n samples of a problem, c are right"
             raise InputError(slug, message, hint)
 
 

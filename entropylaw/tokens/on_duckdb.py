@@ -63,7 +63,7 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     try:
         import duckdb
     except ImportError as error:
-        message = f"tables of tokens need duckdb, which cannot be imported ({error})"
+        message = f"tables of tokens and samples need duckdb, which cannot be imported ({error})"
         raise UsageError("duckdb-not-installed", message, "pip install 'entropylaw[tokens]'") from None
     with temporary_folder() as folder, duckdb.connect() as connection:
         connection.execute(";".join(_SETTINGS))

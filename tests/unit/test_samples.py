@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import pickle
+import sys
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -278,7 +279,7 @@ def test_an_archive_of_inspect(tmp_path: Path) -> None:
     check(read(path))
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("samples/bomb.json", b" " * (1 << 25), zipfile.ZIP_DEFLATED)
-    with pytest.raises(EntropyLawError, match="unpacked"):
+    with pytest.raises(EntropyLawError, match="the limit is 200 times"):
         read(path)
     torn = tmp_path / "torn.eval"
     torn.write_bytes(path.read_bytes()[:300])
@@ -399,6 +400,18 @@ DAMAGED: dict[str, tuple[str, bytes, str]] = {
 }
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_file_of_gzip_is_unpacked_up_to_a_limit(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}.gz"
+    path.write_bytes(gzip.compress(b" " * (1 << 25)))
+    with pytest.raises(EntropyLawError, match="more than 16 MiB unpacked: the limit is 200 times") as caught:
+        read(path)
+    assert caught.value.slug == "archive-too-large"
+    path.write_bytes(gzip.compress(json.dumps(plain()[0]).encode())[:-9])
+    with pytest.raises(EntropyLawError, match="cannot be unpacked"):
+        read(path)
+
+
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_files(tmp_path: Path, name: str) -> None:
     file, content, slug = DAMAGED[name]
@@ -516,7 +529,7 @@ def test_a_row_per_problem_has_its_right_samples(tmp_path: Path) -> None:
     assert (row["domain"], row["samples"], row["n"]) == ("x", 12, 4)
     assert {k: row[f"pass@{k}"] for k in PASS} == pytest.approx(PASS)
     rows[0]["c"] = 5
-    with pytest.raises(EntropyLawError, match="a count below 0"):
+    with pytest.raises(EntropyLawError, match="c is above n"):
         read(write(tmp_path / "a.csv", rows))
 
 
@@ -675,3 +688,9 @@ def test_the_labs_counts_have_the_numbers_that_the_lab_counts() -> None:
         found = cells[cells.correct].groupby("prompt").answer.nunique().reindex(n.index, fill_value=0)
         assert rows[step]["distinct_right"] == pytest.approx(found.mean(), abs=1e-12)
         assert rows[step]["tokens"] == pytest.approx((cells.tokens * cells.n).sum() / cells.n.sum())
+
+
+def test_samples_need_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(EntropyLawError, match="tables of tokens and samples need duckdb"):
+        read(LAB / "grpo_s0" / "counts.parquet")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.analysis.answer import fit_law
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.samples import SamplesDocument
@@ -161,8 +162,9 @@ def test_another_table_and_other_rows(tmp_path: Path) -> None:
     other = write(tmp_path / "a.csv", [{"problem": f"x{i}", "right": 1} for i in range(9)])
     with pytest.raises(EntropyLawError, match="0 problems in common"):
         samples(COUNTS, against=other)
-    with pytest.raises(EntropyLawError, match="0 rows are of it"):
+    with pytest.raises(EntropyLawError, match="0 rows are of it") as caught:
         document(against=41)
+    assert caught.value.hint == "step is '0', '40', '100', '200', '400'; see --only"
     with pytest.raises(EntropyLawError, match="2 rows of the last step"):
         samples(COUNTS, LAB / "rloo_s0" / "counts.parquet", by="run", against=other)
 
@@ -194,6 +196,12 @@ def test_gates(run: Any, tmp_path: Path) -> None:
     plain.write_text(dumps(document().to_json()), encoding="utf-8")
     result = run("check", str(plain), "--fail-if", "lost_problems>5", "--fail-if", "pass@1.difference<0")
     assert result.stdout.count("the samples were compared with no others") == 2
+    other = run(
+        "check", str(path), "--fail-if", "maj@3<0.5", "--fail-if", "pass@3.difference<0", "--format", "json"
+    )
+    reasons = " ".join(json.loads(other.stdout)["cases"][i]["sentence"] for i in (0, 1))
+    assert "no maj@3 for this run; it has 'maj@64'" in reasons
+    assert "it has 'pass@1.difference', 'pass@2.difference'" in reasons
     wrong = run("check", str(plain), "--fail-if", "pass@64<80")
     assert wrong.returncode == 2
     assert "pass@64<80%" in wrong.stderr
@@ -244,12 +252,38 @@ def test_rows_are_joined_by_equal_steps(tmp_path: Path) -> None:
     assert result.columns["entropy"] is run.columns["entropy"]
     assert result.columns["samples.entropy"][0] == 1.0
     assert (
-        result.notes[-1] == "samples.parquet: 2 of 3 rows joined by equal step; the log has no step for '25'"
+        result.notes[-1] == "samples.parquet: 2 of 3 rows joined by equal step; "
+        "1 step of the table without one in the log: '25'"
     )
+    other = Joined(join=str(table(tmp_path, [{"step": s, "pass@16": 0.5} for s in (1, 11)])))
+    with pytest.raises(EntropyLawError, match="the log has none of the 2 steps"):
+        joined([run], table_of(other), other)
+    table(tmp_path, [{"step": s, "pass@16": s / 40, "entropy": 1.0} for s in (0, 20, 25)])
     nearest = replace(options, join_nearest=True)
     (result,) = joined([run], table_of(nearest), nearest)
-    assert result.columns["pass@16"].tolist() == [0.0, 0.0, 0.5, 0.625]
-    assert result.notes[-1] == "samples.parquet: 3 of 3 rows joined by the nearest earlier step"
+    # Each row is one evaluation: none is repeated until the next.
+    assert np.array_equal(result.columns["pass@16"], [0.0, np.nan, 0.5, 0.625], equal_nan=True)
+    assert result.notes[-1] == "samples.parquet: 3 of 3 rows joined by the next step"
+
+
+def test_rows_between_the_steps_of_a_log_are_as_many_evaluations(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    assert run("samples", str(COUNTS), "-q", "-o", str(path)).returncode == 0
+    rows = pq.read_table(path)
+    steps = pa.array([step.as_py() - 3 if step.as_py() else 0 for step in rows["step"]])
+    pq.write_table(rows.set_column(rows.column_names.index("step"), "step", steps), path)
+    options = ("--join", str(path), "--join-nearest", "--reward", "pass@16", "--no-save")
+    result = run("fit", str(LAB / "grpo_s0" / "metrics.parquet"), *options)
+    assert "5 evaluations" in result.stdout, result.stderr
+    assert "undecided: too few evaluations" in result.stdout
+
+
+def test_evaluations_without_any_noise_are_fitted() -> None:
+    log = pq.read_table(LAB / "grpo_s0" / "metrics.parquet", columns=["step", "entropy"])
+    step, entropy = (log[name].to_numpy()[3:] for name in ("step", "entropy"))
+    reward = np.array([0.964949, 0.996727, 0.996243, 0.99612])[np.digitize(step, [43, 103, 203])]
+    fit = fit_law(entropy, reward, step)
+    assert any(finding.code == "rests-on-first" for finding in fit.findings)
 
 
 def test_a_table_of_several_runs_is_joined_by_their_names(tmp_path: Path) -> None:
@@ -270,6 +304,12 @@ def test_a_table_of_several_runs_is_joined_by_their_names(tmp_path: Path) -> Non
         joined(runs, table_of(options), options)
     with pytest.raises(EntropyLawError, match="several rows of a step"):
         table_of(Joined(join=str(table(tmp_path, [*unnamed, {"step": 0, "pass@1": 0.25}]))))
+
+
+def test_a_table_of_samples_is_not_joined_before_it_is_summarised() -> None:
+    with pytest.raises(EntropyLawError, match="one row per token or sample") as caught:
+        table_of(Joined(join=str(COUNTS)))
+    assert "entropylaw samples" in caught.value.hint
 
 
 @pytest.mark.parametrize("words", [

@@ -160,8 +160,10 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if fit.p_first > RESTS_ON_FIRST:
         first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
         dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
-        cells = reads.cells(0, reads.averaged * (table.first == 0), reads.top)
-        with_them = of_cells(cells, level=fit.level, method="")
+        with_them, weight = unknown("", level=fit.level, method=""), reads.averaged * (table.first == 0)
+        # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
+        if weight.any():
+            with_them = of_cells(reads.cells(0, weight, reads.top), level=fit.level, method="")
         yield caution(
             "rests-on-first",
             dropped=dropped,
