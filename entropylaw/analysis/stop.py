@@ -32,6 +32,9 @@ LOST = 0.2
 EXPLODED = 2.0
 """Times its lowest level above which an entropy has exploded."""
 
+STRETCH = 0.1
+"""Share of the evaluations so far for which it is that high: entropies of long runs rise now and then."""
+
 
 def stop_line(
     step: Any,
@@ -162,13 +165,15 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 
 
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
-    """The step from which an entropy is above twice its lowest level, at three evaluations or more.
+    """The step from which an entropy is above twice its lowest level; None where it is not.
 
-    An entropy of 0 is none that was measured.
+    At a tenth of the evaluations, at least three. An entropy of 0 is none that was measured.
     """
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
-    return None if first is None else float(step[first])
+    if first is None or entropy.size - first < STRETCH * entropy.size:
+        return None
+    return float(step[first])
 
 
 def _first_of_last(marked: BoolArray) -> int | None:

@@ -21,7 +21,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
     says
         ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
         probability of a gain was below 0.2 at three looks in a row; ``"exploded"``: the entropy is above
-        twice its lowest level, at three evaluations or more; otherwise ``"go on"``.
+        twice its lowest level, at a tenth of the evaluations, at least three; otherwise ``"go on"``.
     reward
         A short label of the reward, or its column.
     step, evaluations, now

@@ -100,6 +100,14 @@ def test_exploded_above_twice_the_lowest_level():
     assert lost.says == "lost"
 
 
+def test_a_rise_of_less_than_a_tenth_of_a_long_run_is_not_an_explosion():
+    entropy = np.append(np.full(90, 0.2), np.full(20, 0.5))
+    step = np.arange(110.0)
+    assert exploded_since(step[:99], entropy[:99]) is None
+    assert [exploded_since(step[:n], entropy[:n]) for n in (100, 110)] == [90.0, 90.0]
+    assert exploded_since(step[:12], entropy[81:93]) == 9.0
+
+
 def test_a_line_without_a_memory_looks_a_sixteenth_and_an_eighth_of_the_run_back():
     n = 500
     step = np.arange(1.0, n + 1)
