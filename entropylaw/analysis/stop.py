@@ -23,6 +23,9 @@ LOW = 0.2
 LOOKS = 3
 """Looks in a row that make a stop, and evaluations in a row that make a loss or an explosion."""
 
+NOTHING = 20
+"""Evaluations that are all 0 that make a stop: there is no forecast of a reward that never moved."""
+
 PARTS = 16
 """A look comes a sixteenth of the evaluations so far after the last one: nearer ones say much the same."""
 
@@ -99,10 +102,12 @@ def stop_line(
     says: State = "go on"
     if lost is not None:
         says = "lost"
-    elif low == LOOKS:
+    elif low == LOOKS or (n >= NOTHING and not r.any()):
         says = "stop"
     elif exploded is not None:
         says = "exploded"
+    elif n and steps is not None and steps <= s[-1]:
+        says = "finished"
     now = float(s[-1]) if n else 0.0
     end = steps
     if end is None:
