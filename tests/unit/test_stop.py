@@ -96,6 +96,7 @@ def test_exploded_above_twice_the_lowest_level():
     assert exploded_since(STEP, np.append(entropy[:-1], 0.0)) is None
     line = stop_line(*run(climbing(), entropy))
     assert (line.says, line.exploded_since) == ("exploded", since)
+    assert "exploded: the entropy is above twice its lowest level since step " in stop_words(line)
     assert exploded_since(STEP[:32], entropy[:32]) is None
     lost = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
     assert lost.says == "lost"
