@@ -51,6 +51,15 @@ def as_number(value: Any, name: str) -> float:
     return number
 
 
+def as_positive(value: Any, name: str) -> float | None:
+    """``value`` as a finite float above 0, if it is not None."""
+    if value is None:
+        return None
+    if (number := as_number(value, name)) <= 0:
+        raise bad_argument(name, "a number above 0", repr(value))
+    return number
+
+
 def as_cell(value: Any, name: str) -> float:
     """A value of an array of objects as a float; None and pandas' NA are nan."""
     if value is None or type(value).__name__ == "NAType":

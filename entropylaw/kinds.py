@@ -132,6 +132,7 @@ MOST = Kind(
     read=largest_reward,
     types=(int, float, str),
 )
+STEP = Kind(expected="a step above 0", example="400", read=positive_number, types=(int, float))
 GAIN = Kind(
     expected="a reward above 0", metavar="X", example="0.01", read=positive_number, types=(int, float)
 )

@@ -23,6 +23,7 @@ from entropylaw.kinds import (
     PATH,
     SAMPLES,
     SPREAD,
+    STEP,
     SUFFIXES,
     SWITCH,
     TEXT,
@@ -232,7 +233,7 @@ class Gained:
     steps: float | None = setting(
         "--steps N",
         "The step at which the training is planned to end, for the forecast.",
-        *(NUMBER, INTERVALS),
+        *(STEP, INTERVALS),
         unset="half as many again",
     )
     cost_per_step: float | None = setting(

@@ -23,6 +23,9 @@ LOW = 0.2
 LOOKS = 3
 """Looks in a row that make a stop, and evaluations in a row that make a loss or an explosion."""
 
+NOTHING = 20
+"""Evaluations that are all 0 that make a stop: there is no forecast of a reward that never moved."""
+
 PARTS = 16
 """A look comes a sixteenth of the evaluations so far after the last one: nearer ones say much the same."""
 
@@ -31,6 +34,9 @@ LOST = 0.2
 
 EXPLODED = 2.0
 """Times its lowest level above which an entropy has exploded."""
+
+STRETCH = 0.1
+"""Share of the evaluations so far for which it is that high: entropies of long runs rise now and then."""
 
 
 def stop_line(
@@ -96,10 +102,12 @@ def stop_line(
     says: State = "go on"
     if lost is not None:
         says = "lost"
-    elif low == LOOKS:
+    elif low == LOOKS or (n >= NOTHING and not r.any()):
         says = "stop"
     elif exploded is not None:
         says = "exploded"
+    elif n and steps is not None and steps <= s[-1]:
+        says = "finished"
     now = float(s[-1]) if n else 0.0
     end = steps
     if end is None:
@@ -162,13 +170,15 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 
 
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
-    """The step from which an entropy is above twice its lowest level, at three evaluations or more.
+    """The step from which an entropy is above twice its lowest level; None where it is not.
 
-    An entropy of 0 is none that was measured.
+    At a tenth of the evaluations, at least three. An entropy of 0 is none that was measured.
     """
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
-    return None if first is None else float(step[first])
+    if first is None or entropy.size - first < STRETCH * entropy.size:
+        return None
+    return float(step[first])
 
 
 def _first_of_last(marked: BoolArray) -> int | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from entropylaw.analysis.forecast import FEWEST
 from entropylaw.analysis.stop import stop_line
-from entropylaw.arguments import as_number, texts
+from entropylaw.arguments import as_positive, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import MOST
 from entropylaw.errors import EntropyLawError, InputError, UsageError
@@ -25,6 +25,7 @@ from entropylaw.logs import catalog
 from entropylaw.logs.growing import GrowingLog, run_in, useful
 from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.sources.gather import Records
+from entropylaw.report.numbers import format_step
 from entropylaw.report.words import stop_words
 from entropylaw.results.stop import STATES, StopLine
 from entropylaw.roles.rewards import select_all
@@ -54,6 +55,8 @@ class Watcher:
         The log of the run, for :meth:`read`: verl's file log, a console, a file of W&B or TensorBoard.
     steps, cost_per_step, gain
         The planned end, what a step costs, and the gain of reward that counts, as for ``entropylaw fit``.
+    max_reward
+        The largest reward that is possible, 1 for accuracies; by default where a reward's name says it.
     entropy, reward
         Columns of the log, as there; by default those that the catalog has.
     stop_on
@@ -78,14 +81,16 @@ class Watcher:
         steps: float | None = None,
         cost_per_step: float | None = None,
         gain: float | None = None,
+        max_reward: float | None = None,
         entropy: str | None = None,
         reward: str | Sequence[str] | None = None,
         stop_on: str | Sequence[str] = (),
         say: Callable[[str], object] = print,
     ) -> None:
-        self.steps = None if steps is None else as_number(steps, "steps")
-        self.gain = None if gain is None else as_number(gain, "gain")
-        self.cost_per_step = None if cost_per_step is None else as_number(cost_per_step, "cost_per_step")
+        self.steps = as_positive(steps, "steps")
+        self.gain = as_positive(gain, "gain")
+        self.cost_per_step = as_positive(cost_per_step, "cost_per_step")
+        self.max_reward = as_positive(max_reward, "max_reward")
         self._columns: dict[str, Any] = {"entropy": entropy, "reward": reward}
         self.stop_on = tuple(texts(stop_on, "stop_on"))
         if unknown := set(self.stop_on) - set(STATES):
@@ -108,20 +113,27 @@ class Watcher:
         """Take an evaluation, and return the stop line of every reward.
 
         A step before the last one is that of a run which was resumed: later evaluations are
-        forgotten. Values that are not finite numbers are left out.
+        forgotten. Values that are not finite numbers are left out; one that is no number at all is said.
         """
         with self._guarded():
             at = _number(step)
-            if at is None:
+            if at is None or not math.isfinite(at):
                 raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
             named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
+            before = {known for values in self._values.values() for known in values}
+            if before and at <= min(before) < max(before):
+                self.say(f"entropylaw: restarted at step {format_step(at)}: the run before it is forgotten")
             for values in self._values.values():
                 for later in [known for known in values if known > at]:
                     del values[later]
             for name, value in (("", entropy), *named.items()):
                 values = self._values.setdefault(str(name), {})
-                if (number := _number(value)) is not None:
+                number = _number(value)
+                if number is not None and math.isfinite(number):
                     values[at] = number
+                elif number is None and value is not None:
+                    column = f"reward {name}" if name else "entropy"
+                    self._complain(f"the {column} is a {type(value).__name__}, not a number: it is left out")
             self._judge(self._updated())
         return self.lines
 
@@ -172,7 +184,7 @@ class Watcher:
                 steps=self.steps,
                 gain=self.gain,
                 cost_per_step=self.cost_per_step,
-                max_reward=given.max_reward,
+                max_reward=self.max_reward or given.max_reward,
                 label=given.label,
                 looked=looked,
             )
@@ -190,19 +202,22 @@ class Watcher:
             yield
         except Exception as error:
             text = error.message if isinstance(error, EntropyLawError) else f"{type(error).__name__}: {error}"
-            if ("", text) not in self._said:
-                self._said.add(("", text))
-                with suppress(Exception):
-                    self.say(f"entropylaw: {one_line(text)}")
+            self._complain(text)
+
+    def _complain(self, text: str) -> None:
+        """Say what is wrong, once."""
+        if ("", text) not in self._said:
+            self._said.add(("", text))
+            with suppress(Exception):
+                self.say(f"entropylaw: {one_line(text)}")
 
 
 def _number(value: object) -> float | None:
-    """A finite number of a training loop, also one of NumPy or PyTorch; None for anything else."""
+    """A number of a training loop, also one of NumPy or PyTorch; None for anything else."""
     if value is None or isinstance(value, bool | str | bytes):
         return None
     with suppress(TypeError, ValueError, OverflowError, RuntimeError):
-        number = float(value)  # type: ignore[arg-type]
-        return number if math.isfinite(number) else None
+        return float(value)  # type: ignore[arg-type]
     return None
 
 
@@ -261,15 +276,16 @@ class EntropyLawCallback:
         with watcher._guarded():
             if not getattr(state, "is_world_process_zero", True):
                 watcher.say = str
-            if watcher.steps is None and (planned := _number(state.max_steps)):
+            planned = _number(state.max_steps)
+            if watcher.steps is None and planned is not None and 0 < planned < math.inf:
                 watcher.steps = planned
             entries = state.log_history
             if len(entries) < self._records.rows:  # another training
                 self._records = Records(useful)
             for entry in entries[self._records.rows :]:
                 values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
-                numbers = {str(name): _number(value) for name, value in values.items()}
-                self._records.add({name: number for name, number in numbers.items() if number is not None})
+                numbers = ((str(name), _number(value)) for name, value in values.items())
+                self._records.add({name: x for name, x in numbers if x is not None and math.isfinite(x)})
             if entries:
                 columns = self._records.columns(0)[0]
                 table = Table(columns=columns, rows=self._records.rows)

@@ -170,10 +170,14 @@ def stop_reasons(line: StopLine) -> list[str]:
         reasons.append(f"the reward is below a fifth of its best since step {format_step(line.lost_since)}")
     if line.low_looks:
         reasons.append(f"P(gain) below 0.2 at {counted(line.low_looks, 'look')} in a row")
+    elif line.says == "stop":
+        reasons.append(f"the reward is 0 at all {line.evaluations} evaluations, nothing was ever gained")
     if line.exploded_since is not None:
         since = format_step(line.exploded_since)
         reasons.append(f"the entropy is above twice its lowest level since step {since}")
-    if line.cost is not None:
+    if line.says == "finished":
+        reasons.append(line.why_none)
+    elif line.cost is not None and line.steps_left:
         end = format_step(line.step + line.steps_left)
         reasons.append(f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}")
     return reasons
@@ -182,9 +186,9 @@ def stop_reasons(line: StopLine) -> list[str]:
 def stop_words(line: StopLine) -> str:
     """A stop line as a line of the log of a training run."""
     parts = [f"entropylaw: step {format_step(line.step)} · {one_line(line.reward)}"]
-    if line.expected is None:
+    if line.expected is None and line.says not in ("stop", "finished"):
         parts.append(f"no forecast: {line.why_none}")
-    else:
+    elif line.expected is not None:
         parts[0] += f" {format_number(line.now)}"
         parts.append(f"by step {format_step(line.at_step)} {format_interval(line.expected)}")
         parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from entropylaw.results import Estimate
 
-State = Literal["go on", "stop", "lost", "exploded"]
-"""What a stop line says: of several that hold ``lost`` comes first, then ``stop``."""
+State = Literal["go on", "stop", "lost", "exploded", "finished"]
+"""What a stop line says: of several that hold ``lost`` comes first, then ``stop``, ``exploded``."""
 
 STATES: tuple[State, ...] = ("stop", "lost", "exploded")
 """What may stop a run."""
@@ -20,8 +20,10 @@ class StopLine(Struct, frozen=True, kw_only=True):
     ----------
     says
         ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
-        probability of a gain was below 0.2 at three looks in a row; ``"exploded"``: the entropy is above
-        twice its lowest level, at three evaluations or more; otherwise ``"go on"``.
+        probability of a gain was below 0.2 at three looks in a row, or the reward is 0 at all of 20
+        evaluations or more; ``"exploded"``: the entropy is above
+        twice its lowest level, at a tenth of the evaluations, at least three; ``"finished"``:
+        the planned end is reached; otherwise ``"go on"``.
     reward
         A short label of the reward, or its column.
     step, evaluations, now

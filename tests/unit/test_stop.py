@@ -10,6 +10,7 @@ import pytest
 
 from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, replay, score, stop_line
 from entropylaw.errors import FitError
+from entropylaw.report.words import stop_words
 from tests.typed import typed
 
 STEP = np.arange(0.0, 400.0, 8.0)
@@ -95,9 +96,34 @@ def test_exploded_above_twice_the_lowest_level():
     assert exploded_since(STEP, np.append(entropy[:-1], 0.0)) is None
     line = stop_line(*run(climbing(), entropy))
     assert (line.says, line.exploded_since) == ("exploded", since)
+    assert "exploded: the entropy is above twice its lowest level since step " in stop_words(line)
     assert exploded_since(STEP[:32], entropy[:32]) is None
     lost = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
     assert lost.says == "lost"
+
+
+def test_a_run_at_its_planned_end_is_finished():
+    line = stop_line(*run(climbing()), steps=float(STEP[-1]), cost_per_step=0.5)
+    assert (line.says, line.steps_left, line.p_gain) == ("finished", 0.0, None)
+    assert stop_words(line).endswith(" · finished: the planned end, step 392, is reached")
+    gone = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)])), steps=300)
+    assert gone.says == "lost"
+
+
+def test_a_reward_that_is_always_0_is_a_stop():
+    for n, says in ((19, "go on"), (20, "stop")):
+        assert stop_line(STEP[:n], None, np.zeros(n), steps=800).says == says
+    line = stop_line(STEP, None, np.zeros(50), steps=800)
+    assert stop_words(line).endswith("stop: the reward is 0 at all 50 evaluations, nothing was ever gained")
+    assert stop_line(STEP, None, np.append(np.zeros(49), 0.1), steps=800).says == "go on"
+
+
+def test_a_rise_of_less_than_a_tenth_of_a_long_run_is_not_an_explosion():
+    entropy = np.append(np.full(90, 0.2), np.full(20, 0.5))
+    step = np.arange(110.0)
+    assert exploded_since(step[:99], entropy[:99]) is None
+    assert [exploded_since(step[:n], entropy[:n]) for n in (100, 110)] == [90.0, 90.0]
+    assert exploded_since(step[:12], entropy[81:93]) == 9.0
 
 
 def test_a_line_without_a_memory_looks_a_sixteenth_and_an_eighth_of_the_run_back():
@@ -172,6 +198,14 @@ def test_the_row_the_document_and_the_gate(log):
     assert done.returncode == 5
     assert "TRIPPED       run  stop_line=='lost'" in done.stdout
     assert "passed        run  stop_line=='stop'" in done.stdout
+
+
+@pytest.mark.parametrize("flag", ["--steps", "--cost-per-step"])
+def test_a_planned_end_and_a_cost_are_above_0(log, flag):
+    for value in ("-5", "0"):
+        done = typed("fit", "run.jsonl", flag, value, "--no-save", cwd=log)
+        assert done.returncode == 2
+        assert f"error[bad-option]: {flag} '{value}', expected a " in done.stderr
 
 
 def test_backtest_every_prints_looks(log):

@@ -83,6 +83,9 @@ def test_odd_values_are_left_out_and_said_once():
     watcher.update(104, rewards=[("gsm8k", 0.5)])
     assert watcher.lines == before
     assert sum("is not a number" in line for line in said) == 3
+    kinds = ("entropy is a str", *(f"reward gsm8k is a {kind}" for kind in ("str", "bool", "list")))
+    for kind in (*kinds, "reward reward is a list"):
+        assert said.count(f"entropylaw: the {kind}, not a number: it is left out") == 1
     broken = entropylaw.Watcher(say=lambda _: 1 / 0)
     assert broken.update(1, rewards=0.5) == ()
     assert broken.read() == ()
@@ -94,6 +97,41 @@ def test_a_run_that_was_resumed_forgets_what_comes_later():
     for number in range(20, 30):
         resumed.update(8 * number, rewards={"gsm8k": rewards(30)[number]})
     assert resumed.lines == straight.lines
+
+
+def test_a_run_that_begins_anew_is_said():
+    said, watcher = watched(rewards(30))
+    watcher.update(0, rewards={"gsm8k": 0.2})
+    assert said[-1] == "entropylaw: restarted at step 0: the run before it is forgotten"
+    assert watcher.lines[0].evaluations == 1
+    watcher.update(0, rewards={"other": 0.2})
+    watcher.update(8, rewards={"gsm8k": 0.2})
+    assert sum("restarted" in line for line in said) == 1
+
+
+def test_intervals_end_at_the_largest_reward_and_at_0():
+    for level, bound in ((0.95, 1.0), (0.02, 0.0)):
+        noisy = np.clip(level + 0.1 * np.random.default_rng(0).standard_normal(12), 0, 1)
+        (free,), (bounded,) = (watched(noisy, max_reward=most, steps=400)[1].lines for most in (None, 1))
+        ends = free.expected.low, free.expected.high
+        assert ends[0] < bound < ends[1]
+        assert bound in (bounded.expected.low, bounded.expected.high)
+
+
+@pytest.mark.parametrize("name", ["steps", "cost_per_step", "gain", "max_reward"])
+def test_a_planned_end_a_cost_and_a_gain_are_above_0(name):
+    for value in (-1, 0, math.nan, "5", True):
+        with pytest.raises(UsageError, match=f"{name}: expected a ") as refused:
+            entropylaw.Watcher(**{name: value})
+        assert refused.value.slug == "bad-argument"
+
+
+def test_a_trainer_without_a_planned_end_is_not_finished():
+    trainer = Trainer(steps=-1)
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None)
+    for step, reward in enumerate(rewards(12), start=1):
+        trainer.log(callback, step, reward=reward, entropy=0.3)
+    assert callback.watcher.lines[0].says == "go on"
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "console"])
