@@ -10,23 +10,23 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
     "logs": 9_429,
-    "samples": 1_799,
+    "samples": 1_831,
     "roles": 1_609,
-    "analysis": 5_503,
-    "report": 6_426,
+    "analysis": 5_515,
+    "report": 6_432,
     "tokens": 2_963,
-    "results": 1_864,
+    "results": 1_866,
     "cli": 2_757,
-    "pipeline": 3_435,
+    "pipeline": 3_470,
     "engine": 2_405,
-    "top": 1_791,
-    "gates": 1_352,
+    "top": 1_802,
+    "gates": 1_369,
     "documents": 1_105,
-    "all lines": 42_438,
-    "all statements": 26_321,
+    "all lines": 42_553,
+    "all statements": 26_408,
     "other lines": 1_666,
     "other bytes": 52_367,
-    "demo bytes": 298_875,
+    "demo bytes": 301_690,
 }
 """Package → its lines of Python at most; the sum, the statements, other text, and the files of the demo."""
 
