@@ -17,7 +17,7 @@ from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
 
-LOW = 0.2
+LOW = 0.1
 """Probability of a gain below which a look counts towards a stop."""
 
 LOOKS = 3

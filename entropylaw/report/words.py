@@ -169,7 +169,7 @@ def stop_reasons(line: StopLine) -> list[str]:
     if line.lost_since is not None:
         reasons.append(f"the reward is below a fifth of its best since step {format_step(line.lost_since)}")
     if line.low_looks:
-        reasons.append(f"P(gain) below 0.2 at {counted(line.low_looks, 'look')} in a row")
+        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} in a row")
     elif line.says == "stop":
         reasons.append(f"the reward is 0 at all {line.evaluations} evaluations, nothing was ever gained")
     if line.exploded_since is not None:

@@ -20,7 +20,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
     ----------
     says
         ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
-        probability of a gain was below 0.2 at three looks in a row, or the reward is 0 at all of 20
+        probability of a gain was below 0.1 at three looks in a row, or the reward is 0 at all of 20
         evaluations or more; ``"exploded"``: the entropy is above
         twice its lowest level, at a tenth of the evaluations, at least three; ``"finished"``:
         the planned end is reached; otherwise ``"go on"``.
@@ -33,7 +33,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
         the reward there; None with ``why_none``.
     gain, p_gain, low_looks
         A gain of reward, the probability that the reward at that step is at least that much higher, and at
-        how many looks in a row, at most three, that was below 0.2.
+        how many looks in a row, at most three, that was below 0.1.
     best_step, best
         The step with the highest level so far, and that level.
     left

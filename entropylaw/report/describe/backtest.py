@@ -53,7 +53,7 @@ LOOKS = (
     b.Column("gain", shown_in=(b.DATA,)),
     b.Column("reached", "reached"),
     b.Column("gained", "gained"),
-    b.Column("low_looks", "looks below 0.2"),
+    b.Column("low_looks", "looks below 0.1"),
     b.Column("says", "says", lambda look: str(look.says)),
 )
 """A row per look of a replay."""
