@@ -116,10 +116,10 @@ def tiles(text: str) -> list[str]:
     return [" ".join(Page(re.sub(r"(?s)<svg.*?</svg>", "", tile)).text.split()) for tile in found]
 
 
-def test_a_run_without_a_relation_has_its_numbers_for_reference() -> None:
+def test_a_run_without_a_relation_says_so() -> None:
     texts = tiles(failing())
     assert "entropy law fails reward rises with entropy" in texts
-    assert "left on the curve nothing reward rises with entropy" in texts
+    assert "left on the curve no relation reward rises with entropy" in texts
 
 
 def test_what_is_not_there_is_said() -> None:
