@@ -90,11 +90,11 @@ def planted_rates(draws: int) -> str:
     rates = {claim.statement: planted.rates(claim, draws) for claim in CLAIMS if claim.effect is not None}
     right = min(min(confirmed, contradicted) for confirmed, contradicted, _ in rates.values())
     worst = max(rates, key=lambda statement: rates[statement][2])
+    often = "all draws" if right == 1.0 else f"{100 * right:.0f} % of the draws or more"
     return (
         f"In {draws} draws of {planted.SEEDS} seeds an arm for each of {len(rates)} claims, true ones are "
-        f"confirmed and false ones contradicted in {100 * right:.0f} % of the draws or more. Where seeds "
-        f"scatter 25 times as much, at most {100 * rates[worst][2]:.0f} % of the answers are wrong, of the "
-        f"claim “{worst}”"
+        f"confirmed and false ones contradicted in {often}. Where seeds scatter 25 times as much, at most "
+        f"{100 * rates[worst][2]:.0f} % of the answers are wrong, of the claim “{worst}”"
     )
 
 
