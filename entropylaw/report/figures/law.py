@@ -150,7 +150,10 @@ def _curves(axes: Axes, fit: Fit, blue: str) -> list[Line2D]:
     for form in _drawn(fit):
         # A stored document may have a form that this version does not know.
         kind = FORMS[form.form].colour if form.form in FORMS else None
-        width, name = (1.3, "ink") if form.form == "law" else (0.9, kind or "muted")
+        width, name = 0.9, kind or "muted"
+        if form.form == "law":
+            # A law that is rejected is one of the lines, and not the answer.
+            width, name = (0.9, "muted") if fit.verdict is Verdict.fails else (1.3, "ink")
         look = {"color": p.colour(name), "linewidth": width, "zorder": 4}
         look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
         look["label"] = f"{form.form}, {p_words(form.probability)}"
