@@ -202,7 +202,7 @@ def test_several_rewards_have_a_panel_each_in_both_figures() -> None:
         assert_words_can_be_read(made)
         titles = [axes.texts[0].get_text() for axes in made.axes]
         assert titles[:4] == [entry.reward for entry in entries]
-        assert titles[4:] == ["entropy (nats)"][:more]
+        assert titles[4:] == ["actor/entropy (nats)"][:more]
         assert len({axes.get_xlim() for axes in made.axes}) == 1
     with pytest.raises(ValueError, match="no reward"):
         rewards_figure([refusal])
