@@ -153,19 +153,14 @@ class Reader:
             raise InputError("column-not-found", message, "name one of the table's columns")
         base, fields = place
         self.stored[base] = None
+        if self.plain and (fields or lists):
+            message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
+            raise UsageError("spark-plain-columns", message, "use --backend duckdb")
         if self.plain:
-            if fields or lists:
-                message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
-                raise UsageError("spark-plain-columns", message, "use --backend duckdb")
             return f"CAST({quoted(base)} AS VARCHAR)"
         if self.file.kind == "csv":
             return f"NULLIF({quoted(base)}, '')"
-        if self.file.kind == "jsonl":
-            keys = (f"[{key}]" if key.isdigit() else f'."{key}"' for key in fields)
-            path = text("".join(("$", *keys, "[*]" if lists else "")))
-            return f"json_extract_string({quoted(base)}, {path})"
-        keys = (f"[{int(key) + 1}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
-        return f"CAST({''.join((quoted(base), *keys))} AS VARCHAR{'[]' if lists else ''})"
+        return _below(base, fields, lists=lists, json=self.file.kind == "jsonl")
 
     def condition(self, condition: str, option: str) -> str:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
@@ -188,6 +183,16 @@ class Reader:
         return f"TRY_CAST({value} AS DOUBLE) {operator} {number!r}"
 
 
+def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> str:
+    """A field below a column in SQL, or the column itself; of ``lists`` the list of its items."""
+    # Lists begin at 0 in a path of JSON, and at 1 in SQL.
+    keys = "".join(f"[{int(key) + (not json)}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
+    if not json:
+        return f"CAST({quoted(column)}{keys} AS {'VARCHAR[]' if lists else 'VARCHAR'})"
+    path = f"${keys}[*]" if lists else f"${keys}"
+    return f"json_extract_string({quoted(column)}, {text(path)})"
+
+
 def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     """The columns of a file.
 
@@ -196,68 +201,76 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     """
     reader = Reader(file, plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.columns])}
-    layout, named = named_columns(file, options, reader, folded)
-    keys = options.problem or tuple(filter(None, [named.pop("problem", "")]))
+    layout, by_layout = layout_of(reader)
+    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
+    named |= by_layout
+    keys = options.problem or tuple(filter(None, [named["problem"]]))
+    named = named_columns(file, options, named, layout)
     lists = unrolled(file, options, named)
     roles = {role: reader.expression(name, lists=role in lists) for role, name in named.items()}
+    roles["problem"] = key_of(*map(reader.expression, keys))
     if options.right_when:
         condition = reader.condition(options.right_when, "--right-when")
         roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
-    parts = [*map(reader.expression, keys)]
-    if len(parts) > 1:
-        parts = [" || '|' || ".join(f"COALESCE({column}, '')" for column in parts)]
-    roles["problem"] = "".join(parts)
     used = {*named.values(), *keys}
     unused = {name: column for name, column in folded.items() if column not in used}
-    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
-    if layout == "lm-evaluation-harness" and "filter" not in variants:
-        variants[OCCURRENCE] = OCCURRENCE
     return SampleColumns(
         roles=roles,
         groups=groups_of(file, options, reader, unused),
-        variants=variants,
+        variants=variants_of(reader, unused, layout),
         named={"problem": " + ".join(keys) or "position of the row", **named},
         stored=tuple(reader.stored),
         conditions=tuple(reader.condition(only, "--only") for only in options.only),
         lists=tuple(lists),
         layout=layout,
-        hashed=not options.problem and is_prompt(file, keys),
+        hashed=not options.problem and is_prompt(file, *keys),
     )
 
 
-def is_prompt(file: SampleFile, keys: Sequence[str]) -> bool:
+def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
+    """What wrote a file, by its content, and its columns by role; '' is none."""
+    for layout, (needs, roles) in _LAYOUTS.items():
+        if needs <= reader.file.columns.keys():
+            return layout, {role: name if reader.place(name) else "" for role, name in roles.items()}
+    return reader.file.layout, {}
+
+
+def key_of(*columns: str) -> str:
+    """What identifies a problem in SQL: one column, or several together; empty for none."""
+    if len(columns) < 2:
+        return "".join(columns)
+    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
+
+
+def is_prompt(file: SampleFile, *keys: str) -> bool:
     """Whether a column holds prompts, which are hashed, and not ids."""
     prompts = ("prompt", "question", "query", "input")
     return not file.layout and any(key.casefold() in prompts and file.columns[key] != NUMBER for key in keys)
 
 
 def named_columns(
-    file: SampleFile, options: SampleOptions, reader: Reader, folded: Mapping[str, str]
-) -> tuple[str, dict[str, str]]:
-    """What wrote a file, and the column of each role but groups: by the options, by that, by its name."""
-    by_content = ((name, roles) for name, (needs, roles) in _LAYOUTS.items() if needs <= file.columns.keys())
-    layout, by_layout = next(by_content, (file.layout, {}))
-    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
-    named |= {role: name if reader.place(name) else "" for role, name in by_layout.items()}
+    file: SampleFile, options: SampleOptions, by_name: Mapping[str, str], layout: str
+) -> dict[str, str]:
+    """The column of each role but the problem and groups: of the options, else ``by_name``."""
+    named = {role: name for role, name in by_name.items() if role not in ("problem", *GROUPS)}
     if named["count"] and file.columns[named["count"]] not in (NUMBER, WORDS):
         named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
-        option = getattr(options, role)
-        named[role] = named.get(role, "") if option is None else option
+        if (option := getattr(options, role)) is not None:
+            named[role] = option
     if options.right_when:
         named["right"] = ""
     elif not named["right"]:
-        named["right"] = only_reward(file, layout, named)
-    return layout, {role: name for role, name in named.items() if name and role not in GROUPS}
+        named["right"] = only_reward(file, layout, [*named.values(), by_name["problem"]])
+    return {role: name for role, name in named.items() if name}
 
 
-def only_reward(file: SampleFile, layout: str, named: Mapping[str, str]) -> str:
+def only_reward(file: SampleFile, layout: str, names: Sequence[str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
-    used = {name.casefold() for name in named.values()} | _NO_REWARDS
-    numbers = [
-        name for name, kind in file.columns.items() if kind in (NUMBER, FLAG) and name.casefold() not in used
-    ]
+    used = {*map(str.casefold, names), *_NO_REWARDS}
+    columns = file.columns.items()
+    numbers = [name for name, kind in columns if kind in (NUMBER, FLAG) and name.casefold() not in used]
     if layout == "TRL" and len(numbers) == 1:
         return numbers[0]
     if layout == "TRL" and numbers:
@@ -291,12 +304,20 @@ def groups_of(
     if options.by:
         by_file = [name for name in options.by if name == "run" and reader.place(name) is None]
         return {name: "" if name in by_file else reader.expression(name) for name in options.by if name}
-    groups = {"domain": text(file.task)} if file.task else {}
+    groups = {"domain": text(file.task)} if file.task else dict[str, str]()
     for group in GROUPS:
         column = next(filter(None, map(unused.get, NAMES[group])), None)
         if column is not None and file.columns[column] in (WORDS, NUMBER):
             groups[group] = reader.expression(column)
     return groups
+
+
+def variants_of(reader: Reader, unused: Mapping[str, str], layout: str) -> dict[str, str]:
+    """The columns that do not make samples of rows."""
+    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
+    if layout == "lm-evaluation-harness" and "filter" not in variants:
+        variants[OCCURRENCE] = OCCURRENCE
+    return variants
 
 
 def canonical(
@@ -328,21 +349,29 @@ def canonical(
         **{f"by_{name}": columns.groups.get(name, NONE) or run for name in groups},
         **{f"only_{name}": f"CAST({columns.variants.get(name, 'NULL')} AS VARCHAR)" for name in variants},
     }
-    for role in PER_SAMPLE:
-        value, kind = roles.get(role, "NULL"), "DOUBLE" if role == "tokens" else "VARCHAR"
-        if role in columns.lists:
-            alike = f"LEN({value}) = LEN({roles['right']})"
-            value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"
-        fields[role] = f"CAST({value} AS {kind})"
-    queries = [fields]
-    if columns.named["right"].casefold() in RIGHT_COUNTS and "count" in roles:
-        # A row of n samples with c right ones is c right samples and n - c wrong ones.
-        right = f"CAST({roles['right']} AS BIGINT)"
-        wrong = {"right": "'false'", "times": f"{fields['times']} - {right}"}
-        queries = [fields | {"right": "'true'", "times": right}, fields | wrong]
-    where = f" WHERE {' AND '.join(columns.conditions)}" if columns.conditions else ""
-    selected = (", ".join(f"{made} AS {quoted(name)}" for name, made in query.items()) for query in queries)
-    return " UNION ALL ".join(f"SELECT {names} FROM {source}{where}" for names in selected)
+    fields |= {role: _per_sample(columns, role) for role in PER_SAMPLE}
+    where = " AND ".join(("TRUE", *columns.conditions))
+    if columns.named["right"].casefold() not in RIGHT_COUNTS or "count" not in roles:
+        return _select(fields, source, where)
+    # A row of n samples with c right ones is c right samples and n - c wrong ones.
+    right = f"CAST({roles['right']} AS BIGINT)"
+    wrong = fields | {"right": "'false'", "times": f"{fields['times']} - {right}"}
+    fields |= {"right": "'true'", "times": right}
+    return f"{_select(fields, source, where)} UNION ALL {_select(wrong, source, where)}"
+
+
+def _select(fields: Mapping[str, str], source: str, where: str) -> str:
+    names = ", ".join(f"{made} AS {quoted(name)}" for name, made in fields.items())
+    return f"SELECT {names} FROM {source} WHERE {where}"
+
+
+def _per_sample(columns: SampleColumns, role: str) -> str:
+    """A role of a sample in SQL; a list is unrolled where it is as long as that of verdicts."""
+    value, kind = columns.roles.get(role, "NULL"), "DOUBLE" if role == "tokens" else "VARCHAR"
+    if role in columns.lists:
+        alike = f"LEN({value}) = LEN({columns.roles['right']})"
+        value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"
+    return f"CAST({value} AS {kind})"
 
 
 def _question(prompt: str) -> str:

@@ -152,14 +152,20 @@ def _opened(path: Path, name: str, target: Path) -> tuple[SampleFile, list[str]]
     if path.suffix.lower() in (".parquet", ".pq"):
         message = f"{shown(name)} is not Parquet: it begins otherwise"
         raise InputError("file-corrupt", message, "copy or write the file again")
-    if packed := name.lower().endswith(".gz"):
+    packed = name.lower().endswith(".gz")
+    if packed:
         _check_unpacked(file)
-    if _suffix(path) not in (".csv", ".tsv"):
-        return _json(file, target, packed=packed)
+    if _suffix(path) in (".csv", ".tsv"):
+        return replace(file, kind="csv", columns=_csv_columns(path, packed=packed)), []
+    return _json(file, target, packed=packed)
+
+
+def _csv_columns(path: Path, *, packed: bool) -> dict[str, str]:
+    """The columns in the first line of a file, separated by tabs or commas."""
     with gzip.open(path) if packed else path.open("rb") as content:
         head = content.readline().decode("utf-8-sig", errors="replace").rstrip("\r\n")
     names = head.split("\t" if "\t" in head else ",")
-    return replace(file, kind="csv", columns={key.strip().strip('"'): WORDS for key in names}), []
+    return {name.strip().strip('"'): WORDS for name in names}
 
 
 def step_of(name: str) -> int | None:
@@ -281,15 +287,14 @@ def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for problem, results in document["eval"].items():
         if isinstance(results, dict):
             # Versions before 0.2 have a list of [status, details] for each set of tests.
-            base, plus = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
-            results = [
-                {"base_status": first, "plus_status": second}
-                for first, second in _paired(problem, base, plus or [None] * len(base))
-            ]
+            first, second = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
+            pairs = _paired(problem, first, second or [None] * len(first))
+            results = [{"base_status": base, "plus_status": plus} for base, plus in pairs]
         for result in results:
             base, plus = result.get("base_status"), result.get("plus_status")
-            both = plus if plus is None or base in (None, "pass", "success") else base
-            yield {"problem": problem, "base": base, "plus": both, "solution": result.get("solution")}
+            if plus is not None and base not in (None, "pass", "success"):
+                plus = base
+            yield {"problem": problem, "base": base, "plus": plus, "solution": result.get("solution")}
 
 
 def _status(document: Mapping[str, Any], name: str) -> list[str]:

@@ -140,6 +140,21 @@ def powers(most: int) -> list[int]:
     return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
 
 
+def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
+    """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
+    n, nothing = counts.n, np.full(len(counts.n), np.nan)
+    if not len(counts.answers):
+        return {f"maj@{k}": majority(n, counts.right, k) if k <= counts.least else nothing for k in ks}
+    commonest = plurality(counts)
+    return {
+        **{f"maj@{k}": commonest if k == counts.least == n.max() else nothing for k in ks},
+        "distinct": distinct(counts, rarefied),
+        "distinct_right": distinct(counts, rarefied, 1),
+        "distinct_wrong": distinct(counts, rarefied, 0),
+        **{f"answer_entropy{name}": values for name, values in entropies(counts).items()},
+    }
+
+
 def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
     """The numbers of each problem (P,) by the name of their column; nan where there is none.
 
@@ -157,15 +172,7 @@ def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, Fl
         # What a doubling of the samples adds on average, from 1 to the most.
         values["gain_per_doubling"] = (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most)
     values |= {f"pass^{k}": at(k, all_right) for k in ks[1:]}
-    if len(counts.answers):
-        commonest = plurality(counts)
-        values |= {f"maj@{k}": commonest if k == counts.least == n.max() else nothing for k in ks[1:]}
-        values["distinct"] = distinct(counts, rarefied)
-        values["distinct_right"] = distinct(counts, rarefied, 1)
-        values["distinct_wrong"] = distinct(counts, rarefied, 0)
-        values |= {f"answer_entropy{name}": entropy for name, entropy in entropies(counts).items()}
-    else:
-        values |= {f"maj@{k}": at(k, majority) for k in ks[1:]}
+    values |= of_answers(counts, ks[1:], rarefied)
     values["none_right"] = (right == 0).astype(float)
     values["some_right"] = ((right > 0) & (right < n)).astype(float)
     values["all_right"] = (right == n).astype(float)

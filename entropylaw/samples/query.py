@@ -34,22 +34,24 @@ def verdicts(table: str) -> str:
 def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     """Refuse verdicts that are neither right nor wrong: InputError ``not-a-verdict``."""
     values = [value for value in counts if value is not None and value not in ABSENT]
-    numbers = [number for number in map(number, values) if number is not None]
-    others = [value for value in values if value not in (*RIGHT, *WRONG)]
+    others = sorted(set(values) - {*RIGHT, *WRONG}, key=values.index)
+    numbers = {number(value) for value in values}
     hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"
-    if others and any(value.startswith(("[", "{")) for value in others):
-        message = f"has a list or an object for a sample ({shown(others[0])}), not one verdict"
+    if not others and not {0.0, -1.0} <= numbers:
+        return
+    most = max((0.0 if value is None else value for value in numbers), default=0.0)
+    nested = next((value for value in others if value.startswith(("[", "{"))), None)
+    if nested is not None:
+        message = f"has a list or an object for a sample ({shown(nested)}), not one verdict"
         hint = "name the field of it with --right, such as scores.match"
-    elif others and len(numbers) == len(values) and (most := max(numbers)) > 1.0:
+    elif not others:
+        message = "has 0 and -1: one of them may stand for no verdict"
+    elif None not in numbers and most > 1.0:
         message = f"has values up to {most:g} ({listing(values, 5)}): per cent or counts, not verdicts "
         message += "on single samples"
         hint = f"give the verdicts themselves, or --right-when '{column}>={most:g}' for scores"
-    elif others:
-        message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
-    elif {0.0, -1.0} <= set(numbers):
-        message = "has 0 and -1: one of them may stand for no verdict"
     else:
-        return
+        message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
     raise InputError("not-a-verdict", f"{shown(column)} {message}", hint)
 
 
