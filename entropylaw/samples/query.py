@@ -37,12 +37,12 @@ def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     others = sorted(set(values) - {*RIGHT, *WRONG}, key=values.index)
     numbers = {number(value) for value in values}
     hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"
+    most = max((0.0, *filter(None, numbers)))
+    nested = [value for value in others if value.startswith(("[", "{"))]
     if not others and not {0.0, -1.0} <= numbers:
         return
-    most = max((0.0 if value is None else value for value in numbers), default=0.0)
-    nested = next((value for value in others if value.startswith(("[", "{"))), None)
-    if nested is not None:
-        message = f"has a list or an object for a sample ({shown(nested)}), not one verdict"
+    if nested:
+        message = f"has a list or an object for a sample ({shown(nested[0])}), not one verdict"
         hint = "name the field of it with --right, such as scores.match"
     elif not others:
         message = "has 0 and -1: one of them may stand for no verdict"

@@ -122,33 +122,18 @@ def summarise_samples(
         ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``, ``two-verdicts``, ``bad-solved``.
     """
     check_options(options)
-    for table in tables:
-        note_input(table)
+    for name in tables:
+        note_input(name)
     with opened(tables, options, backend(options.backend, options.master, progress)) as source:
         first, groups = source.columns[0], source.groups
         query.check_verdicts(source.verdicts, first.named["right"])
         query.check_variants(source.variants)
-
-        def counted_by(counting: str) -> dict[Key, dict[str, Any]]:
-            return by_key(source.engine.run(counting), groups)
-
-        problems = counted_by(query.problems(source.samples, groups, first.roles))
-        answers = counted_by(query.answers(source.samples, groups)) if "answer" in first.roles else {}
-        labels = counted_by(query.labels(source.samples, groups)) if "label" in first.roles else {}
-    about: dict[str, Any] = {
-        "read": [{"name": file.name, "bytes": file.size} for file in source.files],
-        "format": source.layouts,
-        "columns": {role: name for role, name in first.named.items() if role in first.roles},
-        "missing": options.missing,
-    }
-    notes = source.notes
-    if first.hashed:
-        prompt = shown(first.named["problem"])
-        notes.append(f"problems are distinguished by {prompt} without its chat template")
-    if not first.roles["problem"]:
-        notes.append("no column identifies problems: the position of a row does")
+        run, table = source.engine.run, source.samples
+        problems = by_key(run(query.problems(table, groups, first.roles)), groups)
+        answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
+        labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
     check_repeated(problems)
-    counts = {key: counts_of(key, table, answers.get(key), groups) for key, table in problems.items()}
+    counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
     ks, rarefied = sizes(fewest, options.k), min(fewest)
     rows = [
@@ -156,18 +141,37 @@ def summarise_samples(
         | row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
         for key, count in counts.items()
     ]
-    notes += sentences(rows, about, rarefied)
-    # No column that has a value in no row.
-    filled = dict.fromkeys(
-        name for row in rows for name, cell in row.items() if cell is not None or name == "step"
-    )
+    about: dict[str, Any] = {
+        "read": [{"name": file.name, "bytes": file.size} for file in source.files],
+        "format": source.layouts,
+        "columns": {role: name for role, name in first.named.items() if role in first.roles},
+        "missing": options.missing,
+        "rarefied": rarefied,
+        "solved": options.solved,
+    }
     return Sampled(
-        rows=[{name: row.get(name) for name in filled} for row in rows],
+        rows=filled(rows),
         counts=[*counts.values()],
         groups=groups,
-        about=about | {"rarefied": rarefied, "solved": options.solved},
-        notes=tuple(notes),
+        about=about,
+        notes=(*source.notes, *notes_on_problems(first), *sentences(rows, about, rarefied)),
     )
+
+
+def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with the same columns, without those that have a value in no row."""
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
+    return [{name: row.get(name) for name in names} for row in rows]
+
+
+def notes_on_problems(columns: SampleColumns) -> Iterator[str]:
+    """What identifies problems, where that is not an id."""
+    if columns.hashed:
+        prompt = shown(columns.named["problem"])
+        yield f"problems are distinguished by {prompt} without its chat template"
+    if not columns.roles["problem"]:
+        yield "no column identifies problems: the position of a row does"
 
 
 def check_options(options: SampleOptions) -> None:
