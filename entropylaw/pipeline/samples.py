@@ -72,22 +72,14 @@ def compared(
     sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
 ) -> tuple[PairedSamples, tuple[str, ...]]:
     """The last step against another step of the same tables, or the last one of another table."""
-    group, _, value = against.rpartition("=")
+    group = against.rpartition("=")[0]
     other, file, notes = sampled, "", tuple[str, ...]()
     if Path(against).exists() or (number(against) is None and group not in sampled.groups):
         other, file = summarise_samples([against], options, progress=progress), f"{Path(against).name}, "
         row, other_row = last_of(sampled), last_of(other)
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
     else:
-        cells = [str(row[group or "step"]) for row in sampled.rows]
-        same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
-        rows = [row for row, cell in enumerate(cells) if cell in same]
-        others = [row for row, cell in enumerate(cells) if cell not in same]
-        if not rows or not others or (len(rows) > 1 and not group):
-            message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
-            hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only"
-            raise UsageError("no-such-row", message, hint)
-        row, other_row = others[-1] if group else last_of(sampled), rows[-1]
+        row, other_row = rows_of(sampled, against)
     name, base_name = sampled.name(row), file + other.name(other_row)
     every, every_base = sampled.counts[row], other.counts[other_row]
     now, base = common(every, every_base)
@@ -97,6 +89,20 @@ def compared(
         raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
+
+
+def rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
+    """The row that is compared, and that of ``against``: STEP or COLUMN=VALUE; UsageError ``no-such-row``."""
+    group, _, value = against.rpartition("=")
+    cells = [str(row[group or "step"]) for row in sampled.rows]
+    same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
+    rows = [row for row, cell in enumerate(cells) if cell in same]
+    others = [row for row, cell in enumerate(cells) if cell not in same]
+    if not rows or not others or (len(rows) > 1 and not group):
+        message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
+        hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only"
+        raise UsageError("no-such-row", message, hint)
+    return others[-1] if group else last_of(sampled), rows[-1]
 
 
 def last_of(sampled: Sampled) -> int:
