@@ -117,7 +117,7 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     latest = [row for row, _ in result.latest()]
     numbers = (latest if result.groups else sorted({0, len(result.rows) - 1}))[:4]
     rows = [result.rows[number] for number in numbers]
-    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@)\d+", name)}
+    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@|gain@)\d+", name)}
     first, rest = (dict(chosen) for chosen in ([*LABELS.items()][:5], [*LABELS.items()][5:]))
     cells = [
         (label.format(result.rarefied), *(_cell(result, number, name) for number in numbers))
