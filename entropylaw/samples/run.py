@@ -367,24 +367,25 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
         lines["a row for each"] = ", ".join(("step", *source.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
         lines["not used"] = listing([name for name in files[0].columns if name not in used])
-        if source.variants:
-            values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
-            lines["filters"] = ", ".join(values)
-        verdicts = (f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
-        lines |= {"verdicts": ", ".join(verdicts), **checked(source)}
+        lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in source.notes)
 
 
-def checked(source: Opened) -> dict[str, str]:
-    """How many problems and samples there are; or why the verdicts are refused."""
+def contents(source: Opened) -> dict[str, str]:
+    """Filters, verdicts, and how many problems and samples there are; or why the verdicts are refused."""
+    first, lines = source.columns[0], dict[str, str]()
+    if source.variants:
+        values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
+        lines["filters"] = ", ".join(values)
+    lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
     try:
-        query.check_verdicts(source.verdicts, source.columns[0].named["right"])
+        query.check_verdicts(source.verdicts, first.named["right"])
     except InputError as error:
-        return {"refused": f"{error.message}; {error.hint}"}
-    problems = query.problems(source.samples, source.groups, source.columns[0].roles)
-    columns = source.engine.run(problems).to_pydict()
+        return {**lines, "refused": f"{error.message}; {error.hint}"}
+    columns = source.engine.run(query.problems(source.samples, source.groups, first.roles)).to_pydict()
     return {
+        **lines,
         "problems": f"{len(set(columns['problem'])):,}",
         "samples of each": f"{min(columns['n'])} to {max(columns['n'])}",
         "without verdict": f"{sum(columns['missing']):,}",
