@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -245,18 +245,19 @@ def row_of(
 
 
 def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Step and groups → the columns of their rows, in ascending order."""
-    keys = ["step", *(f"by_{name}" for name in groups)]
-    places = defaultdict[Key, list[int]](list)
-    for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
+    """Step and groups → the columns of their rows, which follow each other; in ascending order."""
+    keys = table.select(["step", *(f"by_{name}" for name in groups)]).combine_chunks()
+    columns = {name: table[name].to_numpy() for name in table.column_names if name not in keys.column_names}
+    begins = np.zeros(len(table), dtype=bool)
+    for column in keys.columns:
+        codes = column.dictionary_encode(null_encoding="encode").combine_chunks().indices.to_numpy()
+        begins |= np.diff(codes, prepend=-1) != 0
+    tables: dict[Key, dict[str, Any]] = {}
+    for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
+        step, *others = (column[start].as_py() for column in keys.columns)
         step = int(step) if step is not None and step.is_integer() else step
-        places[step, *others].append(row)
-    columns = {
-        name: np.array(table[name].to_pylist(), dtype=object if name in ("problem", "label") else float)
-        for name in table.column_names[len(keys) :]
-    }
-    ordered = sorted(places, key=lambda key: [*map(ordinal, key)])
-    return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
+        tables[step, *others] = {name: values[start:stop] for name, values in columns.items()}
+    return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
