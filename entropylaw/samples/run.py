@@ -207,7 +207,8 @@ def union(
     """The query of all files' samples; those alike are read together."""
     sets = defaultdict[Any, list[tuple[SampleFile, SampleColumns]]](list)
     for file, chosen in zip(files, columns, strict=True):
-        sets[file.kind, repr(chosen), file.path if chosen.ordered else None].append((file, chosen))
+        path = file.path if chosen.ordered else None
+        sets[file.kind, repr(chosen), file.step is None, path].append((file, chosen))
     queries = []
     for members in sets.values():
         first, chosen = members[0]
