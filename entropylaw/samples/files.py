@@ -309,7 +309,7 @@ def _status(document: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A log of inspect: of a sample a row per scorer, and per value of one that has several."""
+    """A log of inspect: a row per sample and scorer, and per value of one that has several."""
     about = document.get("eval") or {}
     for sample in document.get("samples") or ():
         row = {

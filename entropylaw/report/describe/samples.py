@@ -93,7 +93,7 @@ def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
         fate = pair.fate(name)
         listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
         counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken; "
-        counts += f"in all {value_and_interval(fate.expected)}"
+        counts += f"true number {value_and_interval(fate.expected)}"
         solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
         yield b.Note(name, f"{counts}{solved}{listed}")
     unsolved = pair.unsolved
