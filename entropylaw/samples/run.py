@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from entropylaw.arrow import to_numpy
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
@@ -246,16 +247,19 @@ def row_of(
 
 
 def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Step and groups → the columns of their rows, which follow each other; in ascending order."""
-    keys = table.select(["step", *(f"by_{name}" for name in groups)]).combine_chunks()
-    columns = {name: table[name].to_numpy() for name in table.column_names if name not in keys.column_names}
-    begins = np.zeros(len(table), dtype=bool)
-    for column in keys.columns:
-        codes = column.dictionary_encode(null_encoding="encode").combine_chunks().indices.to_numpy()
-        begins |= np.diff(codes, prepend=-1) != 0
+    """Step and groups → the columns of their rows, which follow each other; in ascending order.
+
+    Texts stay in Arrow.
+    """
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    keys = [columns.pop(name).to_pylist() for name in ("step", *(f"by_{group}" for group in groups))]
+    columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
+    begins = np.arange(len(table)) == 0
+    for cells in (np.array(values, dtype=object) for values in keys):
+        begins[1:] |= cells[1:] != cells[:-1]
     tables: dict[Key, dict[str, Any]] = {}
     for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        step, *others = (column[start].as_py() for column in keys.columns)
+        step, *others = (cells[start] for cells in keys)
         step = int(step) if step is not None and step.is_integer() else step
         tables[step, *others] = {name: values[start:stop] for name, values in columns.items()}
     return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
@@ -271,11 +275,10 @@ def counts_of(
     key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
 ) -> Counts:
     """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
-    problem = [str(name) for name in table["problem"]]
-    rows = np.empty((0, 4), dtype=np.int64)
+    problem, rows = table["problem"].to_pylist(), np.empty((0, 4), dtype=np.int64)
     if answers is not None:
         number = {name: row for row, name in enumerate(problem)}
-        numbered = [number[str(name)] for name in answers["problem"]]
+        numbered = [number[name] for name in answers["problem"].to_pylist()]
         rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
     n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
     if not n.any():
@@ -303,7 +306,7 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
         rows_of_it = np.flatnonzero(table[column])
         if len(rows_of_it):
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            first = shown(table["problem"][int(rows_of_it[0])])
+            first = shown(table["problem"][int(rows_of_it[0])].as_py())
             message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
             hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
             if column == "negative":
