@@ -29,6 +29,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhaseFit, PhaseSummary
 from entropylaw.results.result import replace
+from entropylaw.results.tokens import TokenHistogram
 from entropylaw.roles.select import phase_series
 
 
@@ -250,7 +251,6 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     """
     slug, tokens = options.slug, None
     if options.histogram is not None:
-        from entropylaw.results.tokens import TokenHistogram
         from entropylaw.tokens.summary import bands
 
         tokens = TokenHistogram(**bands(Path(options.histogram[0])))
