@@ -5,14 +5,11 @@ The unit is the problem: seeds of training are not in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from entropylaw.arrays import FloatArray
-from entropylaw.samples.numbers import Counts, IntArray, log_without, pass_at
+from entropylaw.samples.numbers import Counts, IntArray, log_without
 
 DRAWS, SEED = 4000, 20_260_101
 """Draws of the multiplier bootstrap, and the seed of its generator."""
@@ -28,65 +25,6 @@ UPDATES = 25
 
 CLASSES = ("kept", "gained", "lost", "neither")
 """What a problem can be: solved on both sides, only now, only before, on neither."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Paired:
-    """The differences of two tables.
-
-    Attributes
-    ----------
-    k, now, base, difference, error
-        Shape (m,): numbers of samples, pass@k of both sides, their difference and its standard error over
-        problems.
-    low, high, band_low, band_high
-        Shape (m,): t intervals for each k alone, and a band that holds all differences together.
-    chances
-        Shape (P, 4): the chance of each problem to be of one of the :data:`CLASSES`.
-    unsolved
-        How many problems neither side solved in one half of the samples, expected over all halvings.
-    distinct
-        Distinct answers to them in the other halves: now, base, difference, its standard error; None without
-        answers or unsolved problems.
-    """
-
-    problems: tuple[str, ...]
-    k: tuple[int, ...]
-    now: FloatArray
-    base: FloatArray
-    difference: FloatArray
-    error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    band_low: FloatArray
-    band_high: FloatArray
-    chances: FloatArray
-    unsolved: float
-    distinct: tuple[float, float, float, float] | None
-
-
-def paired(now: Counts, base: Counts, ks: Sequence[int], level: float, solved: float) -> Paired:
-    """Compare two tables with the same problems in the same order."""
-    rows = np.column_stack([pass_at(now.n, now.right, k) - pass_at(base.n, base.right, k) for k in ks])
-    difference, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-    alone = student(len(rows), level)
-    together = critical(rows, level)
-    unsolved, distinct = on_unsolved(now, base)
-    return Paired(
-        problems=tuple(now.problem),
-        k=tuple(ks),
-        now=np.array([pass_at(now.n, now.right, k).mean() for k in ks]),
-        base=np.array([pass_at(base.n, base.right, k).mean() for k in ks]),
-        difference=difference,
-        error=error,
-        low=difference - alone * error,
-        high=difference + alone * error,
-        band_low=difference - together * error,
-        band_high=difference + together * error,
-        chances=chances(now, base, solved),
-        unsolved=unsolved,
-        distinct=distinct,
-    )
 
 
 def student(problems: int, level: float) -> float:

@@ -94,7 +94,7 @@ def plurality(counts: Counts) -> FloatArray:
 
 
 def jackknife_variance(n: IntArray, right: IntArray, k: int) -> FloatArray:
-    """Variance of pass@k of each problem over its samples; nan where a problem has only k samples."""
+    """Variance of pass@k of each problem over its samples; nan where a problem has no more than k samples."""
     if (n <= k).any():
         return np.full(len(n), np.nan)
     less_right = pass_at(n - 1, np.maximum(right - 1, 0), k)
@@ -140,46 +140,55 @@ def powers(most: int) -> list[int]:
     return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
 
 
-def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float | None]:
-    """The columns of a step; ``rarefied`` is the number of samples that distinct answers are counted among.
+def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
+    """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
+    n, nothing = counts.n, np.full(len(counts.n), np.nan)
+    if not len(counts.answers):
+        return {f"maj@{k}": majority(n, counts.right, k) if k <= counts.least else nothing for k in ks}
+    commonest = plurality(counts)
+    return {
+        **{f"maj@{k}": commonest if k == counts.least == n.max() else nothing for k in ks},
+        "distinct": distinct(counts, rarefied),
+        "distinct_right": distinct(counts, rarefied, 1),
+        "distinct_wrong": distinct(counts, rarefied, 0),
+        **{f"answer_entropy{name}": values for name, values in entropies(counts).items()},
+    }
 
-    None where a problem has fewer than k samples.
+
+def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
+    """The numbers of each problem (P,) by the name of their column; nan where there is none.
+
+    That is so where a problem has fewer than k samples.
     """
-    n, right, problems = counts.n, counts.right, len(counts.n)
-    row: dict[str, float | None] = {}
-
-    def add(name: str, values: FloatArray) -> None:
-        values = values[~np.isnan(values)]
-        size = len(values)
-        row[name] = float(values.mean()) if size else None
-        row[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(size)) if size > 1 else None
-
-    nothing = np.full(problems, np.nan)
+    n, right = counts.n, counts.right
+    nothing = np.full(len(n), np.nan)
 
     def at(k: int, estimator: Callable[[IntArray, IntArray, int], FloatArray]) -> FloatArray:
         return estimator(n, right, k) if k <= counts.least else nothing
 
-    for k in ks:
-        add(f"pass@{k}", at(k, pass_at))
-        fixed = float(np.sqrt(at(k, jackknife_variance).sum())) / problems
-        row[f"pass@{k}_se_fixed"] = None if np.isnan(fixed) else fixed
+    values = {f"pass@{k}": at(k, pass_at) for k in ks}
     most = max((k for k in ks if k <= counts.least), default=1)
     if most > 1:
         # What a doubling of the samples adds on average, from 1 to the most.
-        add("gain_per_doubling", (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most))
-    for k in ks[1:]:
-        add(f"pass^{k}", at(k, all_right))
-    for k in ks[1:]:
-        if not len(counts.answers):
-            add(f"maj@{k}", at(k, majority))
-        else:
-            add(f"maj@{k}", plurality(counts) if k == counts.least == n.max() else nothing)
-    if len(counts.answers):
-        for name, verdict in {"distinct": None, "distinct_right": 1, "distinct_wrong": 0}.items():
-            add(name, distinct(counts, rarefied, verdict))
-        for suffix, values in entropies(counts).items():
-            add(f"answer_entropy{suffix}", values)
-    add("none_right", (right == 0).astype(float))
-    add("some_right", ((right > 0) & (right < n)).astype(float))
-    add("all_right", (right == n).astype(float))
+        values["gain_per_doubling"] = (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most)
+    values |= {f"pass^{k}": at(k, all_right) for k in ks[1:]}
+    values |= of_answers(counts, ks[1:], rarefied)
+    values["none_right"] = (right == 0).astype(float)
+    values["some_right"] = ((right > 0) & (right < n)).astype(float)
+    values["all_right"] = (right == n).astype(float)
+    return values
+
+
+def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float | None]:
+    """The columns of a step; distinct answers are counted among ``rarefied`` samples."""
+    row: dict[str, float | None] = {}
+    for name, values in by_problem(counts, ks, rarefied).items():
+        finite = values[~np.isnan(values)]
+        size = len(finite)
+        row[name] = float(finite.mean()) if size else None
+        row[f"{name}_se"] = float(finite.std(ddof=1) / np.sqrt(size)) if size > 1 else None
+        if name.startswith("pass@"):
+            k = int(name.removeprefix("pass@"))
+            fixed = float(np.sqrt(jackknife_variance(counts.n, counts.right, k).sum())) / len(values)
+            row[f"{name}_se_fixed"] = None if np.isnan(fixed) else fixed
     return row

@@ -20,13 +20,14 @@ from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run
 from entropylaw.options import Joined
 from entropylaw.pipeline.joining import joined, table_of
-from entropylaw.pipeline.samples import samples
+from entropylaw.pipeline.samples import pairing, samples
 from entropylaw.report.figures.drawings import files
 from entropylaw.report.pages import single_page
 from entropylaw.report.render import rendered
 from entropylaw.results.result import replace
 from entropylaw.samples import against, numbers
 from entropylaw.samples.numbers import Counts
+from entropylaw.samples.options import SampleOptions
 from tests.conftest import ROOT
 from tests.unit.test_samples import counts_of, write
 
@@ -47,13 +48,14 @@ def test_differences_are_paired_by_problem() -> None:
     random = np.random.default_rng(0)
     chance = random.beta(0.5, 0.5, 60)
     now, base = side(random, chance**0.5, 32), side(random, chance, 32)
-    found = against.paired(now, base, [1, 4, 32], 0.95, 0.01)
+    found = pairing("now", now, "base", base, 0, SampleOptions(k=(1, 4, 32)))
     by_problem = numbers.pass_at(now.n, now.right, 4) - numbers.pass_at(base.n, base.right, 4)
-    assert found.difference[1] == pytest.approx(by_problem.mean())
-    assert found.error[1] == pytest.approx(by_problem.std(ddof=1) / 60**0.5)
+    difference = found.at_k[1].difference
+    assert difference.value == pytest.approx(by_problem.mean())
+    assert difference.std_error == pytest.approx(by_problem.std(ddof=1) / 60**0.5)
     # The band over all k is wider than one interval, and not wider than Bonferroni's.
-    widths = (found.band_high - found.band_low) / (found.high - found.low)
-    assert 1.0 < widths[0] < against.student(60, 1 - 0.05 / 3) / against.student(60, 0.95) * 1.05
+    width = (found.at_k[1].band_high - found.at_k[1].band_low) / (difference.high - difference.low)
+    assert 1.0 < width < against.student(60, 1 - 0.05 / 3) / against.student(60, 0.95) * 1.05
 
 
 def test_the_band_agrees_with_that_of_another_package() -> None:
