@@ -85,20 +85,24 @@ def is_overlay(result: ArmComparison) -> bool:
 
 
 def law_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
+    """What is drawn of a law: the run, the curves from now to H = 0, the ceiling and the reward now."""
     fit = answer_of(part)
-    stage = " at the present stage" if fit.present_stage else ""
-    marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
-    if fit.lost:
-        marks = "The diamond is the reward now with its interval."
-    if has(fit.findings, "rests-on-first"):
-        marks += " The evaluations in rings are off the curve of the others."
-    return (
-        f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
-        f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
-        "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
-        f"with its probability P. {marks}"
+    text = (
+        f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step; the "
     )
+    text += "grey line goes along the run from smoothed reward to smoothed reward. "
+    if fit.no_ceiling:
+        text += "The diamond is the reward now with its interval."
+    else:
+        stage = " at the present stage" if fit.present_stage else ""
+        text += f"From now to H = 0: the average over the functional forms{stage} (thick) with the "
+        text += f"{format_percent(fit.level)} interval of its mean, and the forms (dashed), each with its "
+        text += (
+            "probability P. The square is the ceiling, the diamond the reward now, each with its interval."
+        )
+    if has(fit.findings, "rests-on-first"):
+        text += " The evaluations in rings are off the curve of the others."
+    return text
 
 
 def arms_caption(part: ArmComparison) -> str:
