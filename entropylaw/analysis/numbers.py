@@ -22,7 +22,7 @@ from entropylaw.analysis.law.estimates import (
     unknown,
 )
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
-from entropylaw.arguments import as_number
+from entropylaw.arguments import as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.levels import blocked, levels_of
@@ -79,6 +79,11 @@ def reads_of(law: LawFit) -> Reads:
     columns = (law.step, law.smoothed_entropy, law.reward)
     table = table_of(*columns, shifts=law.shifts, eval_size=law.eval_size)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
+
+
+def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Step, entropy and reward of all evaluations of a fit; the entropy is nan where none is known."""
+    return with_unpaired(fit.law.step, fit.law.entropy, fit.law.reward, fit.unpaired)
 
 
 # -- the law's own ------------------------------------------------------------------------------------------

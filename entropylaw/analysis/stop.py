@@ -58,7 +58,7 @@ def stop_line(
     Parameters
     ----------
     step, entropy, reward
-        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None.
+        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None, or nan where there is none.
     steps
         The planned end; by default half as many steps again at each look.
     gain, max_reward
@@ -75,7 +75,7 @@ def stop_line(
     A look comes a sixteenth of the evaluations so far after the last one in ``looked``; without any, the line
     has looked that much earlier, and twice that.
     """
-    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     looked = {} if looked is None else looked
     ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
@@ -98,7 +98,8 @@ def stop_line(
             break
         low += 1
     lost = lost_since(s, r)
-    exploded = None if entropy is None else exploded_since(s, used.entropy)
+    measured = np.isfinite(used.entropy)
+    exploded = exploded_since(s[measured], used.entropy[measured])
     says: State = "go on"
     if lost is not None:
         says = "lost"
@@ -212,7 +213,7 @@ def replay(
     FitError
         ``too-few-evaluations`` below 11: eight for a forecast, and three that follow.
     """
-    used = complete(entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     if n < FEWEST + LOOKS:
         message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"

@@ -226,7 +226,7 @@ def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) 
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
-            yield Evaluations(label, series.step, series.entropy, series.reward, series.max_reward)
+            yield Evaluations(label, *series.evaluations, series.max_reward)
         return
     except InputError as error:
         if error.slug != "no-entropy-column" or entropy is not None:
