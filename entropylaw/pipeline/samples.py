@@ -20,6 +20,9 @@ from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
 from entropylaw.samples.run import Sampled, sizes, summarise_samples
 
+FEWEST_EXPECTED = 0.5
+"""Right samples of a problem that is just solved, from which on its fate is decided by the samples."""
+
 
 def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
     """Samples per problem of tables, by the options of ``entropylaw samples`` with underscores.
@@ -87,6 +90,13 @@ def compared(
         message = f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed"
         first = f"{shown(every.problem[0])} and {shown(every_base.problem[0])}"
         raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
+    fewest = min(now.least, base.least)
+    if fewest * options.solved < FEWEST_EXPECTED:
+        message = (
+            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished "
+        )
+        message += "from 0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
+        notes += (f"{message}{1 / fewest:.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
 
@@ -149,16 +159,23 @@ def pairing(
                 word="loss" if high < 0 else word,
             )
         )
-    by_fate = chances(now, base, options.solved)
+    by_fate, draws = chances(now, base, options.solved)
     likeliest, fates = by_fate.argmax(axis=1), []
+    ends = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0).T.tolist()
     for column, fate in enumerate(CLASSES):
-        called = np.flatnonzero(likeliest == column)
+        called, expected = np.flatnonzero(likeliest == column), float(by_fate[:, column].sum())
         fates.append(
             Fate(
                 fate=fate,
                 problems=tuple(now.problem[row] for row in called),
                 mistakes=float((1.0 - by_fate[called, column]).sum()),
-                expected=float(by_fate[:, column].sum()),
+                expected=Estimate(
+                    value=expected,
+                    low=min(ends[column][0], expected),
+                    high=max(ends[column][1], expected),
+                    level=level,
+                    method="bootstrap of problems",
+                ),
             )
         )
     unsolved, distinct = on_unsolved(now, base)

@@ -90,7 +90,8 @@ def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
     for name in ("kept", "gained", "lost", "neither"):
         fate = pair.fate(name)
         listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
-        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken"
+        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken; "
+        counts += f"in all {value_and_interval(fate.expected)}"
         solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
         yield b.Note(name, f"{counts}{solved}{listed}")
     unsolved = pair.unsolved
@@ -117,7 +118,7 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     latest = [row for row, _ in result.latest()]
     numbers = (latest if result.groups else sorted({0, len(result.rows) - 1}))[:4]
     rows = [result.rows[number] for number in numbers]
-    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@)\d+", name)}
+    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@|gain@)\d+", name)}
     first, rest = (dict(chosen) for chosen in ([*LABELS.items()][:5], [*LABELS.items()][5:]))
     cells = [
         (label.format(result.rarefied), *(_cell(result, number, name) for number in numbers))
