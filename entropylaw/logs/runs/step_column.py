@@ -40,7 +40,12 @@ ROW = "row"
 BY_THE_USER = "named by the user"
 
 # Words of a name that counts steps, and words with which it is something else.
-_STEP_WORDS = frozenset(("step", "steps", "iteration", "iterations", "iter", "update", "batch", "episode"))
+_STEP_WORDS = frozenset(
+    (
+        *("step", "steps", "iteration", "iterations", "iter", "iters", "it", "update", "batch", "episode"),
+        *("schritt", "paso"),
+    )
+)
 _LAST_STEP_WORDS = frozenset(("epoch", "epochs", "round", "rounds", "rollout"))
 _NO_STEP_WORDS = frozenset(
     (

@@ -361,8 +361,8 @@ def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Pa
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
     for column, cells in parsed.items():
-        if cells.percent:
-            yield f"column {shown(column)}: numbers with a % sign, read as hundredths"
+        if cells.written:
+            yield f"column {shown(column)}: {cells.written}"
         if cells.numeric and cells.texts:
             at = step.values[list(cells.where)]
             where = [f"first {shown_cell(cells.example)}", places("step", at[np.isfinite(at)].tolist())]
