@@ -280,9 +280,11 @@ def _affixes(name: str, role: str) -> set[str]:
     return {first, last} - {""}
 
 
-def measured_in_text(text: str) -> bool:
-    """Whether a text names an entropy or a reward, and a number behind it."""
-    return bool(measured(set(_NAME_AND_NUMBER.findall(text))))
+def measured_numbers(text: str) -> list[str]:
+    """The names of entropies and rewards in a text that have a number behind them, as often as they have."""
+    names = _NAME_AND_NUMBER.findall(text)
+    metrics = set(measured(set(names)))
+    return list(filter(metrics.__contains__, names))
 
 
 @lru_cache(maxsize=1 << 14)

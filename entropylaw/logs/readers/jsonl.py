@@ -24,7 +24,7 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
-from entropylaw.logs.suggest import is_like, measured, measured_in_text
+from entropylaw.logs.suggest import is_like, measured_numbers
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -49,7 +49,7 @@ def recognises(content: Content) -> bool:
     if not content.is_text and b'{"' not in content.head:
         return False
     text = content.opening[:_HEAD]
-    if _MESSAGE.search(text) and not measured_in_text(_MESSAGE.sub("", text)):
+    if _MESSAGE.search(text) and not measured_numbers(_MESSAGE.sub("", text)):
         return False  # lines of a logger, with the metrics in a text
     if _OPENS.match(text):
         return True
@@ -105,20 +105,8 @@ def leaves(
 
 
 def numbers_of_metrics(values: Sequence[object]) -> int:
-    """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
-    names, count, stack = set[str](), 0, list(values)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            names.update(map(str, node))
-            stack += node.values()
-        elif isinstance(node, list):
-            stack += node
-        elif isinstance(node, str):
-            names.add(node)
-        else:
-            count += isinstance(node, int | float)
-    return count if measured(names) else 0
+    """How many numbers with the name of a metric stand in parts of a record."""
+    return len(measured_numbers(str(values)[:_HEAD])) if values else 0
 
 
 class _Broken(dict[str, object]):
@@ -133,8 +121,8 @@ class _Broken(dict[str, object]):
             for key, value in pairs
             if folded(key) in RUN_NAMES
         )
-        #: Whether it has a number of an entropy or a reward.
-        self.measured = measured_in_text(line[:_HEAD])
+        #: How many numbers of entropies and rewards it has.
+        self.measured = len(measured_numbers(line[:_HEAD]))
 
 
 class _Values:
