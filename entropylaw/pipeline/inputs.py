@@ -345,6 +345,8 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
     ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
     for path, reason in ignored:
         sources.skipped.append((reading.given[path], f"{shown_path(path)}{NOT_READ}{reason}"))
+    for path, note in reading.half_written.items():
+        sources.skipped.append((reading.given[path], f"{shown_path(path)}: {note}"))
     order = list(dict.fromkeys(reading.given.values()))
     return sorted(entries, key=lambda entry: order.index(entry.argument))
 
