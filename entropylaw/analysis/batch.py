@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from entropylaw.analysis.law.diagnostics import lost_reward, why_lost
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import Evaluations, usable
-from entropylaw.analysis.numbers import OWN, law_numbers, smoothed_at
+from entropylaw.analysis.numbers import OWN, law_numbers
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import NO_TERM, PRIOR
@@ -161,7 +161,7 @@ def steps_by_run(step: Any, runs: int) -> list[Any]:
 
 def _laws(runs: Sequence[Evaluations], level: float) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Numbers (5, 4) and memory (2,) of runs with the same steps."""
-    smoothed = [smoothed_at(used).entropy for used in runs]
+    smoothed = [used.smoothed().entropy for used in runs]
     rewards = [used.reward for used in runs]
     for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
         reads = Reads(table, no_ceiling=why_lost(lost_reward(used.reward)))

@@ -1,7 +1,7 @@
 """The candidates: columns of every curve and term at the evaluations, and curves at other entropies.
 
 Columns of curves and terms have mean 0 and sd 1 over the evaluations, so that cross products lose no digits;
-the reward as well. What a curve is at H = 0, and a term at the last evaluation, is in :meth:`Candidates.row`.
+the reward as well.
 """
 
 from __future__ import annotations
@@ -93,17 +93,6 @@ class Candidates:
             slope=self.slope[chosen],
         )
 
-    def row(self, entropy: FloatArray) -> FloatArray:
-        """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
-        rows = np.zeros((entropy.size, len(self.names)))
-        rows[:, 0] = 1.0
-        terms = [i for i, name in enumerate(self.names) if name in (STEP, LOG_STEP)]
-        rows[:, terms] = self.columns[-1, terms]
-        for i, onward in enumerate(self.onward):
-            if onward is not None:
-                rows[:, i] = (onward(entropy) - self.middle[i]) / self.spread[i]
-        return rows
-
 
 def candidates(
     entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior, shifts: Sequence[int] = ()
@@ -131,8 +120,8 @@ def candidates(
     every += [(SATURATION, rate, np.exp(-rate * share), None) for rate in prior.saturations]
     for i, (early, _) in enumerate(prior.firsts):
         if early:
-            every.append((f"{FIRST}{i}", np.nan, number < max(round(early * n), 1), None))
-    every += [("shift", np.nan, number < start, None) for start in shifts]
+            every.append((f"{FIRST}{i}", np.nan, 1.0 * (number < max(round(early * n), 1)), None))
+    every += [("shift", np.nan, 1.0 * (number < start), None) for start in shifts]
     every.append(("reward", np.nan, (reward - origin) / unit, None))
     names, rows = np.array([column[0] for column in every]), np.array([column[2] for column in every])
     scaled = np.isin(names, (*_DIRECTED, SATURATION, STEP, LOG_STEP))

@@ -243,10 +243,6 @@ class Whitened:
     last_square: FloatArray
     number: IntArray
 
-    def only(self, chosen: IntArray) -> Whitened:
-        """Some of the covariances."""
-        return Whitened(**{name: getattr(self, name)[chosen] for name in Whitened.__slots__})
-
     @classmethod
     def joined(cls, parts: Sequence[Whitened]) -> Whitened:
         """Several sets of covariances, numbered anew."""
@@ -261,29 +257,34 @@ def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
     return np.exp(np.outer([ratio for ratio, _ in prior.scales], height - 1.0))
 
 
-def whitened(runs: Sequence[tuple[FloatArray, FloatArray, FloatArray, Prior]]) -> list[Whitened]:
-    """The columns of runs under all residual models: scale by scale, one drift first.
+def whitened(
+    columns: Sequence[FloatArray],
+    evaluations: Sequence[tuple[FloatArray, FloatArray]],
+    priors: Sequence[Prior],
+) -> list[Whitened]:
+    """The columns (n, m) of runs under all residual models: scale by scale, one drift first.
 
-    A run is its columns (n, m), scale profiles (scales, n), gaps (n − 1,) and prior. The filter runs over all
-    columns and scales of all runs of the same gaps and prior at once.
+    The evaluations of a run are its steps and its smoothed entropy. The filter runs over all columns and
+    scales of all runs of the same gaps and prior at once.
     """
     results, together = dict[int, Whitened](), dict[tuple[bytes, Prior], list[int]]()
-    for i, (_, _, gap, prior) in enumerate(runs):
-        together.setdefault((gap.tobytes(), prior), []).append(i)
+    profiles = [scale_profiles(at[1], prior) for at, prior in zip(evaluations, priors, strict=True)]
+    for i, prior in enumerate(priors):
+        together.setdefault((spacings(*evaluations[i]).tobytes(), prior), []).append(i)
     for (gaps, prior), members in together.items():
-        wide = [runs[i][0] / profile[:, None] for i in members for profile in runs[i][1]]
+        wide = [columns[i] / profile[:, None] for i in members for profile in profiles[i]]
         groups = covariances(gaps, prior)
         filtered = [group.whitened(np.concatenate(wide, axis=1)) for group in groups]
         start = 0
         for i in members:
-            columns, profiles, products = *runs[i][:2], list[Whitened]()
-            for profile, (_, probability) in zip(profiles, prior.scales, strict=True):
-                span = slice(start, start + columns.shape[1])
+            products = list[Whitened]()
+            for profile, (_, probability) in zip(profiles[i], prior.scales, strict=True):
+                span = slice(start, start + columns[i].shape[1])
                 for group, (white, drift) in zip(groups, filtered, strict=True):
                     products.append(_products(group, white[:, :, span], drift[:, span], profile, probability))
                 start = span.stop
             results[i] = Whitened.joined(products)
-    return [results[i] for i in range(len(runs))]
+    return [results[i] for i in range(len(columns))]
 
 
 def _products(

@@ -31,6 +31,7 @@ from entropylaw.engine.constants import (
     LAW,
     LEAST_NEW,
     LEFT_OUT,
+    LOG_STEP,
     NODES,
     PRIOR,
     SATURATION,
@@ -162,20 +163,48 @@ class Table:
     log_weight: FloatArray
     variance: FloatArray
 
-    def numbers(self, functional: FloatArray, rows: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
+    # A linear number is an array (1, 1 or K, m + 1): the factor of each column, a constant in place of the
+    # reward's, and last the root of a variance that the data do not reduce, in units of the residual
+    # variance. Sums of numbers are those of their arrays, if one of them has such a variance at most.
+
+    def ceiling(self) -> FloatArray:
+        """The reward at H = 0."""
+        return self.reward_at(np.zeros(1))
+
+    def reward_at(self, entropy: FloatArray) -> FloatArray:
+        """The curve at entropies (q,) at the present stage, q numbers: terms as now, no dummies."""
+        columns = self.candidates
+        row = np.zeros((entropy.size, 1, len(columns.names) + 1))
+        row[:, 0, 0] = 1.0
+        terms = [*columns.of(STEP), *columns.of(LOG_STEP)]
+        row[:, 0, terms] = columns.columns[-1, terms]
+        for i, onward in enumerate(columns.onward):
+            if onward is not None:
+                row[:, 0, i] = (onward(entropy) - columns.middle[i]) / columns.spread[i]
+        return row
+
+    def reward_now(self) -> FloatArray:
+        """The reward at the last evaluation without its white noise: the curve and the drift there."""
+        row = self.candidates.columns[-1] - self.whitened.drift
+        row[:, -1] = self.whitened.drift[:, -1]
+        return np.column_stack([row, np.sqrt(self.whitened.drift_variance)])[None]
+
+    def coefficient_of(self, columns: Sequence[int]) -> FloatArray:
+        """The coefficient of one of some columns, in the rows of which it is."""
+        row = np.zeros((1, 1, len(self.candidates.names) + 1))
+        row[..., columns] = 1.0
+        return row
+
+    def numbers(
+        self, *functionals: FloatArray, rows: BoolArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Location and scale of F linear numbers in every row, shapes (F, rows), in the reward's units.
 
         Locations leave out the reward's mean, which a level has and a difference has not. Blocks without any
         of some ``rows`` are left out: there both are 0.
-
-        Parameters
-        ----------
-        functional
-            Shape (F, 1 or K, m + 1): the factor of each column, a constant in place of the reward's, and last
-            the root of a variance that the data do not reduce, in units of the residual variance. Sums and
-            differences of numbers are those of their arrays, if one of them has such a variance at most.
         """
-        count, unit = len(functional), self.candidates.unit
+        functional, unit = np.concatenate(np.broadcast_arrays(*functionals)), self.candidates.unit
+        count = len(functional)
         location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
         for block, span in self.parts():
             if rows is None or rows[span].any():
@@ -264,26 +293,20 @@ def tables_of(
         Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
     """
     runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
-    columns, gaps, profiles = list[Candidates](), list[FloatArray](), list[FloatArray]()
+    columns, at, priors = list[Candidates](), list[tuple[FloatArray, FloatArray]](), [prior] * len(runs)
     for _, (steps, entropy, reward) in runs:
-        time = (steps - steps[0]) / (steps[-1] - steps[0])
         starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
-        columns.append(candidates(entropy, time, reward, prior, starts))
-        gaps.append(spacings(steps, entropy))
-        profiles.append(scale_profiles(entropy, prior))
-
-    def under(chosen: Sequence[Candidates], priors: Sequence[Prior]) -> list[Whitened]:
-        arrays = [run.columns for run in chosen]
-        return whitened(list(zip(arrays, profiles, gaps, priors, strict=True)))
-
-    priors = [prior] * len(runs)
-    nodes = max((count for fewest, count in NODES if gaps[0].size >= fewest - 1), default=0)
+        share = (steps - steps[0]) / (steps[-1] - steps[0])
+        columns.append(candidates(entropy, share, reward, prior, starts))
+        at.append((steps, entropy))
+    nodes = max((count for fewest, count in NODES if at[0][0].size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
         few = [run.only("one", "shift", STEP, LAW, FLAT, FREE, "reward") for run in columns]
-        priors = [_narrowed(*pair, prior, nodes) for pair in zip(few, under(few, priors), strict=True)]
-    rows = zip(columns, under(columns, priors), runs, priors, strict=True)
-    return [_table(*parts, noise) for parts in rows]
+        products = whitened([run.columns for run in few], at, priors)
+        priors = [_narrowed(*pair, prior, nodes) for pair in zip(few, products, strict=True)]
+    products = whitened([run.columns for run in columns], at, priors)
+    return [_table(*parts, noise) for parts in zip(columns, products, runs, priors, strict=True)]
 
 
 def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int) -> Prior:
@@ -320,7 +343,7 @@ def _table(
         rows[name] = np.concatenate(every)
     return Table(
         candidates=columns,
-        whitened=products.only(chosen),
+        whitened=Whitened(**{name: getattr(products, name)[chosen] for name in Whitened.__slots__}),
         blocks=tuple(blocks),
         prior=prior,
         time=(step - step[0]) * ((step.size - 1) / (step[-1] - step[0])),

@@ -6,7 +6,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from entropylaw import fit_law
 from entropylaw.engine.constants import FORMS, LISTED, PRIOR
-from entropylaw.engine.reads import NORMAL, Cells, Reads, ceiling_of, reward_at, reward_now
+from entropylaw.engine.reads import NORMAL, Cells, Reads
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
@@ -281,7 +281,7 @@ def test_ends_of_the_share_reached_have_their_probabilities():
     reward = 0.6 - 0.2 * np.expm1(entropy) + 0.01 * np.random.default_rng(3).standard_normal(60)
     fit = fit_law(entropy, reward)
     reads, table = fit.law.reads, fit.law.reads.table
-    now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
+    now, first, ceiling = table.reward_now(), table.reward_at(table.entropy[:1]), table.ceiling()
 
     def below(share):
         location, scale = table.numbers(now - (1.0 - share) * first - share * ceiling)

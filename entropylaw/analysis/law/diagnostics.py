@@ -1,4 +1,4 @@
-"""Findings about a fit, and the influence of single evaluations."""
+"""Findings about a fit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from entropylaw.analysis.forms import design, form_label, law_column, least_squares
-from entropylaw.analysis.law.estimates import of_cells, unknown
+from entropylaw.analysis.forms import form_label, lag1, least_squares, r_squared
+from entropylaw.analysis.law.estimates import unknown
 from entropylaw.analysis.law.verdict import (
     IN_ENTROPY,
     IN_STEP,
     OF_ENTROPY,
     law_probability,
     nearest_rival,
-    r_squared,
 )
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
@@ -27,7 +26,7 @@ from entropylaw.engine.constants import (
     SPAN,
 )
 from entropylaw.engine.reads import Reads
-from entropylaw.results import FEWEST_FOR_MEMORY, Influence, Verdict, Why
+from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, reason
@@ -57,9 +56,6 @@ LONG_MEMORY = 0.5
 
 LAGS = 0.5
 """Probability of the law of an earlier entropy from which it is a caution."""
-
-TIED = 1e-6
-"""Values that differ by less than this share are equal: no choice rests on the last digit."""
 
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
@@ -163,7 +159,7 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
         with_them, weight = unknown("", level=fit.level, method=""), reads.averaged * (table.first == 0)
         # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
         if weight.any():
-            with_them = of_cells(reads.cells(0, weight, reads.top), level=fit.level, method="")
+            with_them = reads.cells(0, weight, reads.top).estimate(level=fit.level, method="")
         yield caution(
             "rests-on-first",
             dropped=dropped,
@@ -234,39 +230,6 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
         if (smooth := lag1(change[edge:-edge] - average) or 0.0) > SMOOTH:
             yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
-
-
-def lag1(values: FloatArray) -> float | None:
-    """Lag-1 autocorrelation; None below three values or where they do not vary."""
-    if values.size < 3:
-        return None
-    centred = values - values.mean()
-    total = float(centred @ centred)
-    return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
-
-
-def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Influence:
-    """The evaluation whose deletion moves the least-squares law most, measured on the ceiling and a.
-
-    Deletion formula: β without i = β − (XᵀX)⁻¹ xᵢ rᵢ / (1 − hᵢ), with leverage hᵢ (Cook 1977,
-    doi:10.1080/00401706.1977.10489493). Least squares on purpose: a drift would absorb an outlier, and the
-    question here is which point determines a plain reading of the curve.
-    """
-    x = design(law_column(entropy))
-    ortho, triangle = np.linalg.qr(x)
-    coefficient = np.linalg.solve(triangle, ortho.T @ reward)
-    leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
-    shift = np.linalg.solve(triangle, (ortho * ((reward - x @ coefficient) / (1.0 - leverage))[:, None]).T)
-    # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
-    scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
-    moved = np.max(np.abs(shift) / scale[:, None], axis=0)
-    most = int(np.argmax(moved >= moved.max() * (1.0 - TIED)))
-    return Influence(
-        step=float(step[most]),
-        ceiling_shift=float(-shift[0, most]),
-        # Where a is near 0 without the evaluation, only rounding remains.
-        a_ratio=round(float(1.0 - shift[1, most] / coefficient[1]), 12) if coefficient[1] else 1.0,
-    )
 
 
 def lost_reward(reward: FloatArray, share: float = LOST_SHARE) -> Finding | None:

@@ -68,14 +68,6 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
     return float(np.corrcoef(ranks)[0, 1])
 
 
-def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
-    """Share of the reward's variance that the law explains by least squares, 0–1; columns (n,) as logged."""
-    column = np.expm1(entropy)
-    if np.ptp(column) == 0 or np.ptp(reward) == 0:
-        return 0.0
-    return float(np.corrcoef(column, reward)[0, 1]) ** 2
-
-
 def divergence_note(name: str, kl: FloatArray, reward: FloatArray, law: float) -> Finding:
     """What the divergence from the reference policy explains of the reward, beside what the ``law`` does.
 
