@@ -80,7 +80,7 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     """The law's own numbers; ``fields`` are those of the fit that are given."""
     step, entropy, reward = used.step, smoothed.entropy, used.reward
     numbers: dict[str, Any] = law_numbers(reads, fields["level"])
-    (curve,) = reads.mean_curves(entropy, [reads.law])
+    (curve,) = reads.table.mean_curves(entropy, [reads.law])
     fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)
@@ -165,7 +165,7 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
     answers, probability = [], reads.probability()
     weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
     weights = {name: weight for name, weight in weights.items() if weight.any()}
-    curves = reads.mean_curves(law.smoothed_entropy, weights.values())
+    curves = reads.table.mean_curves(law.smoothed_entropy, weights.values())
     number = partial(reads.number, level=level, method=AVERAGED_OVER)
     for (name, weight), curve in zip(weights.items(), curves, strict=True):
         shapes, residual = _shapes(reads, name, level), law.reward - curve
@@ -236,7 +236,7 @@ def curve(fit: Fit) -> Curve:
     drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
-    means = reads.mean_curves(at, rows)
+    means = reads.table.mean_curves(at, rows)
     forms = {
         name: tuple(np.minimum(mean, reads.top).tolist()) for name, mean in zip(drawn, means, strict=True)
     }
@@ -259,7 +259,7 @@ def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
     reads = fit.law.reads
     bare = reads.averaged * (reads.table.term == 0)
     weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.asarray(np.minimum(reads.mean_curves(entropy, [weight])[0], reads.top))
+    return np.asarray(np.minimum(reads.table.mean_curves(entropy, [weight])[0], reads.top))
 
 
 @one_thread

@@ -7,7 +7,7 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,16 +22,10 @@ from entropylaw.engine.constants import (
     FLAT,
     FORMS,
     FREE,
-    LAGGED,
     LAW,
     LEAST_SHORT,
-    LISTED,
-    LOG_STEP,
     NEGLIGIBLE,
-    NO_TERM,
-    SATURATION,
     SHORT_MEMORY,
-    STEP,
     WIDE_CELL,
 )
 from entropylaw.engine.table import Table
@@ -302,18 +296,6 @@ class Reads:
             cells = [replace(numbers, top=np.inf) for numbers in cells]
         return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
 
-    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
-        """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
-        columns, curves = self.table.candidates, list[FloatArray]()
-        at = self.table.reward_at(entropy)[:, 0, :-1]
-        for weight in weights:
-            share, coefficients = weight / max(float(weight.sum()), 1e-300), np.zeros(len(columns.names))
-            for block, span in self.table.parts():
-                if share[span].any():
-                    block.add_coefficients(share[span], coefficients)
-            curves.append(at @ coefficients * columns.unit + columns.origin)
-        return curves
-
     def probability(self) -> dict[str, float]:
         """Probability of each averaged curve."""
         shares = np.bincount(self.table.form, self.averaged, len(FORMS)).tolist()
@@ -334,35 +316,6 @@ class Reads:
         short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
         among = self.share(short)
         return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
-
-    def odds(self) -> dict[str, float]:
-        """Marginal likelihood of each rival over the law's, levels of the first evaluations averaged."""
-        table = self.table
-
-        def total(name: str, term: str = NO_TERM) -> float:
-            number = [other for other, _ in table.prior.terms].index(term)
-            return float(self.evidence[table.is_form(name) & (table.term == number)].sum())
-
-        rivals = {name: total(name) for name in (*LISTED, SATURATION, LAGGED) if name != LAW}
-        rivals |= {term: total(LAW, term) for term in (STEP, LOG_STEP)}
-        return {name: value / max(total(LAW), 1e-300) for name, value in rivals.items()}
-
-    def p_step(self) -> tuple[float | None, float | None]:
-        """Two-sided p-values of the step and of its logarithm beside the law."""
-        table, values = self.table, list[float | None]()
-        for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
-            weight = self.evidence * (table.is_form(LAW) & (table.term == number))
-            if not weight.any() or not table.candidates.of(name):
-                values.append(None)
-                continue
-            location, scale = table.numbers(table.coefficient_of(table.candidates.of(name)), rows=weight > 0)
-            heavy = heavier(weight)
-            z = location[0, heavy] / np.maximum(scale[0, heavy], 1e-300)
-            # Both tails: one minus the larger would lose all digits of a small one.
-            tails = [float(weight[heavy] @ stdtr(table.df[heavy], side * z)) for side in (-1.0, 1.0)]
-            values.append(min(1.0, 2.0 * min(tails) / float(weight[heavy].sum())))
-        first, second = values
-        return first, second
 
     @cached_property
     def _of_law(self) -> tuple[FloatArray, FloatArray]:

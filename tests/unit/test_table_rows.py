@@ -5,6 +5,7 @@ import pytest
 from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from entropylaw import fit_law
+from entropylaw.analysis.law.verdict import odds_of
 from entropylaw.engine.constants import FORMS, LISTED, PRIOR
 from entropylaw.engine.reads import NORMAL, Cells, Reads
 from entropylaw.engine.residuals import covariances, narrowed, spacings
@@ -146,8 +147,8 @@ def test_averages_weigh_terms_and_odds_name_them(table):
     law = weight * table.is_form("law")
     for number, name in enumerate(("step", "log_step"), start=1):
         expected = law[table.term == number].sum() / law[table.term == 0].sum()
-        assert reads.odds()[name] == pytest.approx(expected, rel=1e-9)
-    assert set(LISTED) - {"law"} < set(reads.odds())
+        assert odds_of(reads)[name] == pytest.approx(expected, rel=1e-9)
+    assert set(LISTED) - {"law"} < set(odds_of(reads))
 
 
 def test_the_prior_of_residuals_is_that_of_the_page(table):

@@ -81,16 +81,12 @@ def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
 
 def reasons_of(fit: Fit) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
-    law, tests = fit.law, fit.tests
-    jumps = fit.verdict is not Verdict.holds and jump_at_start(law.entropy, law.reward)
+    tests = fit.tests
+    jumps = fit.verdict is not Verdict.holds and jump_at_start(fit.law.entropy, fit.law.reward)
     if jumps:
         yield reason("jump-at-start", first=jumps)
     if fit.why is Why.no_relation and not jumps:
-        rises = least_squares(law.entropy, law.reward)[1] < 0
-        if rises and law.a.high is not None and law.a.high < 0:
-            yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
-        else:
-            yield reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
+        yield no_relation(fit)
     elif fit.why is Why.more_than_entropy:
         name = max(IN_STEP, key=lambda curve: getattr(tests, f"odds_{curve}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
@@ -113,6 +109,15 @@ def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
         if flat and within <= (1.0 - JUMP_SHARE) * n * np.var(reward):
             return first
     return 0
+
+
+def no_relation(fit: Fit) -> Finding:
+    """Whether reward falls as entropy does, or does not follow it."""
+    a, tests = fit.law.a, fit.tests
+    rises = least_squares(fit.law.entropy, fit.law.reward)[1] < 0
+    if rises and a.high is not None and a.high < 0:
+        return reason("reward-falls", a=a.value, low=a.low, high=a.high)
+    return reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
 
 
 def another_curve(fit: Fit) -> Finding:
@@ -150,25 +155,10 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
 
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     """Whether no curve fits, evaluations are off it or decide on it, or reward follows a past entropy."""
-    table = reads.table
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
-        first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
-        dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
-        with_them, weight = unknown("", level=fit.level, method=""), reads.averaged * (table.first == 0)
-        # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
-        if weight.any():
-            with_them = reads.cells(0, weight, reads.top).estimate(level=fit.level, method="")
-        yield caution(
-            "rests-on-first",
-            dropped=dropped,
-            step=float(fit.law.step[min(dropped, fit.n - 1)]),
-            probability=fit.p_first,
-            value=with_them.value,
-            low=with_them.low,
-            high=with_them.high,
-        )
+        yield rests_on_first(fit, reads)
     lagged = reads.probability()["lagged"]
     if lagged > LAGS:
         (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
@@ -178,6 +168,19 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
         yield caution("one-evaluation-decides", step=step, a_ratio=a_ratio)
     if 2.0 * abs(shift) >= (fit.ceiling.width or np.inf):
         yield caution("one-evaluation-moves-ceiling", step=step, shift=shift)
+
+
+def rests_on_first(fit: Fit, reads: Reads) -> Finding:
+    """How many first evaluations are off the curve of the others, and the ceiling if they are not."""
+    table, values = reads.table, {"value": None, "low": None, "high": None}
+    first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
+    dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
+    weight, step = reads.averaged * (table.first == 0), float(fit.law.step[min(dropped, fit.n - 1)])
+    # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
+    if weight.any():
+        with_them = reads.cells(0, weight, reads.top).estimate(level=fit.level, method="")
+        values = {name: getattr(with_them, name) for name in values}
+    return caution("rests-on-first", dropped=dropped, step=step, probability=fit.p_first, **values)
 
 
 def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
