@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ LOST = 0.2
 EXPLODED = 2.0
 """Times its lowest level above which an entropy has exploded."""
 
-STRETCH = 0.1
-"""Share of the evaluations so far for which it is that high: entropies of long runs rise now and then."""
+SURE = 0.99
+"""Probability that the reward is below its best from which on such an entropy is a failure."""
 
 
 def stop_line(
@@ -50,61 +50,40 @@ def stop_line(
     max_reward: float | None = None,
     left: float | None = None,
     label: str = "reward",
-    looked: MutableMapping[int, float] | None = None,
-    every: int = 1,
 ) -> StopLine:
     """The stop line of a run, so far.
 
     Parameters
     ----------
     step, entropy, reward
-        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None.
+        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None, or nan where there is none.
     steps
         The planned end; by default half as many steps again at each look.
     gain, max_reward
         As for :func:`entropylaw.forecast`.
     cost_per_step, left, label
         What a step costs, what is left on a fitted curve, and the name of the reward.
-    looked
-        Number of evaluations → the probability at that look, where it is known; looks are added.
-    every
-        Evaluations from one look to the next, at least.
-
-    Notes
-    -----
-    A look comes a sixteenth of the evaluations so far after the last one in ``looked``; without any, the line
-    has looked that much earlier, and twice that.
     """
-    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
-    looked = {} if looked is None else looked
-    ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
-    looks = sorted(looked)
-    if looks and n < looks[-1] + max(every, -(-looks[-1] // PARTS)):
-        judged = looks[-LOOKS:][::-1]
-    else:
-        spacing = max(every, -(-n // PARTS))
-        judged = [n, *(looks[:-LOOKS:-1] or (n - spacing, n - 2 * spacing))]
-        if ahead is not None:
-            looked[n] = ahead.p_gains[0]
-    low = 0
-    for until in judged:
-        if until not in looked:
-            earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
-            if earlier is None:
-                break
-            looked[until] = earlier.p_gains[0]
-        if looked[until] >= LOW:
-            break
+    how: dict[str, Any] = {"steps": steps, "gain": gain, "max_reward": max_reward}
+    ahead, why_none = _look(s, r, **how)
+    low, earlier = 0, ahead
+    while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
+        if low == LOOKS:
+            break
+        until = n - low * -(-n // PARTS)
+        earlier, _ = _look(s[:until], r[:until], **how)
     lost = lost_since(s, r)
-    exploded = None if entropy is None else exploded_since(s, used.entropy)
+    measured = np.isfinite(used.entropy)
+    exploded = exploded_since(s[measured], used.entropy[measured])
     says: State = "go on"
     if lost is not None:
         says = "lost"
     elif low == LOOKS or (n >= NOTHING and not r.any()):
         says = "stop"
-    elif exploded is not None:
+    elif exploded is not None and ahead is not None and ahead.best_so_far.p_better >= SURE:
         says = "exploded"
     elif n and steps is not None and steps <= s[-1]:
         says = "finished"
@@ -113,7 +92,7 @@ def stop_line(
     if end is None:
         end = now if ahead is None else ahead.step[0]
     steps_left = max(end - now, 0.0)
-    forecast_fields: dict[str, Any] = {"why_none": why}
+    forecast_fields: dict[str, Any] = {"why_none": why_none}
     if ahead is not None:
         best = ahead.best_so_far
         forecast_fields = {"now": ahead.now, "at_step": ahead.step[0], "expected": ahead.rewards[0]}
@@ -170,15 +149,13 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 
 
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
-    """The step from which an entropy is above twice its lowest level; None where it is not.
+    """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
 
-    At a tenth of the evaluations, at least three. An entropy of 0 is none that was measured.
+    An entropy of 0 is none that was measured.
     """
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
-    if first is None or entropy.size - first < STRETCH * entropy.size:
-        return None
-    return float(step[first])
+    return None if first is None else float(step[first])
 
 
 def _first_of_last(marked: BoolArray) -> int | None:
@@ -186,6 +163,12 @@ def _first_of_last(marked: BoolArray) -> int | None:
     unmarked = np.flatnonzero(~marked)
     first = int(unmarked[-1]) + 1 if unmarked.size else 0
     return first if marked.size - first >= LOOKS else None
+
+
+def fails_lately(step: FloatArray, entropy: FloatArray | None, reward: FloatArray) -> bool:
+    """Whether a reward was lost, or an entropy has exploded, at the last six evaluations or fewer."""
+    since = lost_since(step, reward), None if entropy is None else exploded_since(step, entropy)
+    return any(first is not None and first >= step[-2 * LOOKS :][0] for first in since)
 
 
 def replay(
@@ -212,15 +195,17 @@ def replay(
     FitError
         ``too-few-evaluations`` below 11: eight for a forecast, and three that follow.
     """
-    used = complete(entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     if n < FEWEST + LOOKS:
         message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
         raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
-    looks, looked, until = list[Look](), dict[int, float](), FEWEST
-    how: dict[str, Any] = {"steps": float(s[-1]), "max_reward": max_reward, "every": every, "looked": looked}
-    while until < n:
-        line = stop_line(s[:until], used.entropy[:until], r[:until], **how)
+    looks, due = list[Look](), FEWEST
+    for until in range(LOOKS + 1, n):
+        earlier = s[:until], used.entropy[:until], r[:until]
+        if until < due and (every > 1 or not fails_lately(*earlier)):
+            continue
+        line = stop_line(*earlier, steps=float(s[-1]), max_reward=max_reward)
         reached, gained, later = None, None, r[until:]
         if line.at_step is not None and later.size >= LOOKS:
             means = np.convolve(later, np.full(LOOKS, 1.0 / LOOKS), "valid")
@@ -228,7 +213,8 @@ def replay(
             reached = float(means[: max(1, inside)].max())
             gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
         looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
-        until += max(every, -(-until // MOST))
+        if until >= due:
+            due = until + max(every, -(-until // MOST))
     eighth = max(LOOKS, n // 8)
     gain = next((look.gain for look in looks if look.gain is not None), 0.0)
     improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from entropylaw.analysis.forecast import FEWEST
-from entropylaw.analysis.stop import stop_line
+from entropylaw.analysis.stop import fails_lately, stop_line
 from entropylaw.arguments import as_positive, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import MOST
@@ -97,10 +96,9 @@ class Watcher:
             message = f"stop_on has {sorted(unknown)[0]!r}, expected some of {', '.join(STATES)}"
             raise UsageError("bad-argument", message, "give ('stop', 'lost')")
         self.lines: tuple[StopLine, ...] = ()
-        self.say, self._said = say, set[tuple[str, str]]()
+        self.say, self._said = say, set[tuple[Any, ...]]()
         self._log = None if log is None else GrowingLog(log)
         self._values: dict[str, dict[float, float]] = {}
-        self._looked: dict[tuple[str, bytes], dict[int, float]] = {}
 
     @property
     def should_stop(self) -> bool:
@@ -171,27 +169,26 @@ class Watcher:
         """Make the stop lines, and say those that are new."""
         before = {line.reward: line for line in self.lines}
         lines = []
-        for given in rewards:
-            known, n = before.get(given.label), given.reward.size
-            if known is not None and known.evaluations <= n < known.evaluations + -(-n // MOST):
-                lines.append(known)  # a look later at the earliest
-                continue
-            key = given.label, given.reward[:FEWEST].tobytes()
-            # After a run was resumed, looks at evaluations that are no longer there are of no use.
-            looked = {until: p for until, p in self._looked.get(key, {}).items() if until <= n}
+        for label, step, entropy, reward, max_reward in rewards:
+            line = before.get(label)
+            if line is not None:
+                later = reward.size - line.evaluations
+                near = 0 < later < -(-line.evaluations // MOST)
+                if later == 0 or (near and not fails_lately(step, entropy, reward)):
+                    lines.append(line)
+                    continue
             line = stop_line(
-                *(given.step, given.entropy, given.reward),
+                *(step, entropy, reward),
                 steps=self.steps,
                 gain=self.gain,
                 cost_per_step=self.cost_per_step,
-                max_reward=self.max_reward or given.max_reward,
-                label=given.label,
-                looked=looked,
+                max_reward=self.max_reward or max_reward,
+                label=label,
             )
-            self._looked[key] = looked
             lines.append(line)
-            if line.expected is not None or (given.label, line.why_none) not in self._said:
-                self._said.add((given.label, line.why_none))
+            new = label, line.why_none, line.exploded_since
+            if line.expected is not None or new not in self._said:
+                self._said.add(new)
                 self.say(stop_words(line))
         self.lines = tuple(lines)
 
@@ -226,7 +223,7 @@ def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) 
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
-            yield Evaluations(label, series.step, series.entropy, series.reward, series.max_reward)
+            yield Evaluations(label, *series.evaluations, series.max_reward)
         return
     except InputError as error:
         if error.slug != "no-entropy-column" or entropy is not None:
