@@ -6,6 +6,7 @@ import statsmodels.api as sm
 from scipy.stats import spearmanr
 from scipy.stats import t as student
 
+from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.verdict import (
     FAILS,
     HOLDS,
@@ -13,7 +14,6 @@ from entropylaw.analysis.law.verdict import (
     UNNEEDED_STEP,
     law_probability,
     law_tests,
-    r_squared,
     rule,
     spearman,
 )
