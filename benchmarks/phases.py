@@ -230,6 +230,11 @@ def has(cell: Cell, **required: float) -> bool:
     return all(getattr(cell, name) == value for name, value in required.items())
 
 
+def in_drift(same: Callable[[Cell], bool], rho: float, cell: Cell) -> bool:
+    """Whether a cell is one of those that are the same, with a correlation up to 0.6, or above."""
+    return same(cell) and (cell.rho <= 0.6) == (rho <= 0.6)
+
+
 def table(world: str, found: Found) -> str:
     """What is required, and what was found, in one world."""
     rows = []
@@ -265,13 +270,16 @@ def table(world: str, found: Found) -> str:
     add("the three eruptions, and no other", "≥ 95", "three_jumps", 0, "least", has)
     for n in (40, 150):
         add(f"the curve is inside its band, n {n}", "95", "no_rise", 2, "least", partial(has, n=n))
-    far = {"gap a quarter": 0.25, "no gap": 0.0}
-    for label, gap in far.items():
+    for gap, label in ((0.25, "gap a quarter"), (0.0, "no gap")):
+        required, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
         for rise in (0.25, 0.1):
-            required, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
             same = partial(has, gap=gap, rise=rise)
-            add(f"settles, then rises: {label}, rise {rise}", required, "order", 0, worst, same)
-            add(f"rises, then settles: {label}, rise {rise}", "≤ 5", "order", 1, "most", same)
+            # Of a small rise in a long drift no more is required than that it is not claimed falsely.
+            for most, least in ((0.6, required), (0.9, "" if gap and rise < 0.2 else required)):
+                drift = f"{label}, rise {rise}, correlation {'up to 0.6' if most < 0.9 else '0.9'}"
+                cells_of = partial(in_drift, same, most)
+                add(f"settles, then rises: {drift}", least, "order", 0, worst, cells_of)
+                add(f"rises, then settles: {drift}", "≤ 5", "order", 1, "most", cells_of)
     add("onset covered", "≥ 88", "order", 2, "least", has)
     add("settling covered", "≥ 93", "order", 3, "least", has)
     kinds = ", ".join(f"{kind} {rho:g}" for kind, rho in RESIDUALS[world])

@@ -192,9 +192,10 @@ def level_findings(curve: CurvePhases) -> list[Finding]:
             )
         )
     if curve.eruptions:
-        steps = tuple(eruption.step for eruption in curve.eruptions)
         rises = tuple(eruption.rise for eruption in curve.eruptions)
-        findings.append(caution("entropy-erupts", curve=CURVES[curve.name], steps=steps, rises=rises))
+        findings.append(
+            caution("entropy-erupts", curve=CURVES[curve.name], steps=curve.eruption_steps, rises=rises)
+        )
     return findings
 
 
