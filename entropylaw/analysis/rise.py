@@ -113,7 +113,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         # What is seen has to be less than what would have been found.
         shows = x is not None and recent - before < x <= max(before, SMALL * float(np.ptp(y)))
         verdict = WORDS[1] if shows else WORDS[2]
-        falling = in_nats(trend, trend.falling_draws(DRAWS), y)
+        falling = in_nats(trend, trend.draws(DRAWS, falling=True), y)
         if np.quantile(falling[:, 0] - falling[:, -1], 1.0 - level) > 0.0:
             at = settling(falling)
             settled = s[at]
@@ -204,9 +204,9 @@ def in_nats(trend: Trend, curves: FloatArray, y: FloatArray) -> FloatArray:
     return np.clip(np.exp(np.minimum(curves, 100.0)) if trend.y is not y else curves, y.min(), y.max())
 
 
-def of_draws(values: FloatArray, level: float) -> Estimate:
-    """Median and equal-tailed interval of equally probable values (d,)."""
-    low, value, high = np.quantile(values, tails(level)).tolist()
+def of_draws(values: FloatArray, level: float, reach: float = 0.0) -> Estimate:
+    """Median and equal-tailed interval of equally probable values (d,), wider by ``reach`` at both ends."""
+    low, value, high = (np.quantile(values, tails(level)) + np.array([-reach, 0.0, reach])).tolist()
     return Estimate(
         value=value, low=low, high=high, level=level, method=METHOD, std_error=float(values.std())
     )

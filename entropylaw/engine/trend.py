@@ -285,20 +285,15 @@ class Trend:
         variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
         return np.asarray(np.sqrt(variance / variance.mean()))
 
-    def draws(self, count: int) -> FloatArray:
-        """Curves (count, n) without drift and noise, of models by the power of their weights."""
-        return self._draws(count, self.whitened, self.steps, self.models, TEMPERED)
+    def draws(self, count: int, *, falling: bool = False) -> FloatArray:
+        """Curves (count, n) without drift and noise, of models by the power of their weights.
 
-    def falling_draws(self, count: int) -> FloatArray:
-        """As :meth:`draws`, without steps, with falls among the means, and of models by their weights."""
-        whitened = Whitened(self.design.falling, self.whitened.scale)
-        models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
-        return self._draws(count, whitened, self.steps[:, :0], models, 1.0)
-
-    def _draws(
-        self, count: int, whitened: Whitened, steps: FloatArray, models: Models, power: float
-    ) -> FloatArray:
-        """Curves of models under one scale."""
+        Those that are ``falling`` have no steps, but falls among their means, and the weights themselves.
+        """
+        whitened, steps, models, power = self.whitened, self.steps, self.models, TEMPERED
+        if falling:
+            whitened, steps, power = Whitened(self.design.falling, whitened.scale), steps[:, :0], 1.0
+            models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
         design, scale = whitened.design, whitened.scale
         weight = np.exp(power * (models.weight - models.weight.max())).ravel()
         # Every draw has a model, by its weight; the random numbers are the same for all curves.
