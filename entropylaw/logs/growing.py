@@ -202,19 +202,19 @@ class GrowingLog:
             self._done, self._before, self._table = 0, b"", NOTHING
         stream.seek(self._done)
         start, data = len(self._before), self._before + stream.read()
-        end = len(data)
-        if self._gets_longer():
-            end = ENDS.get(self._format, whole_lines)(data, start)
-        if end > start and not self._add(data[:end]) and self._done:
+        end = ENDS.get(self._format, whole_lines)(data, start) if self._gets_longer() else len(data)
+        if end == start:
+            return None
+        if not self._add(data[:end]) and self._done:
             self._in_parts = False
             return self._take(stream)
         self._done += end - start
-        if self._in_parts and end > start:
+        if self._in_parts:
             self._end = data[max(end - HEAD, start) : end]
             self._before = before_part(self._format, data, self._done)
         if len(self._head) < HEAD:
             stream.seek(0)
-            self._head = stream.read(min(HEAD, self._done or len(data)))
+            self._head = stream.read(min(HEAD, self._done))
         return None
 
     def _gets_longer(self) -> bool:

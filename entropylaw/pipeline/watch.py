@@ -132,9 +132,9 @@ class Watcher:
     def _updated(self) -> Iterator[Evaluations]:
         """The rewards of all updates, each with the last entropy up to its step, if there is any."""
         columns: dict[str, dict[float, float]] = {"": {}}
-        for step, row in self._rows.items():
+        for at_step, row in self._rows.items():
             for name, value in row.items():
-                columns.setdefault(name, {})[step] = value
+                columns.setdefault(name, {})[at_step] = value
         entropies = columns.pop("")
         for name, values in columns.items():
             step, reward = np.array([*values]), np.array([*values.values()])

@@ -121,21 +121,18 @@ def replay_words(played: Replay) -> str:
 
 def table(result: Tested) -> b.Table:
     """A row per cut of every run, or per look of its replay."""
-    level = getattr(result, "level", None)
+    level, runs = getattr(result, "level", None), _runs(result)
+    replayed = any(tested is not None and tested.replay is not None for _, tested, _ in runs)
+    columns = REPLAY if replayed else BACKTEST
     rows: list[list[b.Cell]] = []
-    if any(tested is not None and tested.replay is not None for _, tested, _ in _runs(result)):
-        for name, tested, reason in _runs(result):
-            looks = () if tested is None or tested.replay is None else tested.replay.looks
-            rows += [[name, *cells, None] for cells in b.table_of(LOOKS, looks).rows]
-            if tested is None:
-                rows.append([name, *[None] * len(LOOKS), reason])
-        return b.Table(REPLAY, rows)
-    for name, tested, reason in _runs(result):
+    for name, tested, reason in runs:
         if tested is None:
-            rows.append([name, *[None] * (len(BACKTEST) - 2), reason])
+            rows.append([name, *[None] * (len(columns) - 2), reason])
+        elif tested.replay is not None:
+            rows += [[name, *cells, None] for cells in b.table_of(LOOKS, tested.replay.looks).rows]
         else:
             rows += [[name, *cells, level, None] for cells in b.table_of(CUTS, tested.cuts, b.DATA).rows]
-    return b.Table(BACKTEST, rows)
+    return b.Table(columns, rows)
 
 
 def _runs(result: Tested) -> list[tuple[str, RunBacktest | None, str]]:
