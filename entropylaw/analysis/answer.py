@@ -20,7 +20,8 @@ from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual
 from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
-from entropylaw.arguments import as_number, several
+from entropylaw.arguments import as_number, several, with_unpaired
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
@@ -52,6 +53,7 @@ def fit_law(
     ahead: bool = True,
     max_reward: float | None = None,
     logged: tuple[Any, Any] | None = None,
+    unpaired: tuple[Any, Any] | None = None,
     seams: Sequence[float] = (),
     findings: Sequence[Finding] = (),
 ) -> Fit:
@@ -82,6 +84,9 @@ def fit_law(
     logged
         Steps and entropies of every logged step, shape (m,) each: the entropy is smoothed over all of them.
         Rows without a reward count as such, too.
+    unpaired
+        Steps and rewards of evaluations without an entropy, shape (m,) each, which count for the forecast and
+        not for the law. Rows without an entropy count as such, too.
     seams
         Steps from which the reward has another level, as after a change of the data: numbers are those of the
         last part.
@@ -124,17 +129,20 @@ def fit_law(
     stated, level = several(findings, Finding, "findings"), checked_level(level)
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
-    used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
+    given: dict[str, Any] = {"logged": logged, "unpaired": unpaired}
+    used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, **given)
     check_rewards(used.reward, max_reward, eval_size)
-    gain = usual_gain(used.reward, max_reward) if gain is None else checked_gain(gain)
-    shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(used.reward)
+    evaluations = with_unpaired(used.step, used.entropy, used.reward, used.unpaired)
+    gain = usual_gain(evaluations[2], max_reward) if gain is None else checked_gain(gain)
+    shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(evaluations[2])
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    later = _ahead(used, law, steps, gain) if ahead else {}
-    return _answer(law, reads, stated, [] if lost is None else [lost], gain=gain, **later)
+    later = _ahead(evaluations, law, steps, gain) if ahead else {}
+    cautions = [] if lost is None else [lost]
+    return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
 
 
 def _answer(
@@ -172,12 +180,14 @@ def _answer(
     return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads), *of_columns))
 
 
-def _ahead(used: Evaluations, law: LawFit, steps: float | None, gain: float) -> dict[str, Any]:
-    """The fields of a fit on the forecast of its evaluations, or the reason why it has none."""
-    at = usual_step(used.step) if steps is None else as_number(steps, "steps")
+def _ahead(
+    evaluations: tuple[FloatArray, FloatArray, FloatArray], law: LawFit, steps: float | None, gain: float
+) -> dict[str, Any]:
+    """The fields of a fit on the forecast of all evaluations, or the reason why it has none."""
+    at = usual_step(evaluations[0]) if steps is None else as_number(steps, "steps")
     how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
     try:
-        return {"forecast": forecast(used.step, used.entropy, used.reward, at_step=at, **how)}
+        return {"forecast": forecast(*evaluations, at_step=at, **how)}
     except (FitError, UsageError) as error:
         return {"no_forecast": error.message}
 

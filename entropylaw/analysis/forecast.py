@@ -203,8 +203,8 @@ def forecast(
     step, reward
         Shape (n,), n ≥ 8: the trainer's step, rising, and the score.
     entropy
-        The policy entropy at each, in nats; None for a run without. It says when the entropy is spent and
-        what the law predicts, and does not change the forecast.
+        The policy entropy at each, in nats, nan where there is none; None for a run without. It says when the
+        entropy is spent and what the law predicts, and does not change the forecast.
     at_step
         The later step, or m of them, up to four lengths of the run after its end.
     gain
@@ -238,6 +238,7 @@ def forecast(
     """
     level = checked_level(level)
     used = _checked(step, entropy, reward)
+    has_entropy = np.isfinite(used.entropy)
     check_rewards(used.reward, max_reward)
     at, given = _targets(at_step, entropy_path, used.step)
     s, r, size = blocked(used.step, used.reward)
@@ -261,6 +262,7 @@ def forecast(
         run=run,
         n=s.size,
         block=size,
+        without_entropy=int((~has_entropy).sum()) if has_entropy.any() else 0,
         last_step=float(used.step[-1]),
         now=done.level,
         step=tuple(at.tolist()),
@@ -278,7 +280,7 @@ def forecast(
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
-        **_with_entropy(used, entropy is not None, at, given, level=level, top=top, findings=findings),
+        **_with_entropy(used, at, given, level=level, top=top, findings=findings),
     )
 
 
@@ -304,7 +306,6 @@ def rests_on(chance: float, constants: Constants) -> RestsOn:
 
 def _with_entropy(
     used: Evaluations,
-    has_entropy: bool,
     at: FloatArray,
     given: FloatArray | None,
     *,
@@ -313,26 +314,25 @@ def _with_entropy(
     findings: list[Finding],
 ) -> dict[str, Any]:
     """The fields of a forecast that are about the entropy."""
-    missing = {"entropies": (), "spent": None, "law": None, "findings": tuple(findings)}
-    if not has_entropy and given is None:
-        return missing
     path = [
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
         for value in ([] if given is None else given.tolist())
     ]
-    if not has_entropy or is_constant(used.entropy):
-        return missing | {"entropies": tuple(path)}
-    continued, spent = entropy_ahead(used.step, used.entropy, at, level=level)
+    known = np.isfinite(used.entropy)
+    step, entropy, reward = (column[known] for column in (used.step, used.entropy, used.reward))
+    if entropy.size < FEWEST or is_constant(entropy):
+        return {"entropies": tuple(path), "spent": None, "law": None, "findings": tuple(findings)}
+    continued, spent = entropy_ahead(step, entropy, at, level=level)
     path = path or continued
     expected = np.array([point.value for point in path], dtype=float)
-    outside = int(((expected < used.entropy.min()) | (expected > used.entropy.max())).sum())
+    ends = {"low": float(entropy.min()), "high": float(entropy.max())}
+    outside = int(((expected < ends["low"]) | (expected > ends["high"])).sum())
     if outside:
-        ends = {"low": float(used.entropy.min()), "high": float(used.entropy.max())}
         findings = [*findings, note("extrapolated", outside=outside, steps=at.size, **ends)]
     return {
         "entropies": tuple(path),
         "spent": spent,
-        "law": _law_ahead(used.entropy, used.reward, expected, top),
+        "law": _law_ahead(entropy, reward, expected, top),
         "findings": tuple(findings),
     }
 
@@ -355,7 +355,7 @@ def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
             "no steps were given, and a forecast is for a later step",
             "pass the trainer's step of every evaluation",
         )
-    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     remedy = "wait for more evaluations, or forecast"
     refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
     return used

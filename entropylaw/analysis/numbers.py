@@ -22,9 +22,10 @@ from entropylaw.analysis.law.estimates import (
     unknown,
 )
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
-from entropylaw.arguments import as_number
+from entropylaw.arguments import as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED
+from entropylaw.engine.levels import blocked, levels_of
 from entropylaw.engine.reads import (
     Reads,
     ceiling_of,
@@ -78,6 +79,11 @@ def reads_of(law: LawFit) -> Reads:
     columns = (law.step, law.smoothed_entropy, law.reward)
     table = table_of(*columns, shifts=law.shifts, eval_size=law.eval_size)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
+
+
+def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Step, entropy and reward of all evaluations of a fit; the entropy is nan where none is known."""
+    return with_unpaired(fit.law.step, fit.law.entropy, fit.law.reward, fit.unpaired)
 
 
 # -- the law's own ------------------------------------------------------------------------------------------
@@ -222,10 +228,10 @@ def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction 
 def curve(fit: Fit) -> Curve:
     """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a lost reward."""
     law, reads, lowest = fit.law, fit.law.reads, float(fit.law.entropy.min())
-    at = np.linspace(lowest if fit.lost else min(0.0, lowest), float(law.entropy.max()), 61)
-    chance = tails(fit.level)
+    grid = np.linspace(lowest if fit.lost else min(0.0, lowest), float(law.entropy.max()), 61)
+    at, chance = np.union1d(grid, law.entropy_now), tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
-    fresh = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged, fresh=True)])
+    step, reward, _ = blocked(law.step, law.reward)
     drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
@@ -238,9 +244,9 @@ def curve(fit: Fit) -> Curve:
         mean=tuple(bands[:, 1].tolist()),
         low=tuple(bands[:, 0].tolist()),
         high=tuple(bands[:, 2].tolist()),
-        observation_low=tuple(fresh[:, 0].tolist()),
-        observation_high=tuple(fresh[:, 2].tolist()),
         forms=forms,
+        path_entropy=tuple(blocked(law.step, law.smoothed_entropy)[1].tolist()),
+        path_reward=tuple(levels_of(step, reward, may_jump=True).level().tolist()),
     )
 
 

@@ -56,7 +56,7 @@ def stop_line(
     Parameters
     ----------
     step, entropy, reward
-        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None.
+        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None, or nan where there is none.
     steps
         The planned end; by default half as many steps again at each look.
     gain, max_reward
@@ -64,7 +64,7 @@ def stop_line(
     cost_per_step, left, label
         What a step costs, what is left on a fitted curve, and the name of the reward.
     """
-    used = complete(np.zeros(np.size(reward)) if entropy is None else entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     now = end = float(s[-1]) if n else 0.0
     ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
@@ -74,8 +74,10 @@ def stop_line(
         fields = {"now": ahead.now, "at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
         fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
     low, earlier = 0, ahead
-    while low < LOOKS and earlier is not None and earlier.p_gains[0] < LOW:
+    while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
+        if low == LOOKS:
+            break
         until = n - low * -(-n // PARTS)
         earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
     steps_left = max((end if steps is None else steps) - now, 0.0)
@@ -89,7 +91,7 @@ def stop_line(
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
         lost_since=lost_since(s, r),
-        exploded_since=None if entropy is None else exploded_since(s, used.entropy),
+        exploded_since=exploded_since(s, used.entropy),
         **fields,
     )
     return structs.replace(line, says=_state(line, r, ahead, steps))
@@ -145,8 +147,9 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
     """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
 
-    An entropy of 0 is none that was measured.
+    An entropy of 0, or nan, is none that was measured.
     """
+    step, entropy = step[~np.isnan(entropy)], entropy[~np.isnan(entropy)]
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
     return None if first is None else float(step[first])
@@ -189,7 +192,7 @@ def replay(
     FitError
         ``too-few-evaluations`` below 11: eight for a forecast, and three that follow.
     """
-    used = complete(entropy, reward, step)
+    used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     if n < FEWEST + LOOKS:
         message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"

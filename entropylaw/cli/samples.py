@@ -22,6 +22,7 @@ from entropylaw.samples.run import column_lines
 from entropylaw.tokens.run import as_parquet
 
 if TYPE_CHECKING:
+    from entropylaw.documents.samples import SamplesDocument
     from entropylaw.report.figures import Need
 
 
@@ -31,8 +32,9 @@ def samples(options: SamplesCommand) -> None:
         lines = column_lines(options.tables[1:], options)
         print_result("".join(f"{one_line(line)}\n" for line in lines))
         return
-    special = [path for path in options.output if Path(path).suffix.lower() in (*PAGES, ".parquet")]
-    others = [path for path in options.output or ["-"] if path not in special]
+    suffixes = {path: Path(path).suffix.lower() for path in options.output}
+    files = [path for path, suffix in suffixes.items() if suffix in (*PAGES, ".parquet")]
+    others = [path for path in options.output or ["-"] if path not in files]
     formats = output.destinations(others, options.format)
     picture = picture_of(options.figure)
     with share_shown("counting samples") as progress:
@@ -42,23 +44,33 @@ def samples(options: SamplesCommand) -> None:
         say(one_line(line), quiet=options.quiet)
     check_targets([*options.output, *filter(None, [options.figure])])
     if options.figure is not None:
-        # Not at the top: most summaries draw nothing.
-        from entropylaw.report.figures.drawings import write
-
-        try:
-            parts: dict[Need, Any] = {"samples_pair": document.against} if document.against else {}
-            for path in write(parts | {"samples": document}, options.figure, picture):
-                say(f"wrote {path}", quiet=options.quiet)
-        except ValueError as error:
-            raise FitError(
-                "nothing-to-draw", f"the samples have no figure: {error}", "leave out --figure"
-            ) from error
-    for path in special:
-        if Path(path).suffix.lower() == ".parquet":
-            write_atomically(path, as_parquet(pa.Table.from_pylist(list(map(dict, document.rows)))))
-        else:
-            from entropylaw.report.pages import single_page
-
-            write_atomically(path, single_page(document))
+        draw(document, options.figure, picture, quiet=options.quiet)
+    for path in files:
+        write_atomically(path, content_of(document, suffixes[path]))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
+
+
+def draw(document: SamplesDocument, figure: str, picture: str, *, quiet: bool) -> None:
+    """Draw one ``picture`` of samples, or all into a folder; FitError ``nothing-to-draw``."""
+    # Not at the top: most summaries draw nothing.
+    from entropylaw.report.figures.drawings import write
+
+    parts: dict[Need, Any] = {"samples": document}
+    if document.against is not None:
+        parts["samples_pair"] = document.against
+    try:
+        for path in write(parts, figure, picture):
+            say(f"wrote {path}", quiet=quiet)
+    except ValueError as error:
+        message = f"the samples have no figure: {error}"
+        raise FitError("nothing-to-draw", message, "leave out --figure") from error
+
+
+def content_of(document: SamplesDocument, suffix: str) -> str | bytes:
+    """The table as Parquet, or the page of samples."""
+    if suffix == ".parquet":
+        return as_parquet(pa.Table.from_pylist([*map(dict, document.rows)]))
+    from entropylaw.report.pages import single_page
+
+    return single_page(document)

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.blocks import FORMS, Functional
 from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
     CELL,
     FLAT,
+    FORMS,
     FREE,
     LAGGED,
     LAW,
@@ -48,43 +48,34 @@ _NEAR = 1e-7
 # -- numbers ------------------------------------------------------------------------------------------------
 
 
-def ceiling_of(table: Table) -> Functional:
+def ceiling_of(table: Table) -> FloatArray:
     """The reward at H = 0."""
     return reward_at(table, np.zeros(1))
 
 
-def reward_at(table: Table, entropy: FloatArray) -> Functional:
+def reward_at(table: Table, entropy: FloatArray) -> FloatArray:
     """The curve at entropies (q,), at the present stage: q numbers."""
-    row = table.candidates.row(entropy)[:, None, :]
-    return Functional(row=row, offset=np.zeros((len(row), 1)), variance=np.zeros((len(row), 1)))
+    return np.pad(table.candidates.row(entropy), ((0, 0), (0, 1)))[:, None, :]
 
 
-def reward_now(table: Table) -> Functional:
+def reward_now(table: Table) -> FloatArray:
     """The reward at the last evaluation without its white noise: the curve and the drift there."""
-    products, columns = table.whitened, table.candidates.columns
-    return Functional(
-        row=(columns[-1] - products.drift)[None],
-        offset=products.drift[None, :, -1],
-        variance=products.drift_variance[None],
-    )
+    products = table.whitened
+    row = table.candidates.columns[-1] - products.drift
+    row[:, -1] = products.drift[:, -1]
+    return np.column_stack([row, np.sqrt(products.drift_variance)])[None]
 
 
-def coefficient_of(table: Table, columns: Sequence[int]) -> Functional:
+def coefficient_of(table: Table, columns: Sequence[int]) -> FloatArray:
     """The coefficient of one of some columns, in the rows of which it is."""
-    row = np.zeros((1, 1, len(table.candidates.names)))
+    row = np.zeros((1, 1, len(table.candidates.names) + 1))
     row[..., columns] = 1.0
-    return Functional(row=row, offset=np.zeros((1, 1)), variance=np.zeros((1, 1)))
+    return row
 
 
-def together(*parts: Functional) -> Functional:
-    """Several numbers as one functional."""
-    count = max(part.row.shape[1] for part in parts)
-
-    def joined(name: str) -> FloatArray:
-        arrays = [getattr(part, name) for part in parts]
-        return np.concatenate([np.broadcast_to(a, (len(a), count, *a.shape[2:])) for a in arrays])
-
-    return Functional(row=joined("row"), offset=joined("offset"), variance=joined("variance"))
+def together(*numbers: FloatArray) -> FloatArray:
+    """Numbers of shape (1, 1 or K, m + 1) as one functional."""
+    return np.concatenate(np.broadcast_arrays(*numbers))
 
 
 # -- mixtures -----------------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) 
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
-            yield label, series.step, series.entropy, series.reward, series.max_reward
+            yield label, *series.evaluations, series.max_reward
     except InputError as error:
         columns = texts(reward, "reward") or _catalogued(run)
         if error.slug != "no-entropy-column" or not columns:

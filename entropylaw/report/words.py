@@ -86,7 +86,7 @@ NO_FORECAST = "none was made"
 
 def answers(fit: Fit) -> list[Answer]:
     """What comes next, what is left on the curve, the law, and what that rests on."""
-    ahead, law = fit.forecast, fit.law
+    ahead, law, rewards = fit.forecast, fit.law, fit.evaluations[2]
     level = format_estimate(fit.reward_now).value if ahead is None else format_number(ahead.now)
     rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats")]
     if fit.lost:
@@ -99,7 +99,7 @@ def answers(fit: Fit) -> list[Answer]:
     elif fit.lost:
         rows += [answer("forecast", "lost: no forecast"), best_answer(ahead)]
     else:
-        rows += forecast_answers(ahead, max(law.reward) - min(law.reward))
+        rows += forecast_answers(ahead, max(rewards) - min(rewards))
         came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
         rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
     if not fit.lost:

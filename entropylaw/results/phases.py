@@ -197,6 +197,12 @@ class PhaseFit(Qualified, Result, frozen=True, kw_only=True, eq=False):
         return self.aggregate or self.curves[0]
 
     @property
+    def answer(self) -> str:
+        """The order or, where none is known, what is known of the run's curve or else of another one."""
+        words = (self.verdict, self.levels.verdict, *(curve.verdict for curve in self.curves))
+        return next((word for word in words if word not in (None, WORDS[2])), WORDS[2])
+
+    @property
     def summary(self) -> PhaseSummary:
         """What the run adds to results over several runs."""
         import numpy as np

@@ -149,9 +149,8 @@ def test_the_curve_is_that_of_the_predictions(fit):
     assert curve.flaw() == ""
     for i in (0, 30, 60):
         there = fit.predict(curve.entropy[i])
-        found = (curve.low[i], curve.mean[i], curve.high[i], curve.observation_low[i])
-        expected = (*ends(there.mean), there.observation.low)
-        assert found == pytest.approx(expected, abs=2e-4)
+        found = (curve.low[i], curve.mean[i], curve.high[i])
+        assert found == pytest.approx(ends(there.mean), abs=2e-4)
     assert set(curve.forms) >= {"law", "line"}
     assert curve.forms["law"][30] == pytest.approx(fit.law.predict(curve.entropy[30]).mean.value, abs=0.02)
 
@@ -178,7 +177,7 @@ def test_no_ceiling_is_above_the_largest_possible_reward(fit):
     # Nothing that is said of a mean reward is above.
     assert bounded.ceiling.high <= most
     assert all(one.ceiling.high <= most for one in bounded.forms)
-    assert max(bounded.curve.observation_high) <= most
+    assert max(bounded.curve.high) <= most
     assert bounded.predict(0.0).mean.high <= most
     assert bounded.entropy_for(most + 0.001).intervals == ()
     assert bounded.headroom.high <= most - bounded.reward_now.low

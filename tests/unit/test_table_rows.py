@@ -5,8 +5,7 @@ import pytest
 from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from entropylaw import fit_law
-from entropylaw.engine.blocks import FORMS
-from entropylaw.engine.constants import LISTED, PRIOR
+from entropylaw.engine.constants import FORMS, LISTED, PRIOR
 from entropylaw.engine.reads import NORMAL, Cells, Reads, ceiling_of, reward_at, reward_now
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of

@@ -202,9 +202,8 @@ def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, Inp
         message = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
         yield name, InputError("run-without-steps", message, again)
-    for loss in (lost_records(split, whole, table), emptied_records(whole), *doubled_columns(whole)):
-        if loss:
-            yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
+    if loss := lost_records(split, whole, table):
+        yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
 
 
 def lost_records(split: Split, whole: Run, table: Table) -> str:
@@ -238,34 +237,6 @@ def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
     return missed & np.isin(np.arange(len(missed)), split.unowned)
-
-
-def emptied_records(whole: Run) -> str:
-    """Say how many records have no value after the steps began again, as those of a lost run."""
-    curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
-    fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
-    if whole.unread or not curves or not fallen.any():
-        return ""
-    for values in curves:
-        fallen &= np.isnan(values[1:])
-    empty, records = int(fallen.sum()), len(whole.step)
-    if empty < _SHORTEST_RUN or empty * _ONE_IN_SLIPS <= records:
-        return ""
-    where = quoted_path(whole.source.path)
-    return f"{empty} of {counted(records, 'record')} in {where} have no value at an earlier step"
-
-
-def doubled_columns(whole: Run) -> Iterator[str]:
-    """Say which metrics occur twice, with other values."""
-    for column, values in whole.columns.items():
-        # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
-        name = re.sub(r"(?:#|\.)\d+\Z", "", column)
-        first = whole.columns.get(name)
-        if first is not None and first is not values and is_metric(name):
-            both = np.isfinite(first) & np.isfinite(values)
-            if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
-                where = quoted_path(whole.source.path)
-                yield f"column {shown(name)} occurs twice in {where}, with other values"
 
 
 def texts_of(
@@ -361,8 +332,8 @@ def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Pa
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
     for column, cells in parsed.items():
-        if cells.percent:
-            yield f"column {shown(column)}: numbers with a % sign, read as hundredths"
+        if cells.written:
+            yield f"column {shown(column)}: {cells.written}"
         if cells.numeric and cells.texts:
             at = step.values[list(cells.where)]
             where = [f"first {shown_cell(cells.example)}", places("step", at[np.isfinite(at)].tolist())]

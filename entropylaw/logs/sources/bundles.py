@@ -21,9 +21,8 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.configuration import read_yaml
-from entropylaw.logs.readers.delimited import CUT_OFF
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
-from entropylaw.logs.readers.trackers import LONGEST_NAME, StepRows, run_label
+from entropylaw.logs.readers.trackers import CUT_OFF, LONGEST_NAME, StepRows, run_label
 from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column

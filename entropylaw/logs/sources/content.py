@@ -86,6 +86,8 @@ class Content:
         self.damaged = False
         #: How many NULs at the end of a text were left out; known when the content was read.
         self.nuls = 0
+        #: Whether the last line has its end; known when the content was read.
+        self.ended = True
         #: Whether any analysis uses a column of this name; None where all may be used.
         self.useful: Callable[[str], bool] | None = None
 
@@ -172,6 +174,7 @@ class Content:
             except UnicodeDecodeError:
                 text = block.decode(errors="replace")
                 bad_lines += sum("\ufffd" in line for line in text.split("\n"))
+            self.ended = text.endswith(("\n", "\r"))
             yield text
         if self.nuls:
             notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")

@@ -208,8 +208,9 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "jsonl",
-        'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
-        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
+        'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects, an'
+        " object of columns or by step, also within an object; so the `metrics.jsonl` of "
+        "tinker-cookbook, prime-rl and others, "
         "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
         suffixes=(".jsonl", ".ndjson", ".json"),
     ),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection
 
 import numpy as np
 
 from entropylaw.arrays import BoolArray
 from entropylaw.logs.runs import NO_ROW, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column
-from entropylaw.logs.suggest import measured, measured_in_text
+from entropylaw.logs.suggest import measured, measured_numbers
 
 #: Fewer evaluations cannot be fitted, and no gate could pass on them.
 FEWEST_EVALUATIONS = 5
@@ -38,48 +38,27 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
         if parsed.texts:
             texts.append(cells)
     metrics, none = measured(numbers), np.zeros_like(stepless)
-    evaluated = np.any([none, *(numbers[name] for name in metrics)], axis=0)
+    evaluated, valued = (
+        np.any([none, *(numbers[name] for name in names)], axis=0) for names in (metrics, numbers)
+    )
     # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
     kinds = Counter[str]()
     for name in metrics:
         kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
-    rows = np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist()
-    held = held_by_texts(texts, rows, np.any([none, *numbers.values()], axis=0))
+    held = 0
+    for row in np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist() if texts else ():
+        held += max(held_in_text(str(cells[row]), valued=bool(valued[row])) for cells in texts)
     return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
 
 
-def held_by_texts(texts: Iterable[Column], rows: Sequence[int], valued: BoolArray) -> int:
-    """How many evaluations the texts in some rows may hold; ``valued`` are the rows with any number."""
-    held: dict[int, int] = {}
-    for cells in texts:
-        written = {row: str(cells[row]) for row in rows}
-        for row in _in_texts(written, valued):
-            # A cell may hold a whole history, as JSON does: each of its entropies is one.
-            held[row] = max(held.get(row, 1), written[row].casefold().count("entrop"))
-    return sum(held.values())
+def held_in_text(text: str, *, valued: bool) -> int:
+    """How many evaluations a cell of text may hold, in a record with a number if it is ``valued``.
 
-
-def _in_texts(texts: Mapping[int, str], valued: BoolArray) -> set[int]:
-    """The rows whose text in a column holds numbers of metrics, or names the number beside it.
-
-    As in "entropy: 0.5", in {"key": "entropy", "value": 0.5}, and in a row of a table within quotes.
+    As "entropy: 0.5", {"key": "entropy", "value": 0.5} and a row of a table within quotes; in a history in
+    one cell, as of JSON, each of its entropies is one.
     """
-    held, words = set[int](), dict[int, str]()
-    for row, text in texts.items():
-        if holds_metrics(text):
-            held.add(row)
-        if valued[row] and len(text.split()) == 1:
-            words[row] = text
-    named = set(measured(words.values()))
-    # A single one that is no entropy may be the stage of the training that a record is about.
-    if len(named) > 1 or any("entrop" in name.casefold() for name in named):
-        held.update(row for row, word in words.items() if word in named)
-    return held
-
-
-def holds_metrics(text: str) -> bool:
-    """Whether a text names an entropy and a number, or is a row of numbers."""
-    cells = re.split("[,;\t]", text)
+    cells, entropies = re.split("[,;\t]", text), text.casefold().count("entrop")
     if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
-        return True
-    return "entrop" in text.casefold() and measured_in_text(text)
+        return max(entropies, 1)
+    named = (valued and len(text.split()) == 1) or measured_numbers(text)
+    return entropies if named else 0

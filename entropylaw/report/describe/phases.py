@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from entropylaw.documents.document import Entry, PhasesDocument
@@ -16,7 +16,7 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
-from entropylaw.results import VERDICTS
+from entropylaw.results import VERDICTS, WORDS
 from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.result import replace
 
@@ -51,9 +51,11 @@ COLUMNS = (
     *b.columns(*_ESTIMATES, estimate=True),
     *b.columns("noise"),
     *b.columns(*_OF_BOTH, estimate=True),
-    *b.columns("later", "level", "method", "refusal"),
+    *b.columns("later", "level", "method"),
+    *b.columns("curve_step", "curve_fitted", "curve_low", "curve_high", "refusal"),
 )
-"""A row per curve. ``refusal`` holds the error's slug, ``eruption_steps`` steps as ``30:55``."""
+"""A row per curve. ``refusal`` holds the error's slug, ``eruption_steps`` steps as ``30:55``; so do
+``curve_step`` … ``curve_high`` the points of the curve and of the band that holds all of it."""
 
 POINTS = b.columns("step", "entropy", "fitted", "low", "high")
 """A row per point of a curve, with the band that holds the whole curve."""
@@ -145,7 +147,11 @@ def headline(run: Entry[PhaseFit]) -> str:
     phases = run.result
     if phases is None:
         return "This run could not be fitted."
-    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in phases.curves]
+    # Curves that show the answer are first, and last those that show nothing.
+    curves = sorted(
+        phases.curves, key=lambda curve: (curve.verdict != phases.answer, curve.verdict == WORDS[2])
+    )
+    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in curves]
     if phases.delta is not None and phases.verdict in VERDICTS[:3]:
         # Planning's onset against the step at which execution has settled.
         rising = "planning" if getattr(phases.planning, "rises", None) else _SUBJECTS["semantic"]
@@ -153,7 +159,7 @@ def headline(run: Entry[PhaseFit]) -> str:
         parts.append(
             f"{rising} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
         )
-    return f"{phases.verdict or phases.levels.verdict}: {'; '.join(parts)}"
+    return f"{phases.answer}: {'; '.join(parts)}"
 
 
 def does(curve: CurvePhases) -> str:
@@ -282,5 +288,12 @@ def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
             row["column"] = run.columns[curve.name].column
         if curve.eruptions is not None:
             row["eruptions"] = len(curve.eruptions)
-            row["eruption_steps"] = ":".join(f"{eruption.step:g}" for eruption in curve.eruptions) or None
+            row["eruption_steps"] = _series(eruption.step for eruption in curve.eruptions) or None
+        row["curve_step"] = _series(curve.step)
+        row |= {f"curve_{name}": _series(getattr(curve, name), 6) for name in ("fitted", "low", "high")}
         yield base | row
+
+
+def _series(values: Iterable[float], digits: int = 10) -> str:
+    """Numbers in one cell, ``30:55``, with as many significant digits."""
+    return ":".join(f"{value:.{digits}g}" for value in values)
