@@ -90,7 +90,7 @@ class Watcher:
             raise UsageError("bad-argument", message, "give ('stop', 'lost')")
         self.lines: tuple[StopLine, ...] = ()
         self.say, self._said = say, set[tuple[Any, ...]]()
-        self._log = None if log is None else GrowingLog(log)
+        self._log = None if log is None else GrowingLog(log, lambda text: self.say(f"entropylaw: {text}"))
         self._rows: dict[float, dict[str, float]] = {}
 
     @property
@@ -147,13 +147,7 @@ class Watcher:
         with self._guarded():
             if self._log is None:
                 raise UsageError("no-log", "the watcher has no log", "give its path: Watcher(PATH)")
-            try:
-                run = self._log.read()
-            finally:
-                for event in self._log.said:
-                    self.say(f"entropylaw: {event}")
-                self._log.said.clear()
-            self._judge(_rewards(run, **self._columns))
+            self._judge(_rewards(self._log.read(), **self._columns))
         return self.lines
 
     def _judge(self, rewards: Iterable[Evaluations]) -> None:
@@ -239,16 +233,14 @@ class EntropyLawCallback:
 
     Parameters
     ----------
-    stop_on
-        Which of ``"stop"``, ``"lost"`` and ``"exploded"`` end the training; by default none does.
     options
-        As for :class:`Watcher`; the planned end is that of the trainer.
+        As for :class:`Watcher`; the planned end is that of the trainer, and by default nothing ends it.
 
     A run that is resumed from a checkpoint has its earlier log, which is judged with what follows.
     """
 
-    def __init__(self, *, stop_on: str | Sequence[str] = (), **options: Any) -> None:
-        self.watcher = Watcher(stop_on=stop_on, **options)
+    def __init__(self, **options: Any) -> None:
+        self.watcher = Watcher(**options)
         self._records = Records(useful)
 
     def __getattr__(self, name: str) -> Any:
