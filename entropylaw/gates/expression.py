@@ -230,8 +230,8 @@ class _Reader:
 
     def word(self, quantity: Quantity, operator: str, before: int) -> str:
         words = ", ".join(f"'{word}'" for word in quantity.words)
-        given = self.text[self.place :].strip("'\" ")
-        meant = (*difflib.get_close_matches(given.casefold(), quantity.words, n=1), quantity.words[0])[0]
+        written = self.text[self.place :].strip("'\" ")
+        meant = (*difflib.get_close_matches(written.casefold(), quantity.words, n=1), quantity.words[0])[0]
         sign = operator if operator in ("==", "!=") else "=="
         hint = f"type --fail-if \"{quantity.name}{sign}'{meant}'\", with both kinds of quotes"
         if operator not in ("==", "!="):
