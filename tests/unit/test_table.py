@@ -1,8 +1,6 @@
 """The engine's table: against a prototype, in other units, on inputs without information; its reads."""
 
-import importlib.util
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from entropylaw.engine.constants import LISTED, PRIOR
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged, t_below
-from entropylaw.engine.residuals import reloads
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import LARGEST_GROUPED, table_of, tables_of
-from entropylaw.results.result import replace
 from tests.laws import reads_under
 
-PROTOTYPE = Path(__file__).parents[3] / "shared" / "prototypes" / "one_table.py"
 ENDS = (0.025, 0.5, 0.975)
 
 
@@ -43,40 +38,6 @@ def numbers(reads: Reads):
         reads.coefficients(reads.law)[0],
     )
     return np.array([cell.quantiles(ENDS) for cell in cells])
-
-
-@pytest.fixture(scope="module")
-def prototype():
-    if not PROTOTYPE.exists():
-        pytest.skip("the prototype is not here")
-    spec = importlib.util.spec_from_file_location("one_table", PROTOTYPE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("n", [12, 40, 150])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_prototype_gives_the_same_numbers(prototype, n, seed):
-    _, entropy, reward = run(n, seed, drift=0.01)
-    prior = replace(
-        PRIOR,
-        long=prototype.P_LONG,
-        # The trapezoidal rule halves the weights of the ends, which the prototype does not.
-        lengths=prototype.LENGTHS,
-        shares=tuple((share, 0.25) for share in prototype.SHARES),
-        powers=tuple(prototype.POWERS),
-        saturations=tuple(prototype.SATURATIONS),
-    )
-    found = prototype.fit(entropy, reward, smooth=False)
-    reads = reads_under(prior, entropy, reward)
-    ours = numbers(reads)[:2]
-    theirs = np.array([found["C"], found["HR"]])
-    width = (theirs[:, 2] - theirs[:, 0])[:, None]
-    np.testing.assert_array_less(np.abs(ours - theirs) / width, 0.03)
-    for name in LISTED:
-        assert reads.probability()[name] == pytest.approx(found["Pa"][name], abs=0.02)
-    assert min(reads.p_step()) == pytest.approx(found["ps"], rel=0.1, abs=1e-4)
 
 
 @given(
@@ -172,13 +133,6 @@ def test_no_number_is_above_the_largest_reward():
             predicted = reads.predicted(np.array([0.0, 0.05, 0.5]), reads.averaged, fresh=fresh)
             assert max(cells.quantiles((0.999,))[0] for cells in predicted) <= top
     assert Reads(table_of(step, entropy, reward), 0.3).passed
-
-
-def test_a_reload_breaks_the_drift():
-    entropy = np.exp(-4 * np.arange(60) / 60)
-    entropy[35:] += 0.6 * np.exp(-np.arange(25) / 8)
-    assert reloads(entropy).tolist() == [34]
-    assert reloads(entropy[::-1]).size == 0
 
 
 # -- reads ---------------------------------------------------------------------------------------------------
