@@ -34,7 +34,7 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
         name: (value if isinstance(value, tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
-    base = None if against is None else fspath(against) if not isinstance(against, int) else str(against)
+    base = None if against is None else str(against)
     return document_of([fspath(table) for table in tables], SampleOptions(**given), base)
 
 
@@ -50,18 +50,15 @@ def document_of(
     ``no-such-row``, ``several-rows``.
     """
     sampled = summarise_samples(tables, options, progress=progress)
-    about, notes, comparison = sampled.about, sampled.notes, None
+    notes, comparison = sampled.notes, None
     if against is not None:
         comparison, more = compared(sampled, against, options, progress)
         notes += more
     return as_stored(
         SamplesDocument(
-            tables=tuple(SampleTable(**file) for file in about["read"]),
-            format=about["format"],
-            columns=about["columns"],
+            tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),
+            **sampled.about,
             groups=sampled.groups,
-            missing=about["missing"],
-            rarefied=about["rarefied"],
             level=options.level,
             rows=tuple(sampled.rows),
             t=tuple(student(row["problems"], options.level) for row in sampled.rows),
