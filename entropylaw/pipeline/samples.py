@@ -93,7 +93,7 @@ def compared(
             f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished "
         )
         message += "from 0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
-        notes += (f"{message}{1 / fewest:.1g}, decide them",)
+        notes += (f"{message}{min(1 / fewest, 0.5):.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
 
