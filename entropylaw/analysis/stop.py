@@ -76,8 +76,7 @@ def stop_line(
         until = n - low * -(-n // PARTS)
         earlier, _ = _look(s[:until], r[:until], **how)
     lost = lost_since(s, r)
-    measured = np.isfinite(used.entropy)
-    exploded = exploded_since(s[measured], used.entropy[measured])
+    exploded = exploded_since(s, used.entropy)
     says: State = "go on"
     if lost is not None:
         says = "lost"
@@ -151,8 +150,10 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
     """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
 
-    An entropy of 0 is none that was measured.
+    An entropy of 0, or of nan, is none that was measured.
     """
+    measured = np.isfinite(entropy)
+    step, entropy = step[measured], entropy[measured]
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
     return None if first is None else float(step[first])
