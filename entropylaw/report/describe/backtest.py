@@ -102,8 +102,8 @@ def over_all_cuts(skill: Skill, level: float) -> b.Notes:
 def over_all_replays(score: ReplayScore) -> b.Note:
     """What the stop line said of all runs."""
     false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
-    said = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
-    return b.Note("stop line", f"{counted(score.runs, 'run')}: {said}")
+    counts = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
+    return b.Note("stop line", f"{counted(score.runs, 'run')}: {counts}")
 
 
 def replay_words(played: Replay) -> str:
@@ -155,9 +155,9 @@ def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]
             b.Verdict("replayed", replay_words(tested.replay), True),
             b.table_of(LOOKS, tested.replay.looks, b.PEOPLE, words=0),
         ]
-    said = "what was forecast half as many steps on, and the mean of three evaluations there"
+    what_was_tested = "what was forecast half as many steps on, and the mean of three evaluations there"
     return [
         b.Heading(name, 2, counted(tested.n, "evaluation")),
-        b.Verdict("tested", said, True),
+        b.Verdict("tested", what_was_tested, True),
         b.table_of(CUTS, tested.cuts, b.PEOPLE, words=0),
     ]
