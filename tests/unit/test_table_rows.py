@@ -174,6 +174,7 @@ def test_a_reload_is_a_gap_over_which_nothing_remains():
     gap = spacings(np.arange(60.0), entropy)
     assert gap[34] > 1e5
     assert np.delete(gap, 34).tolist() == [1.0] * 58
+    assert spacings(np.arange(60.0), entropy[::-1]).tolist() == [1.0] * 59
 
 
 def test_nodes_are_placed_where_the_posterior_is():
