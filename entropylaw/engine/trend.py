@@ -39,10 +39,6 @@ FALLS, BENDS = 0.02 * 1.35 ** np.arange(13.0), (0.5, 1.0, 2.0, 4.0)
 """Times, in runs, and exponents of the stretched exponentials by which a curve may fall; a line ends at twice
 each time."""
 
-TEMPERED = 0.4
-"""Power of the weights of models in a band. Drift and a bent curve explain a short run equally well, and the
-evidence, which is that of many points, prefers one of them too clearly."""
-
 COLUMN_COST, STEP_COST, MOST_STEPS = 1.0, 4.0, 6
 """Costs of a column and of a step in units of ln(n)/2, and the largest number of steps."""
 
@@ -285,14 +281,14 @@ class Trend:
         variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
         return np.asarray(np.sqrt(variance / variance.mean()))
 
-    def draws(self, count: int, *, falling: bool = False) -> FloatArray:
-        """Curves (count, n) without drift and noise, of models by the power of their weights.
+    def draws(self, count: int, *, falling: bool = False, power: float = 1.0) -> FloatArray:
+        """Curves (count, n) without drift and noise, of models by a ``power`` of their weights.
 
-        Those that are ``falling`` have no steps, but falls among their means, and the weights themselves.
+        Those that are ``falling`` have no steps, but falls among their means.
         """
-        whitened, steps, models, power = self.whitened, self.steps, self.models, TEMPERED
+        whitened, steps, models = self.whitened, self.steps, self.models
         if falling:
-            whitened, steps, power = Whitened(self.design.falling, whitened.scale), steps[:, :0], 1.0
+            whitened, steps = Whitened(self.design.falling, whitened.scale), steps[:, :0]
             models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
         design, scale = whitened.design, whitened.scale
         weight = np.exp(power * (models.weight - models.weight.max())).ravel()
