@@ -39,7 +39,7 @@ FEWEST_RUNS = 3
 MOST_NAMED = 3
 """Largest number of outliers, and of gaps, listed in a caution."""
 
-REVERSE = 3.0
+REVERSE = 2.0
 """Factor of the margin for planning that rises first: beside a long drift an onset is placed too early, and
 the end of a fall too late."""
 

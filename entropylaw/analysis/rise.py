@@ -48,7 +48,7 @@ the falls before it, and of rises that level off."""
 LIKELY, MOST_LIKELY = 0.02, 6
 """Least probability of a covariance for the onset, and the largest number of them."""
 
-WIDER = 0.02
+WIDER = 0.03
 """Share of the run by which the interval of a step is wider than its draws at both ends."""
 
 ALLOWANCE = 1.2
@@ -57,9 +57,10 @@ ALLOWANCE = 1.2
 CORNERS = 1.25
 """Factor of the band's width, for what splines and decays leave of a sharp corner."""
 
-TEMPERED = 0.4
-"""Power of the weights of models in a band. Drift and a bent curve explain a short run equally well, and the
-evidence, an approximation for many points, prefers one of them too clearly."""
+TEMPERED = 0.05
+"""Power of the weights of models in a band, over the root of the number of points. Drift and a bent curve
+explain a short run equally well, and the evidence, an approximation for many points, prefers one of them too
+clearly."""
 
 METHOD = "splines, decays and steps, drift + noise of changing scale integrated out"
 
@@ -367,7 +368,7 @@ def settling(curves: FloatArray) -> Any:
 
 def band(trend: Trend, level: float, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The mean curve (n,), and a band that holds all of a curve at the level, in nats."""
-    curves = trend.draws(DRAWS, power=TEMPERED)
+    curves = trend.draws(DRAWS, power=TEMPERED * float(np.sqrt(y.size)))
     mean, sd = curves.mean(axis=0), curves.std(axis=0) + 1e-12 * float(np.ptp(trend.y))
     reach = CORNERS * float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
     low, middle, high = (in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))

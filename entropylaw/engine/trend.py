@@ -35,7 +35,7 @@ line); fewest points per column."""
 DECAYS = ((0.02,), (0.05,), (0.12,), (0.3,), (0.02, 0.12), (0.05, 0.3), (0.05, np.inf), (0.12, np.inf))
 """Sums of exponentials, by their times in runs; an infinite one is a line."""
 
-FALLS, BENDS = 0.02 * 1.35 ** np.arange(13.0), (0.5, 1.0, 2.0, 4.0)
+FALL_TIMES, FALL_POWERS = 0.02 * 1.2 ** np.arange(20.0), (0.5, 1.0, 2.0, 4.0)
 """Times, in runs, and exponents of the stretched exponentials by which a curve may fall; a line ends at twice
 each time."""
 
@@ -75,8 +75,8 @@ def smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
 
 def falls(time: FloatArray) -> Iterator[FloatArray]:
     """The columns (n, 2) of the means that are a constant and one fall: stretched exponentials, lines."""
-    for fall in FALLS:
-        shapes = [np.exp(-((time / fall) ** bend)) for bend in BENDS]
+    for fall in FALL_TIMES:
+        shapes = [np.exp(-((time / fall) ** power)) for power in FALL_POWERS]
         for shape in (*shapes, np.maximum(1.0 - time / (2.0 * fall), 0.0)):
             yield np.column_stack([np.ones(time.size), shape])
 
