@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.law.estimates import of_cells, tails
+from entropylaw.analysis.law.estimates import tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.levels import level_now
@@ -123,7 +123,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
             settled = s[at]
             answers["settled"] = between(s, at, settled, level)
     # An entropy is never below 0, and neither is the interval of its level at the last step.
-    now = of_cells(level_now(s, y), level=level, method=NOW)
+    now = level_now(s, y).estimate(level=level, method=NOW)
     value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
     fitted, low, high = band(trend, level, y)
     curve = CurvePhases(

@@ -6,11 +6,10 @@ from scipy.special import stdtr
 
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law.estimates import headroom
 from entropylaw.analysis.law.verdict import law_probability
-from entropylaw.analysis.numbers import p_gain
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED, HOLDS
+from entropylaw.engine.reads import headroom
 from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
@@ -89,7 +88,7 @@ def test_the_probability_of_a_gain_is_that_of_the_headroom(fit):
     every = [fit_law(*LAW, gain=at) for at in (fit.headroom.low, fit.headroom.high)]
     assert [one.p_headroom for one in every] == pytest.approx([0.975, 0.025], abs=1e-5)
     assert [one.gain for one in every] == [fit.headroom.low, fit.headroom.high]
-    chances = [p_gain(fit.law.reads, at) for at in ends(fit.headroom)]
+    chances = [fit.law.reads.p_gain(at) for at in ends(fit.headroom)]
     assert chances == pytest.approx([0.975, 0.5, 0.025], abs=1e-5)
 
 
@@ -149,9 +148,8 @@ def test_the_curve_is_that_of_the_predictions(fit):
     assert curve.flaw() == ""
     for i in (0, 30, 60):
         there = fit.predict(curve.entropy[i])
-        found = (curve.low[i], curve.mean[i], curve.high[i], curve.observation_low[i])
-        expected = (*ends(there.mean), there.observation.low)
-        assert found == pytest.approx(expected, abs=2e-4)
+        found = (curve.low[i], curve.mean[i], curve.high[i])
+        assert found == pytest.approx(ends(there.mean), abs=2e-4)
     assert set(curve.forms) >= {"law", "line"}
     assert curve.forms["law"][30] == pytest.approx(fit.law.predict(curve.entropy[30]).mean.value, abs=0.02)
 
@@ -178,7 +176,7 @@ def test_no_ceiling_is_above_the_largest_possible_reward(fit):
     # Nothing that is said of a mean reward is above.
     assert bounded.ceiling.high <= most
     assert all(one.ceiling.high <= most for one in bounded.forms)
-    assert max(bounded.curve.observation_high) <= most
+    assert max(bounded.curve.high) <= most
     assert bounded.predict(0.0).mean.high <= most
     assert bounded.entropy_for(most + 0.001).intervals == ()
     assert bounded.headroom.high <= most - bounded.reward_now.low

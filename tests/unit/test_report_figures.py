@@ -32,7 +32,8 @@ from entropylaw.report.figures.law import (
 )
 from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.results import Verdict
+from entropylaw.report.figures.rewards import curves_figure, rewards_figure
+from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, caution, replace
 from tests.conftest import ROOT, clean_environment
@@ -132,8 +133,9 @@ def ceiling_is_inside(fit: Fit) -> None:
     (axes,) = figure.axes
     low, high = axes.get_ylim()
     logged = fit.law.reward.tolist()
-    for end in (fit.ceiling.low, fit.ceiling.value, fit.ceiling.high, fit.reward_now.value, *logged):
-        assert fit.lost if end is None else low < end < high
+    ends = () if fit.no_ceiling else (fit.ceiling.low, fit.ceiling.value, fit.ceiling.high)
+    assert all(low < end < high for end in (*ends, fit.reward_now.value, *logged))
+    assert any("no ceiling" in text.get_text() for text in axes.texts) == bool(fit.no_ceiling)
     assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
     # The legend is below the axes and their label, and on the paper.
     (legend,) = figure.legends
@@ -142,21 +144,35 @@ def ceiling_is_inside(fit: Fit) -> None:
     assert figure.bbox.y0 <= box.y0
     assert figure.bbox.x0 <= box.x0
     assert box.x1 <= figure.bbox.x1
-    assert len(legend.get_texts()) >= 2
+    assert len(legend.get_texts()) >= (1 if fit.no_ceiling else 2)
 
 
-def test_an_interval_beyond_all_measure_is_cut_with_an_arrow_and_its_numbers() -> None:
+def test_a_ceiling_that_the_log_cannot_tell_is_not_drawn_and_neither_are_the_curves_to_it() -> None:
     fit = by_hand()
     wild = replace(fit, ceiling=estimate(0.8, -900.0, 900.0))
     vars(wild)["curve"] = fit.curve
     (axes,) = law_figure(run_by_hand(wild)).axes
     low, high = axes.get_ylim()
-    assert -900 < low < 0.8 < high < 900
-    arrows = {
-        line.get_marker(): line.get_ydata()[0] for line in axes.get_lines() if line.get_marker() in "^v"
-    }
-    assert arrows == {"v": low, "^": high}
-    assert any("[−900" in text.get_text() for text in axes.texts)
+    assert -900 < low < high < 900
+    assert "no ceiling: cannot tell" in [text.get_text() for text in axes.texts]
+    labels = [str(line.get_label()) for line in axes.get_lines()]
+    assert "averaged" not in labels
+    (law,) = (line for line in axes.get_lines() if str(line.get_label()).startswith("law"))
+    assert min(law.get_xdata()) >= wild.lowest_entropy
+
+
+def test_of_the_averaged_curve_only_what_is_left_is_drawn_and_no_law_that_fails() -> None:
+    fit = synthetic().result
+    assert fit is not None
+    for verdict, why in ((Verdict.holds, None), (Verdict.fails, Why.another_curve)):
+        run = replace(fit, verdict=verdict, why=why)
+        (axes,) = law_figure(run).axes
+        drawn = {str(line.get_label()).partition(",")[0]: line for line in axes.get_lines()}
+        assert max(drawn["averaged"].get_xdata()) == pytest.approx(fit.law.entropy_now)
+        reach = max(drawn["law"].get_xdata())
+        expected = fit.law.entropy.max() if verdict is Verdict.holds else fit.law.entropy_now
+        assert reach == pytest.approx(expected)
+        assert max(drawn["reward"].get_xdata()) > 0.9 * fit.law.smoothed_entropy.max()
 
 
 def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
@@ -173,6 +189,23 @@ def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
         found = [line for line in axes.get_lines() if line.get_label() == "off the curve of the others"]
         assert sum(len(line.get_xdata()) for line in found) == rings
     assert len(plain.get_lines()) == len(axes.get_lines())
+
+
+def test_several_rewards_have_a_panel_each_in_both_figures() -> None:
+    entries = [
+        replace(RUNS[name](), reward=f"{name} mean@4", columns=synthetic().columns)
+        for name in ("sample", "falling", "few", "by hand")
+    ]
+    refusal = replace(refused(), reward="nothing")
+    for figure, more in ((rewards_figure, 1), (curves_figure, 0)):
+        made = figure([*entries, refusal])
+        assert_words_can_be_read(made)
+        titles = [axes.texts[0].get_text() for axes in made.axes]
+        assert titles[:4] == [entry.reward for entry in entries]
+        assert titles[4:] == ["actor/entropy (nats)"][:more]
+        assert len({axes.get_xlim() for axes in made.axes}) == 1
+    with pytest.raises(ValueError, match="no reward"):
+        rewards_figure([refusal])
 
 
 def test_a_grid_of_axes_has_room_for_every_name() -> None:

@@ -196,9 +196,9 @@ def by_hand(
         mean=mean,
         low=tuple(m - 0.03 for m in mean),
         high=tuple(m + 0.03 for m in mean),
-        observation_low=tuple(m - 0.06 for m in mean),
-        observation_high=tuple(m + 0.06 for m in mean),
         forms={"law": mean, "line": (0.83, 0.6, 0.3), "rate": mean, "constant": (0.5, 0.5, 0.5)},
+        path_entropy=tuple(law.smoothed_entropy.tolist()),
+        path_reward=tuple(law.reward.tolist()),
     )
     return fit
 

@@ -13,6 +13,7 @@ from entropylaw.errors import UsageError
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import select
 from entropylaw.wandb_runs import write_summary
+from tests.conftest import HANGS
 from tests.hostile import refused
 from tests.typed import typed
 from tests.wandb_server import Server, serving
@@ -32,6 +33,7 @@ def address(tmp_path, monkeypatch):
     for i, (h, r) in enumerate(zip(ENTROPY.tolist(), REWARD.tolist(), strict=True)):
         row = {"_step": 3 * i, "training/global_step": i, "actor/entropy": h, "val-core/x/acc/mean@1": r}
         rows.append(row | {"media": {"_type": "table-file", "size": 7}, "nothing": "NaN"})
+    monkeypatch.setattr("entropylaw.wandb_runs._PATIENCE", HANGS)
     server = Server(rows, {"actor_rollout_ref": {"rollout": {"temperature": 0.6}}, "password": "hidden"})
     with serving(server) as url:
         for name, value in (("BASE_URL", url), ("API_KEY", "0" * 40), ("CACHE_DIR", str(tmp_path / "cache"))):

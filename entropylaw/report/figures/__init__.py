@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
-"""The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
-entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+Need = Literal[
+    "law", "rewards", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"
+]
+"""The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry
+of a fit with a forecast, the entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
 ``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
@@ -85,20 +87,24 @@ def is_overlay(result: ArmComparison) -> bool:
 
 
 def law_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
+    """What is drawn of a law: the run, the curves from now to H = 0, the ceiling and the reward now."""
     fit = answer_of(part)
-    stage = " at the present stage" if fit.present_stage else ""
-    marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
-    if fit.lost:
-        marks = "The diamond is the reward now with its interval."
-    if has(fit.findings, "rests-on-first"):
-        marks += " The evaluations in rings are off the curve of the others."
-    return (
-        f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
-        f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
-        "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
-        f"with its probability P. {marks}"
+    text = (
+        f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step; the "
     )
+    text += "grey line goes along the run from smoothed reward to smoothed reward. "
+    if fit.no_ceiling:
+        text += "The diamond is the reward now with its interval."
+    else:
+        stage = " at the present stage" if fit.present_stage else ""
+        text += f"From now to H = 0: the average over the functional forms{stage} (thick) with the "
+        text += f"{format_percent(fit.level)} interval of its mean, and the forms (dashed), each with its "
+        text += (
+            "probability P. The square is the ceiling, the diamond the reward now, each with its interval."
+        )
+    if has(fit.findings, "rests-on-first"):
+        text += " The evaluations in rings are off the curve of the others."
+    return text
 
 
 def arms_caption(part: ArmComparison) -> str:
@@ -127,6 +133,11 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "residuals": "Residuals of the law, with ±1 standard deviation.",
     "forecast": "The reward and the entropy so far, the best step (diamond), and both ahead with their "
     "intervals.",
+    "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
+    "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
+    "average over the functional forms with its interval, where the log can tell it.",
+    "rewards": "The rewards and the entropy so far, the best step of each reward (diamond), and what is "
+    "ahead with its interval.",
     "phases": "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
     "settled, with intervals; eruptions as triangles.",
     "tokens": "Entropy of the tokens at every step: their distribution, and the share of the highest fifth.",
@@ -161,6 +172,8 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
 FIGURES = (
     FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
     FigureEntry("series", "law", "both over the steps", "Entropy and reward of", "entropy and reward"),
+    FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
+    FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
     FigureEntry("residuals", "law", "residuals of the law", "Residuals of", section="trust"),
     FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(

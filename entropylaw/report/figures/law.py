@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,26 +14,23 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from entropylaw.analysis.forms import FORMS
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.documents.document import Entry
 from entropylaw.report import numbers
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
-from entropylaw.results import FormAnswer, Verdict
+from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import JUMP, has
 
 SHOWN = 0.01
-"""Least probability of a form that is drawn; the law is drawn in any case."""
+"""Least probability of a form that is drawn."""
 
 MOST_DRAWN = 5
 """Most forms that are drawn, the most probable first: with more, lines look alike."""
-
-_BANDS = 0.3, 0.13
-"""Opacity of the band of the mean and of the prediction band."""
 
 _DASHES = {"law": (5, 2), "line": (3, 1.5), "rate": (1, 1.2), "power": (5, 1.5, 1, 1.5), "constant": (2, 3)}
 """Dashes and gaps of the line of each form, those of a form that is not here are in _OTHER."""
@@ -45,30 +43,26 @@ _LEGEND |= {"borderpad": 0.2, "borderaxespad": 0.2}
 _COLUMN = 1.7
 """Inches of a column of the legend."""
 
-_FARTHEST = 20.0
-"""In lengths of the axes without it, how far off an end of the ceiling's interval may be to be drawn."""
+Line = tuple[FloatArray, FloatArray, dict[str, Any]]
+"""Entropies, rewards, and the look of the line; its colour is a name of :data:`PALETTE`."""
 
 
 def law_figure(part: Entry[Fit] | Fit) -> Figure:
-    """Reward against entropy: the averaged curve with both bands, the forms, the ceiling and the reward now.
+    """Reward against entropy: the run, the averaged curve from now to H = 0, the ceiling and the reward now.
 
     A title says so where the law does not hold.
     """
     fit = answer_of(part)
-    law = fit.law
-    columns = int(p.width() / _COLUMN)
-    named = 1 + len(_drawn(fit)) + bool(_changed(fit))
-    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-named // columns)}
+    law, lines, columns = fit.law, lines_of(fit), int(p.width() / _COLUMN)
+    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-len(lines) // columns)}
     with p.panels([1.95], **verdict_title(fit), **room) as (figure, (axes,)):
-        keys = _draw(axes, fit, reward_label(part))
+        keys = draw_answer(axes, fit, lines)
+        axes.set_xlabel("entropy H (nats per token)", labelpad=2)
+        axes.set_ylabel(reward_label(part), labelpad=3)
         figure.legend(handles=keys, loc="lower center", ncols=columns, **_LEGEND)
-        # One row above the axes: the bands, and dots in the colours of the first step to the last.
+        # One row above the axes: dots in the colours of the first step to the last.
         width, height = figure.get_size_inches()
         y = height * (1 - axes.get_position().y1) - 0.17
-        band = f"{numbers.format_percent(law.level)}, mean"
-        for x, alpha, text in ((0.48, _BANDS[0] + _BANDS[1], band), (1.3, _BANDS[1], "prediction")):
-            p.mark(figure, [x, x + 0.13], y + 0.05, color=p.colour("blue"), linewidth=6, alpha=alpha)
-            p.write(figure, x + 0.17, y, text)
         last = numbers.format_step(law.step[-1])
         p.write(figure, width - 0.06, y, last, ha="right")
         shades, places = _steps(), width - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5.0)
@@ -97,7 +91,9 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
     The legend is below the axes.
     """
     fit = answer_of(part)
-    keys = _draw(axes, fit, reward_label(part))
+    keys = draw_answer(axes, fit, lines_of(fit))
+    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
+    axes.set_ylabel(reward_label(part), labelpad=3)
     # A bold letter takes some 5.6 points.
     root = axes.get_figure(root=True)
     assert root is not None
@@ -110,121 +106,121 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
     axes.set_title("\n".join(head["title"]), loc="left", **look)
 
 
-def _draw(axes: Axes, fit: Fit, label: str) -> list[Line2D]:
-    """The answer on axes that hold every evaluation, the ceiling with its interval, and their names.
+def lines_of(fit: Fit) -> list[Line]:
+    """The level of the reward along the run, and the curves from the entropy now to H = 0.
 
-    The lines that a legend names are returned.
-
-    Bands and curves much wider than the evaluations are cut; so is an interval of the ceiling beyond
-    :data:`_FARTHEST`.
+    A curve with a term in the step is that of the present stage: it does not go through earlier evaluations,
+    and no curve is drawn there but a law that may hold. Without a ceiling there is nothing at H = 0 to draw.
     """
-    curve, law, blue = fit.curve, fit.law, p.colour("blue")
+    curve, law, entropy = fit.curve, fit.law, np.array(fit.curve.entropy)
+    look: dict[str, Any] = {"color": "grey", "linewidth": 1.2, "zorder": 4, "label": "reward, smoothed"}
+    lines: list[Line] = [(np.array(curve.path_entropy), np.array(curve.path_reward), look)]
+    left = is_left(fit) if not fit.no_ceiling else np.zeros(entropy.size, dtype=bool)
+    if left.any():
+        label = "averaged, present stage" if fit.present_stage else "averaged"
+        look = {"color": "blue", "linewidth": 2.2, "zorder": 5, "label": label, "solid_capstyle": "round"}
+        lines.append((entropy[left], np.array(curve.mean)[left], look))
+    may_hold = not (fit.verdict is Verdict.fails or fit.lost or fit.present_stage or has(fit.findings, JUMP))
+    for rank, form in enumerate(fit.forms):
+        # A stored document may have a form that this version does not know.
+        kind = FORMS[form.form].colour if form.form in FORMS else None
+        there, look = left, {"color": kind or "muted", "linewidth": 0.9, "zorder": 4}
+        if form.form == "law" and may_hold:
+            there, look = (
+                left | (entropy >= fit.lowest_entropy),
+                {"color": "ink", "linewidth": 1.1, "zorder": 5},
+            )
+        elif rank >= MOST_DRAWN or form.probability < SHOWN or form.form not in curve.forms:
+            continue
+        if there.any():
+            look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
+            look["label"] = f"{form.form}, {p_words(form.probability)}"
+            lines.append((entropy[there], np.array(curve.forms[form.form])[there], look))
+    for finding in fit.findings:
+        if finding.code == "rests-on-first":
+            first, width = law.step < float(str(finding.values["step"])), 5.5 if law.n <= 120 else 3.0
+            look = {"color": "warn", "markerfacecolor": "none", "markeredgewidth": width / 6, "zorder": 7}
+            look |= {
+                "marker": "o",
+                "markersize": width,
+                "linewidth": 0,
+                "label": "off the curve of the others",
+            }
+            lines.append((law.entropy[first], law.reward[first], look))
+    return lines
+
+
+def is_left(fit: Fit) -> BoolArray:
+    """Which points of the curve are between the entropy now and H = 0."""
+    entropy, now = np.array(fit.curve.entropy), fit.law.entropy_now
+    return np.asarray((entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0)))
+
+
+def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = True) -> list[Line2D]:
+    """The evaluations, the lines, the ceiling and the reward now, on axes that hold them.
+
+    The lines that a legend names are returned. Ceiling and now may be ``named`` in the axes, each in a row
+    of its own: the ceiling, or why there is none, at the upper edge, or at the lower one where it is low; now
+    on the side without evaluations.
+    """
+    law, keys = fit.law, list[Line2D]()
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
-    look: dict[str, Any] = {"color": blue, "linewidth": 0}
-    prediction = curve.observation_low, curve.observation_high
-    axes.fill_between(curve.entropy, *prediction, alpha=_BANDS[1], zorder=1, **look)
-    axes.fill_between(curve.entropy, curve.low, curve.high, alpha=_BANDS[0], zorder=2, **look)
-    keys = _curves(axes, fit, blue)
+    for entropy, reward, look in lines:
+        keys += axes.plot(entropy, reward, **{**look, "color": p.colour(look["color"])})
+    near, marks = [reward for _, reward, _ in lines], [("now", law.entropy_now, fit.reward_now)]
+    if not fit.no_ceiling:
+        curve, left = fit.curve, is_left(fit)
+        at, low, high = (np.array(band)[left] for band in (curve.entropy, curve.low, curve.high))
+        axes.fill_between(at, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
+        near, marks = [*near, low, high], [("ceiling", 0.0, fit.ceiling), *marks]
     # The evaluations, coloured by step; few with a rim, so that each can be counted.
-    look = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3, "rasterized": law.n > p.MOST_VECTOR_POINTS}
+    look: dict[str, Any] = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3}
+    look["rasterized"] = law.n > p.MOST_VECTOR_POINTS
     if law.n <= 120:
         look = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
     axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
-    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
-    axes.set_ylabel(label, labelpad=3)
-    # The evaluations, the curves near them, and the ceiling and the reward now with their intervals.
-    near = chain(curve.mean, *prediction, *curve.forms.values())
-    ends = np.array(p.limits(law.reward, near, 0.6, 0.0, 0.0))
-    marked = chain(*((e.low, e.value, e.high) for e in (fit.ceiling, fit.reward_now)))
-    axes.set_ylim(*p.limits(ends, marked, _FARTHEST, 0.13, 0.15))
-    _mark(axes, fit, blue)
+    # Of lines that leave the evaluations far behind only a part is shown.
+    shown = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
+    ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
+    axes.set_ylim(*p.limits(shown, ends, np.inf, 0.13, 0.15))
+    rows = {True: 0, False: 0}
+    if named and fit.no_ceiling:
+        rows[True] = 1
+        _name(axes, f"no ceiling: {fit.no_ceiling}", 0.0, 1.0, 0.95)
+    for name, x, estimate in marks:
+        value, middle, is_ceiling = float(estimate), sum(axes.get_ylim()) / 2, name == "ceiling"
+        look = {"color": p.colour("blue" if is_ceiling else "ink"), "zorder": 8}
+        bounds = p.ends(estimate, value)
+        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, **look)
+        rim = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
+        axes.plot([x], [value], "s" if is_ceiling else "D", **look, **rim)
+        if named:
+            text, upward = numbers.format_estimate(estimate), bool(value >= middle) == is_ceiling
+            words = f"{name} {text.value}"
+            if is_ceiling and len(text.interval) <= 18:
+                words += f" {text.interval}"
+            rows[upward] += 1
+            row = 0.09 * rows[upward] - 0.04
+            low, high = axes.get_ylim()
+            end = (bounds[upward] - low) / (high - low)
+            _name(axes, words.replace("-", "−"), x, end, 1.0 - row if upward else row)
     return keys
 
 
-def _curves(axes: Axes, fit: Fit, blue: str) -> list[Line2D]:
-    """The averaged curve, the forms with their probabilities, and what the answer rests on."""
-    curve = fit.curve
-    look: dict[str, Any] = {"color": blue, "linewidth": 2.2, "zorder": 5}
-    look["label"] = "averaged, present stage" if fit.present_stage else "averaged"
-    made = axes.plot(curve.entropy, curve.mean, solid_capstyle="round", **look)
-    for form in _drawn(fit):
-        # A stored document may have a form that this version does not know.
-        kind = FORMS[form.form].colour if form.form in FORMS else None
-        width, name = 0.9, kind or "muted"
-        if form.form == "law":
-            # A law that is rejected is one of the lines, and not the answer.
-            width, name = (0.9, "muted") if fit.verdict is Verdict.fails else (1.3, "ink")
-        look = {"color": p.colour(name), "linewidth": width, "zorder": 4}
-        look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
-        look["label"] = f"{form.form}, {p_words(form.probability)}"
-        made += axes.plot(curve.entropy, curve.forms.get(form.form, (np.nan,) * len(curve.entropy)), **look)
-    if changed := _changed(fit):
-        first = fit.law.step < min(changed)
-        look = {"color": p.colour("warn"), "markerfacecolor": "none", "markeredgewidth": 0.9, "zorder": 7}
-        look |= {"markersize": 5.5, "label": "off the curve of the others"}
-        made += axes.plot(fit.law.entropy[first], fit.law.reward[first], "o", **look)
-    return made
-
-
-def _drawn(fit: Fit) -> list[FormAnswer]:
-    """The forms that are drawn: at the present stage the law beside a term is not the law that was tested."""
-    return [
-        form
-        for place, form in enumerate(fit.forms)
-        if (place < MOST_DRAWN and form.probability >= SHOWN)
-        or (form.form == "law" and not fit.present_stage and not has(fit.findings, JUMP))
-    ]
-
-
-def _changed(fit: Fit) -> list[float]:
-    """The step after the first evaluations, where these are off the curve of the others."""
-    found = (finding.values["step"] for finding in fit.findings if finding.code == "rests-on-first")
-    return [float(step) for step in found]  # type: ignore[arg-type]
+def _name(axes: Axes, words: str, x: float, end: float, at: float) -> None:
+    """Words beside an entropy, and a thin line to them from the ``end`` of an interval; heights as shares."""
+    across = axes.get_xaxis_transform()
+    axes.plot([x, x], [end, at], color=p.colour("muted"), lw=0.5, zorder=3, transform=across)
+    side, offset = ("left", 3.0) if x < sum(axes.get_xlim()) / 2 else ("right", -3.0)
+    look: dict[str, Any] = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
+    box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
+    axes.annotate(words, (x, at), (offset, 0), across, textcoords="offset points", bbox=box, **look)
 
 
 def _steps() -> LinearSegmentedColormap:
     """Early steps near the colour of the paper, late steps far from it; also for colour-blind readers."""
     shades = [p.colour(name) for name in PALETTE if name.startswith("step-")]
     return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
-
-
-def _mark(axes: Axes, fit: Fit, blue: str) -> None:
-    """The ceiling at H = 0 and the reward now, each with its interval, its name and its numbers.
-
-    The ceiling is named at the upper edge, or at the lower one where it is low; now on the side without
-    evaluations, and in a row of its own where both are on one side: the ceiling's name may fill the axes. An
-    arrow stands where an interval leaves the axes.
-    """
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    rows = {True: 0, False: 0}
-    for name, x, estimate, marker, colour in (
-        ("ceiling", 0.0, fit.ceiling, "s", blue),
-        ("now", fit.law.entropy_now, fit.reward_now, "D", p.colour("ink")),
-    ):
-        value = estimate.value
-        if value is None:
-            continue
-        ends = p.ends(estimate, value)
-        look: dict[str, Any] = {"color": colour, "linewidth": 1.2, "zorder": 7}
-        axes.plot([x, x], ends, marker="_", markersize=4, **look)
-        for end, edge, arrow in ((ends[0], low, "v"), (ends[1], high, "^")):
-            if not low <= end <= high:
-                axes.plot([x], [edge], marker=arrow, markersize=4, clip_on=False, **look)
-        rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
-        upward = (value >= (low + high) / 2) == (name == "ceiling")
-        rows[upward] += 1
-        edge, sign, end = (high, -1, ends[1]) if upward else (low, 1, ends[0])
-        at = edge + sign * (0.09 * rows[upward] - 0.04) * (high - low)
-        # A thin line from the end of the interval to the name.
-        axes.plot([x, x], [min(max(end, low), high), at], color=p.colour("muted"), lw=0.5, zorder=3)
-        text = numbers.format_estimate(estimate)
-        interval = f" {text.interval}" if name == "ceiling" and len(text.interval) <= 18 else ""
-        side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
-        look = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
-        box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
-        words = f"{name} {text.value}{interval}".replace("-", "−")
-        axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
 
 
 def series_figure(run: Entry[Fit] | Fit) -> Figure:
