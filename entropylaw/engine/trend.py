@@ -177,9 +177,9 @@ class Whitened:
         white = self.whiten(design.columns)
         self.columns, log_size = np.empty_like(white), []
         for start, end in pairwise([*design.starts, white.shape[2]]):
-            own = white[:, :, start:end]
-            triangle = np.linalg.cholesky(own.swapaxes(-1, -2) @ own)
-            self.columns[:, :, start:end] = own @ np.linalg.inv(triangle).swapaxes(-1, -2)
+            basis = white[:, :, start:end]
+            triangle = np.linalg.cholesky(basis.swapaxes(-1, -2) @ basis)
+            self.columns[:, :, start:end] = basis @ np.linalg.inv(triangle).swapaxes(-1, -2)
             log_size.append(np.log(np.diagonal(triangle, axis1=-2, axis2=-1)).sum(axis=-1))
         self.log_size = np.array(log_size).T
         self.log_det = np.log(design.group.sd).sum(axis=0) + np.log(scale).sum()
