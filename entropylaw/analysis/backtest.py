@@ -208,7 +208,13 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
     least = LEAST_ERROR * spread
     gained = np.array([cut.gained for cut in cuts], dtype=float)
     own = np.maximum([cut.error.forecast for cut in cuts], least)
-    ratios = {"forecast": 1.0} | ratios_to_peers(cuts, own, least)
+    ratios = {"forecast": 1.0}
+    for name in PEERS:
+        errors = np.array([getattr(cut.error, name) for cut in cuts], dtype=float)
+        made = np.isfinite(errors)
+        if made.any():
+            ratio = np.log(own[made] / np.maximum(errors, least)[made])
+            ratios[name] = float(np.exp(ratio.mean()))
     closest = max(ratios, key=lambda name: (ratios[name], name == "forecast"))
     chance = np.array([cut.p_gain for cut in cuts])
     return Skill(
@@ -223,14 +229,3 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
         width=float(np.median(np.array([cut.high - cut.low for cut in cuts]) / spread)),
         best=closest,
     )
-
-
-def ratios_to_peers(cuts: Sequence[Cut], own: FloatArray, least: FloatArray) -> dict[str, float]:
-    """Geometric means of the errors (n,) of the forecast over those of each peer, where it has any."""
-    ratios: dict[str, float] = {}
-    for name in PEERS:
-        errors = np.array([getattr(cut.error, name) for cut in cuts], dtype=float)
-        has = np.isfinite(errors)
-        if has.any():
-            ratios[name] = float(np.exp(np.mean(np.log(own[has] / np.maximum(errors, least)[has]))))
-    return ratios

@@ -15,12 +15,16 @@ import numpy as np
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.candidates import power_column, rate_column
 from entropylaw.engine.constants import PRIOR
+from entropylaw.results import Influence
 
 RATE_REACH = max(PRIOR.rates)
 """The free rate k runs over ±RATE_REACH / (largest entropy), and always past ±2."""
 
 POWERS = PRIOR.powers[0], PRIOR.powers[-1]
 """Range of the power p: below it H^p is a step at 0, above it a wall at the largest entropy."""
+
+TIED = 1e-6
+"""Values that differ by less than this share are equal: no choice rests on the last digit."""
 
 GRID = 17
 """Values of a shape from which a fit begins, where no other number is given."""
@@ -102,6 +106,47 @@ def law_line(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> Floa
 def least_squares(entropy: FloatArray, reward: FloatArray) -> FloatArray:
     """The law's ceiling and a, shape (2,), by least squares at entropies (n,), as papers quote them."""
     return np.asarray(np.linalg.lstsq(design(law_column(entropy)), reward, rcond=None)[0])
+
+
+def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
+    """Share of the reward's variance that the law explains by least squares, 0–1; columns (n,) as logged."""
+    column = law_column(entropy)
+    if np.ptp(column) == 0 or np.ptp(reward) == 0:
+        return 0.0
+    return float(np.corrcoef(column, reward)[0, 1]) ** 2
+
+
+def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Influence:
+    """The evaluation whose deletion moves the least-squares law most, measured on the ceiling and a.
+
+    Deletion formula: β without i = β − (XᵀX)⁻¹ xᵢ rᵢ / (1 − hᵢ), with leverage hᵢ (Cook 1977,
+    doi:10.1080/00401706.1977.10489493). Least squares on purpose: a drift would absorb an outlier, and the
+    question here is which point determines a plain reading of the curve.
+    """
+    x = design(law_column(entropy))
+    ortho, triangle = np.linalg.qr(x)
+    coefficient = np.linalg.solve(triangle, ortho.T @ reward)
+    leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
+    shift = np.linalg.solve(triangle, (ortho * ((reward - x @ coefficient) / (1.0 - leverage))[:, None]).T)
+    # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
+    scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
+    moved = np.max(np.abs(shift) / scale[:, None], axis=0)
+    most = int(np.argmax(moved >= moved.max() * (1.0 - TIED)))
+    return Influence(
+        step=float(step[most]),
+        ceiling_shift=float(-shift[0, most]),
+        # Where a is near 0 without the evaluation, only rounding remains.
+        a_ratio=round(float(1.0 - shift[1, most] / coefficient[1]), 12) if coefficient[1] else 1.0,
+    )
+
+
+def lag1(values: FloatArray) -> float | None:
+    """Lag-1 autocorrelation; None below three values or where they do not vary."""
+    if values.size < 3:
+        return None
+    centred = values - values.mean()
+    total = float(centred @ centred)
+    return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
 
 
 def form_label(name: str) -> str:

@@ -192,28 +192,19 @@ def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
     plans = [fitted[name] for name in ("planning", "semantic") if name in fitted]
     if not plans or "execution" not in fitted:
         return order
-    act, plan = fitted["execution"], next((plan for plan in plans if plan.curve.rises), None)
+    # Planning, unless only the plans rise.
+    act, plan = fitted["execution"], max(plans, key=lambda plan: plan.curve.rises is True)
     if all(plan.curve.rises is False for plan in plans):
         return order | {"verdict": WORDS[1]}
-    if plan is None or not act.settled.size:
+    if not plan.curve.rises or not act.settled.size:
         return order | {"verdict": WORDS[2]}
     apart = plan.onset - act.settled
     reach = WIDER * (plan.curve.last_step - plan.curve.first_step)
-    delta = of_draws(apart, level)
-    low, high = delta.low, delta.high
-    assert low is not None
-    assert high is not None
-    delta = replace(delta, low=low - reach, high=high + reach)
+    verdict, reverse, overlapping = VERDICTS[:3]
+    if np.mean(apart > reach) < level:
+        verdict = reverse if np.mean(apart < -REVERSE * reach) >= level else overlapping
     later = float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0))
-    return {"delta": delta, "later": later, "verdict": verdict_of(apart, reach, level)}
-
-
-def verdict_of(apart: FloatArray, reach: float, level: float) -> str:
-    """The order in words, from draws of the steps between the two, shape (n,), and their margin."""
-    first, reverse, overlapping = VERDICTS[:3]
-    if np.mean(apart > reach) >= level:
-        return first
-    return reverse if np.mean(apart < -REVERSE * reach) >= level else overlapping
+    return {"delta": of_draws(apart, level, reach), "later": later, "verdict": verdict}
 
 
 def share_of_entropy(

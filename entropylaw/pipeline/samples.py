@@ -104,13 +104,14 @@ def compared(
 def rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
     """The row that is compared, and that of ``against``: STEP or COLUMN=VALUE; UsageError ``no-such-row``."""
     group, _, value = against.rpartition("=")
-    cells = [str(row[group or "step"]) for row in sampled.rows]
+    column = group or "step"
+    cells = [str(row[column]) for row in sampled.rows]
     same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
-    rows = [row for row, cell in enumerate(cells) if cell in same]
-    others = [row for row, cell in enumerate(cells) if cell not in same]
+    inside = np.isin(cells, [*same])
+    rows, others = np.flatnonzero(inside).tolist(), np.flatnonzero(~inside).tolist()
     if not rows or not others or (len(rows) > 1 and not group):
         message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
-        hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only"
+        hint = f"{column} is {listing([*dict.fromkeys(cells)])}; see --only"
         raise UsageError("no-such-row", message, hint)
     return others[-1] if group else last_of(sampled), rows[-1]
 

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from entropylaw.arrow import to_numpy
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
@@ -207,7 +208,8 @@ def union(
     """The query of all files' samples; those alike are read together."""
     sets = defaultdict[Any, list[tuple[SampleFile, SampleColumns]]](list)
     for file, chosen in zip(files, columns, strict=True):
-        sets[file.kind, repr(chosen), file.path if chosen.ordered else None].append((file, chosen))
+        path = file.path if chosen.ordered else None
+        sets[file.kind, repr(chosen), file.step is None, path].append((file, chosen))
     queries = []
     for members in sets.values():
         first, chosen = members[0]
@@ -245,18 +247,22 @@ def row_of(
 
 
 def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Step and groups → the columns of their rows, in ascending order."""
-    keys = ["step", *(f"by_{name}" for name in groups)]
-    places = defaultdict[Key, list[int]](list)
-    for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
+    """Step and groups → the columns of their rows, which follow each other; in ascending order.
+
+    Texts stay in Arrow.
+    """
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    keys = [columns.pop(name).to_pylist() for name in ("step", *(f"by_{group}" for group in groups))]
+    columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
+    begins = np.arange(len(table)) == 0
+    for cells in (np.array(values, dtype=object) for values in keys):
+        begins[1:] |= cells[1:] != cells[:-1]
+    tables: dict[Key, dict[str, Any]] = {}
+    for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
+        step, *others = (cells[start] for cells in keys)
         step = int(step) if step is not None and step.is_integer() else step
-        places[step, *others].append(row)
-    columns = {
-        name: np.array(table[name].to_pylist(), dtype=object if name in ("problem", "label") else float)
-        for name in table.column_names[len(keys) :]
-    }
-    ordered = sorted(places, key=lambda key: [*map(ordinal, key)])
-    return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
+        tables[step, *others] = {name: values[start:stop] for name, values in columns.items()}
+    return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
@@ -269,11 +275,10 @@ def counts_of(
     key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
 ) -> Counts:
     """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
-    problem = [str(name) for name in table["problem"]]
-    rows = np.empty((0, 4), dtype=np.int64)
+    problem, rows = table["problem"].to_pylist(), np.empty((0, 4), dtype=np.int64)
     if answers is not None:
         number = {name: row for row, name in enumerate(problem)}
-        numbered = [number[str(name)] for name in answers["problem"]]
+        numbered = [number[name] for name in answers["problem"].to_pylist()]
         rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
     n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
     if not n.any():
@@ -301,7 +306,7 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
         rows_of_it = np.flatnonzero(table[column])
         if len(rows_of_it):
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            first = shown(table["problem"][int(rows_of_it[0])])
+            first = shown(table["problem"][int(rows_of_it[0])].as_py())
             message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
             hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
             if column == "negative":
@@ -367,24 +372,25 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
         lines["a row for each"] = ", ".join(("step", *source.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
         lines["not used"] = listing([name for name in files[0].columns if name not in used])
-        if source.variants:
-            values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
-            lines["filters"] = ", ".join(values)
-        verdicts = (f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
-        lines |= {"verdicts": ", ".join(verdicts), **checked(source)}
+        lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in source.notes)
 
 
-def checked(source: Opened) -> dict[str, str]:
-    """How many problems and samples there are; or why the verdicts are refused."""
+def contents(source: Opened) -> dict[str, str]:
+    """Filters, verdicts, and how many problems and samples there are; or why the verdicts are refused."""
+    first, lines = source.columns[0], dict[str, str]()
+    if source.variants:
+        values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
+        lines["filters"] = ", ".join(values)
+    lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
     try:
-        query.check_verdicts(source.verdicts, source.columns[0].named["right"])
+        query.check_verdicts(source.verdicts, first.named["right"])
     except InputError as error:
-        return {"refused": f"{error.message}; {error.hint}"}
-    problems = query.problems(source.samples, source.groups, source.columns[0].roles)
-    columns = source.engine.run(problems).to_pydict()
+        return {**lines, "refused": f"{error.message}; {error.hint}"}
+    columns = source.engine.run(query.problems(source.samples, source.groups, first.roles)).to_pydict()
     return {
+        **lines,
         "problems": f"{len(set(columns['problem'])):,}",
         "samples of each": f"{min(columns['n'])} to {max(columns['n'])}",
         "without verdict": f"{sum(columns['missing']):,}",

@@ -82,17 +82,6 @@ def test_predictions(fit):
     assert (narrow.level, wide.level) == (0.5, 0.99)
 
 
-def test_entropy_for_a_reward_inverts_the_band(fit):
-    target = fit.entropy_for(0.5)
-    ((low, high),) = target.intervals
-    assert low < target.value < high
-    assert fit.predict(low).mean.low == pytest.approx(0.5, abs=1e-6)
-    assert fit.predict(high).mean.high == pytest.approx(0.5, abs=1e-6)
-    above = fit.entropy_for(0.9)
-    assert (above.intervals, above.value) == ((), None)
-    assert "no entropy" in above.note
-
-
 def test_a_set_narrower_than_any_grid_is_complete():
     """The law known to four digits: the set holds the true entropy and is no wider than the band."""
     step, entropy, reward = world(200, sd=1e-4)

@@ -16,6 +16,7 @@ import numpy as np
 
 from entropylaw.arguments import as_flag, as_floats, as_number
 from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.result import Finding, note
 
@@ -64,6 +65,15 @@ class Evaluations:
         columns = {name: getattr(self, name)[chosen] for name in ("step", "entropy", "reward")}
         dropped = self.dropped | dropped
         return Evaluations(**columns, entropy_sd=sd, dropped=dropped, logged=logged, unpaired=unpaired)
+
+    def smoothed(self) -> SmoothedEntropy:
+        """The entropy at the evaluations, smoothed over every logged step."""
+        step, entropy = (self.step, self.entropy) if self.logged is None else self.logged
+        sd = None if self.entropy_sd is None else np.interp(step, self.step, self.entropy_sd)
+        smoothed = smoothed_entropy(step, entropy, self.step, sd)
+        if np.ptp(smoothed.entropy) > 0:
+            return smoothed
+        return SmoothedEntropy(entropy=self.entropy, sd=np.zeros(self.step.size), noise=None)
 
 
 def usable(

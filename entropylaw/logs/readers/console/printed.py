@@ -46,7 +46,8 @@ _PAIR = re.compile(
     r"(?=$|[\s;|)\]}'\"±\[]|[:,](?!\d))",
     re.IGNORECASE,
 )
-_FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
+# A count such as 3/100, or in brackets that open a line.
+_FRACTION = re.compile(r"\A\s*\[(\d{1,12})\]|(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
 _SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
 _OPENS = re.compile(r"\{\s*(?=['\"])")
 _GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
@@ -273,7 +274,7 @@ class Prints:
         yield Printed(
             [(f"{prefix}{name}", number) for name, number in pairs],
             BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
-            float(fraction[1]) if fraction else None,
+            float(fraction[fraction.lastindex or 0]) if fraction else None,
         )
 
     def _below_header(self, words: list[str]) -> Printed | None:
