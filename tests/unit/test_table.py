@@ -79,12 +79,6 @@ def test_inputs_without_information_have_numbers(n, entropies, rewards, seed):
     assert np.isfinite(numbers(reads)).all()
 
 
-def test_every_fit_has_the_same_bytes():
-    step, entropy, reward = run(60, 3)
-    one, other = (numbers(Reads(table_of(step, entropy, reward))) for _ in range(2))
-    assert one.tobytes() == other.tobytes()
-
-
 def test_runs_together_are_the_runs_alone():
     runs = [run(40, seed) for seed in range(3)]
     step = runs[0][0]
@@ -113,14 +107,6 @@ def test_a_shift_is_a_level_of_its_own():
     assert low < 0.65 < high
     assert high - low < 0.1
     assert value == pytest.approx(0.65, abs=0.02)
-
-
-def test_known_noise_bounds_the_variance():
-    step, entropy, reward = run(40, 5)
-    reads = Reads(table_of(step, entropy, reward, noise=0.05**2))
-    plain = Reads(table_of(step, entropy, reward))
-    widths = [np.ptp(each.cells(0, each.law).quantiles(ENDS)) for each in (reads, plain)]
-    assert widths[0] > widths[1]
 
 
 def test_no_number_is_above_the_largest_reward():
