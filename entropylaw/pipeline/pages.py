@@ -263,7 +263,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     several = [reward.report.fit for reward in drawn]
     if len(several) > 1 and any(entry.result is not None for entry in several):
         of_all, files = yield from _figures(slug, {"rewards": several}, options)
-        svgs, links = svgs | of_all, links | files
+        svgs, links = {**svgs, **of_all}, {**links, **files}
     before, after = options.neighbours
     page = pages.run_page(
         document,
