@@ -113,16 +113,17 @@ def quantities_table() -> str:
         compared = {Kind.estimate: "interval", Kind.word: words}.get(one.kind, one.kind.value)
         unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
         lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | {compared} | {unknown} | {where} |")
-    for one in differences().values():
-        cells = (f"`{one.name}`", one.meaning, one.unit.name, "interval", "not compared, no interval")
-        lines.append(f"| {' | '.join(cells)} | comparison |")
+    lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]
+    lines += ["| name | that of ARM minus that of BASELINE | unit |", "| --- | --- | --- |"]
+    for name, one in differences().items():
+        lines.append(f"| `{name}` | {one.meaning.split(':')[0]} | {one.unit.name} |")
     return "\n".join(lines)
 
 
 def settings_table() -> str:
     """Every setting: what it takes, its default, and the commands that have it."""
     commands = all_settings()
-    lines = ["| key | flag | takes | without it | commands | |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| key | flag | takes | without it | commands |", "| --- | --- | --- | --- | --- |"]
     for key, known in general_settings(commands).items():
         having = {name: settings[key] for name, settings in commands.items() if key in settings}
         cells = (
@@ -131,7 +132,6 @@ def settings_table() -> str:
             known.expected,
             " or ".join(dict.fromkeys(without(option) for option in having.values())),
             ", ".join(having),
-            known.help,
         )
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)

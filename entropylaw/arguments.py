@@ -38,6 +38,22 @@ def as_floats(values: Any, name: str) -> FloatArray:
         return array.astype(float).reshape(-1)
 
 
+def with_unpaired(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    unpaired: tuple[FloatArray, FloatArray] | None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """All evaluations by step: pairs (n,), and steps and rewards without an entropy, for which it is nan."""
+    if unpaired is None:
+        return step, entropy, reward
+    every = np.concatenate([step, unpaired[0]])
+    # Of a step that is there twice the pair is taken.
+    every, first = np.unique(every, return_index=True)
+    entropies = np.concatenate([entropy, np.full(unpaired[0].size, np.nan)])
+    return every, entropies[first], np.concatenate([reward, unpaired[1]])[first]
+
+
 def as_number(value: Any, name: str) -> float:
     """``value`` as a finite float."""
     try:

@@ -31,7 +31,7 @@ def arms(by_arm: Groups) -> str:
     left = [f"`{arm}`" for arm in members if arm not in by_arm]
     said = f"{made} of {every} runs are made"
     said += f"; {len(left)} of {len(members)} arms have none yet." if left else "."
-    head = ("arm", "what it is", "runs", "H", "R", "the law", "R²", "end predicted")
+    head = ("arm", "what it is", "runs", "H", "R", "the law", "R²")
     said = said if made < every else f"All {every} runs are made."
     return "\n\n".join(filter(None, (said, table(head, rows), starts(by_arm))))
 
@@ -73,7 +73,7 @@ def _row(configs: Sequence[Config], made: Sequence[Made]) -> tuple[str, ...]:
         else MISSING
         for name in ("entropy", "val_acc")
     ]
-    about, law = configs[0].about, (MISSING, MISSING, MISSING)
+    about, law = configs[0].about, (MISSING, MISSING)
     if configs[0].failure:
         about += f" ({configs[0].failure})"
     elif made:
@@ -104,11 +104,9 @@ def cost(found: Edition) -> str:
     known = recorded(folder.parent / "minutes.csv")
     timed = [name for name in finished if name in known]
     hours = sum(known[name] for name in timed) / 60
-    sizes = [_megabytes(path) for path in (*map(folder.joinpath, finished), folder / "starts", folder.parent)]
     return (
         f"{len(timed)} of the {len(finished)} runs took {hours:.1f} hours of one core, as `data/minutes.csv` "
-        "records, supervised starts included where they were made with the run. The runs have "
-        f"{sum(sizes[:-2]):.1f} MB, the starts {sizes[-2]:.1f} MB, and all of `data/` {sizes[-1]:.1f} MB."
+        f"records. All of `data/` has {_megabytes(folder.parent):.1f} MB."
     )
 
 

@@ -56,14 +56,12 @@ def fitted(runs: Iterable[Made]) -> list[Made]:
     return [run for run in runs if run.fit.result is not None]
 
 
-def law_cells(runs: Sequence[Made]) -> tuple[str, str, str]:
-    """The verdicts of an arm, the range of R², and how many ends the law predicts from the first half."""
+def law_cells(runs: Sequence[Made]) -> tuple[str, str]:
+    """The verdicts of an arm, and the range of R²."""
     with_fit = fitted(runs)
     words = Counter(run.answer.verdict.value for run in with_fit)
     verdicts = ", ".join(f"{word} {n}" for word, n in words.most_common()) or MISSING
-    early = foresights(runs, EARLY[-1])
-    held = f"{sum(prediction.held for prediction in early)} of {len(early)}"
-    return verdicts, ends([run.law.r_squared for run in with_fit], "{:.2f}".format), held
+    return verdicts, ends([run.law.r_squared for run in with_fit], "{:.2f}".format)
 
 
 def probabilities(runs: Sequence[Made]) -> str:

@@ -42,6 +42,9 @@ HANGS = 1800.0
 # that the tests start inherit it; NumPy is not imported yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# W&B waits 30 seconds for its service, which takes longer to start on a busy machine.
+os.environ["WANDB__SERVICE_WAIT"] = str(HANGS)
+
 # No test meets what an earlier one, or the person who tests, left in a cache.
 os.environ["ENTROPYLAW_CACHE"] = "off"
 
@@ -61,11 +64,14 @@ rare = settings(max_examples=100 if NIGHTLY else 1)
 """For properties whose every example takes a good part of a second, and seconds."""
 
 
+# Workers inherit the day on which the tests began: a call that goes on past midnight has one draw.
+DAY = os.environ.setdefault("ENTROPYLAW_TESTS_DAY", str(datetime.datetime.now(datetime.UTC).date()))
+
+
 def drawn(names, n):
     """All names nightly; else some of them, others every day, and the same in all processes."""
     names = sorted(names)
-    day = datetime.datetime.now(datetime.UTC).toordinal()
-    return names if NIGHTLY else sorted(random.Random(day).sample(names, min(n, len(names))))
+    return names if NIGHTLY else sorted(random.Random(DAY).sample(names, min(n, len(names))))
 
 
 if (

@@ -8,25 +8,18 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forecast import forecast, usual_step
-from entropylaw.analysis.law.diagnostics import (
-    cautions_of,
-    lag1,
-    lost_reward,
-    reasons_of,
-    strongest_influence,
-    why_lost,
-)
+from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of, why_lost
 from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
-from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
-from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
-from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
-from entropylaw.arguments import as_number, several
+from entropylaw.analysis.law.evaluations import check_rewards, checked_shifts, usable
+from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
+from entropylaw.analysis.numbers import averaged_numbers, law_of_run, median_crossing
+from entropylaw.arguments import as_number, several, with_unpaired
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results import Residuals, Verdict
+from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, replace
@@ -52,6 +45,7 @@ def fit_law(
     ahead: bool = True,
     max_reward: float | None = None,
     logged: tuple[Any, Any] | None = None,
+    unpaired: tuple[Any, Any] | None = None,
     seams: Sequence[float] = (),
     findings: Sequence[Finding] = (),
 ) -> Fit:
@@ -82,6 +76,9 @@ def fit_law(
     logged
         Steps and entropies of every logged step, shape (m,) each: the entropy is smoothed over all of them.
         Rows without a reward count as such, too.
+    unpaired
+        Steps and rewards of evaluations without an entropy, shape (m,) each, which count for the forecast and
+        not for the law. Rows without an entropy count as such, too.
     seams
         Steps from which the reward has another level, as after a change of the data: numbers are those of the
         last part.
@@ -124,17 +121,20 @@ def fit_law(
     stated, level = several(findings, Finding, "findings"), checked_level(level)
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
-    used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
+    given: dict[str, Any] = {"logged": logged, "unpaired": unpaired}
+    used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, **given)
     check_rewards(used.reward, max_reward, eval_size)
-    gain = usual_gain(used.reward, max_reward) if gain is None else checked_gain(gain)
-    shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(used.reward)
+    evaluations = with_unpaired(used.step, used.entropy, used.reward, used.unpaired)
+    gain = usual_gain(evaluations[2], max_reward) if gain is None else checked_gain(gain)
+    shifts, smoothed, lost = checked_shifts(seams, used.step), used.smoothed(), lost_reward(evaluations[2])
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    later = _ahead(used, law, steps, gain) if ahead else {}
-    return _answer(law, reads, stated, [] if lost is None else [lost], gain=gain, **later)
+    later = _ahead(evaluations, law, steps, gain) if ahead else {}
+    cautions = [] if lost is None else [lost]
+    return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
 
 
 def _answer(
@@ -172,50 +172,16 @@ def _answer(
     return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads), *of_columns))
 
 
-def _ahead(used: Evaluations, law: LawFit, steps: float | None, gain: float) -> dict[str, Any]:
-    """The fields of a fit on the forecast of its evaluations, or the reason why it has none."""
-    at = usual_step(used.step) if steps is None else as_number(steps, "steps")
+def _ahead(
+    evaluations: tuple[FloatArray, FloatArray, FloatArray], law: LawFit, steps: float | None, gain: float
+) -> dict[str, Any]:
+    """The fields of a fit on the forecast of all evaluations, or the reason why it has none."""
+    at = usual_step(evaluations[0]) if steps is None else as_number(steps, "steps")
     how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
     try:
-        return {"forecast": forecast(used.step, used.entropy, used.reward, at_step=at, **how)}
+        return {"forecast": forecast(*evaluations, at_step=at, **how)}
     except (FitError, UsageError) as error:
         return {"no_forecast": error.message}
-
-
-def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
-    """The law's own numbers; ``fields`` are those of the fit that are given."""
-    step, entropy, reward = used.step, smoothed.entropy, used.reward
-    numbers: dict[str, Any] = law_numbers(reads, fields["level"])
-    (curve,) = reads.mean_curves(entropy, [reads.law])
-    fitted, residual = np.minimum(curve, reads.top), reward - curve
-    for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
-        array.setflags(write=False)
-    drift_share, effective_n = reads.memory()
-    return LawFit(
-        n=step.size,
-        **numbers,
-        correlation=reads.correlation(),
-        entropy_now=float(entropy[-1]),
-        entropy_noise=smoothed.noise,
-        residuals=Residuals(
-            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-            lag1=lag1(residual),
-            effective_n=min(effective_n * reads.table.group, float(step.size)),
-            drift_share=drift_share,
-            long_memory=reads.share(reads.long),
-        ),
-        influence=strongest_influence(step, used.entropy, reward),
-        r_squared=r_squared(used.entropy, reward),
-        step=step,
-        entropy=used.entropy,
-        smoothed_entropy=entropy,
-        smoothing_error=smoothed.sd,
-        reward=reward,
-        fitted=fitted,
-        dropped=used.dropped,
-        entropy_sd=used.entropy_sd,
-        **fields,
-    )
 
 
 def column_of(data: Any, name: Any) -> Any:

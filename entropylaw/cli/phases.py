@@ -18,6 +18,7 @@ from entropylaw.paths import check_targets
 from entropylaw.pipeline.inputs import histogram_beside
 from entropylaw.pipeline.steps import Phases
 from entropylaw.report.figures import Need
+from entropylaw.results.tokens import TokenHistogram
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
@@ -60,7 +61,6 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     """
     # Not at the top: most tests are text, without matplotlib.
     from entropylaw.report.figures.drawings import write
-    from entropylaw.results.tokens import TokenHistogram
     from entropylaw.tokens.summary import bands
 
     taken: set[str] = set()

@@ -22,43 +22,53 @@ from entropylaw.samples.run import column_lines
 from entropylaw.tokens.run import as_parquet
 
 if TYPE_CHECKING:
+    from entropylaw.documents.samples import SamplesDocument
     from entropylaw.report.figures import Need
 
 
 def samples(options: SamplesCommand) -> None:
     """Run ``entropylaw samples``."""
     if options.tables[0] == "columns" and len(options.tables) > 1:
-        lines = column_lines(options.tables[1:], options)
-        print_result("".join(f"{one_line(line)}\n" for line in lines))
+        print_result("\n".join((*map(one_line, column_lines(options.tables[1:], options)), "")))
         return
-    special = [path for path in options.output if Path(path).suffix.lower() in (*PAGES, ".parquet")]
-    others = [path for path in options.output or ["-"] if path not in special]
+    files = [path for path in options.output if Path(path).suffix.lower() in (*PAGES, ".parquet")]
+    others = [path for path in options.output or ["-"] if path not in files]
     formats = output.destinations(others, options.format)
     picture = picture_of(options.figure)
     with share_shown("counting samples") as progress:
         document = document_of(options.tables, options, options.against, progress)
     used = ", ".join(f"{role} {name}" for role, name in document.columns.items())
-    for line in (f"{document.format}: {used}", *(f"note: {note}" for note in document.notes)):
+    for line in (f"{document.format}: {used}", *map("note: {}".format, document.notes)):
         say(one_line(line), quiet=options.quiet)
     check_targets([*options.output, *filter(None, [options.figure])])
     if options.figure is not None:
-        # Not at the top: most summaries draw nothing.
-        from entropylaw.report.figures.drawings import write
-
-        try:
-            parts: dict[Need, Any] = {"samples_pair": document.against} if document.against else {}
-            for path in write(parts | {"samples": document}, options.figure, picture):
-                say(f"wrote {path}", quiet=options.quiet)
-        except ValueError as error:
-            raise FitError(
-                "nothing-to-draw", f"the samples have no figure: {error}", "leave out --figure"
-            ) from error
-    for path in special:
-        if Path(path).suffix.lower() == ".parquet":
-            write_atomically(path, as_parquet(pa.Table.from_pylist(list(map(dict, document.rows)))))
-        else:
-            from entropylaw.report.pages import single_page
-
-            write_atomically(path, single_page(document))
+        draw(document, options.figure, picture, quiet=options.quiet)
+    for path in files:
+        write_atomically(path, content_of(document, Path(path).suffix.lower()))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
+
+
+def draw(document: SamplesDocument, figure: str, picture: str, *, quiet: bool) -> None:
+    """Draw one ``picture`` of samples, or all into a folder; FitError ``nothing-to-draw``."""
+    # Not at the top: most summaries draw nothing.
+    from entropylaw.report.figures.drawings import write
+
+    parts: dict[Need, Any] = {"samples": document}
+    if document.against is not None:
+        parts["samples_pair"] = document.against
+    try:
+        for path in write(parts, figure, picture):
+            say(f"wrote {path}", quiet=quiet)
+    except ValueError as error:
+        message = f"the samples have no figure: {error}"
+        raise FitError("nothing-to-draw", message, "leave out --figure") from error
+
+
+def content_of(document: SamplesDocument, suffix: str) -> str | bytes:
+    """The table as Parquet, or the page of samples."""
+    if suffix == ".parquet":
+        return as_parquet(pa.Table.from_pylist([*map(dict, document.rows)]))
+    from entropylaw.report.pages import single_page
+
+    return single_page(document)

@@ -1,15 +1,14 @@
 """The candidates: columns of every curve and term at the evaluations, and curves at other entropies.
 
 Columns of curves and terms have mean 0 and sd 1 over the evaluations, so that cross products lose no digits;
-the reward as well. What a curve is at H = 0, and a term at the last evaluation, is in :meth:`Candidates.row`.
+the reward as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -36,6 +35,9 @@ _HIGHEST_POWER = 300.0
 _FLAT_COLUMN = 1e-12
 """Change of a column, relative to its largest value, that is rounding: there is no such candidate."""
 
+_DIRECTED = (LAW, FLAT, LINE, SQUARE, RATE, POWER, LAGGED)
+"""Curves with one coefficient in the entropy."""
+
 At = Callable[[FloatArray], FloatArray]
 
 
@@ -51,7 +53,9 @@ class Candidates:
         The curve, term or dummy of each column, and its shape (k, p, rate or lag; nan without one). The
         intercept is "one", the reward "reward"; "first1", "first2" and "shift" are levels of some of them.
     onward
-        For each column its value at other entropies (q,), in the same units; None where it has none.
+        For each column its value at other entropies (q,), in its own unit; None where it has none.
+    middle, spread
+        Shape (m,): mean and sd of a curve or a term in its own unit; 0 and 1 of a column that is as it is.
     slope
         Shape (m,): prior mean of each coefficient.
     unit, origin
@@ -64,6 +68,8 @@ class Candidates:
     names: tuple[str, ...]
     shapes: FloatArray
     onward: tuple[At | None, ...]
+    middle: FloatArray
+    spread: FloatArray
     slope: FloatArray
     unit: float
     origin: float
@@ -82,19 +88,10 @@ class Candidates:
             names=tuple(self.names[i] for i in chosen),
             shapes=self.shapes[chosen],
             onward=tuple(self.onward[i] for i in chosen),
+            middle=self.middle[chosen],
+            spread=self.spread[chosen],
             slope=self.slope[chosen],
         )
-
-    def row(self, entropy: FloatArray) -> FloatArray:
-        """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
-        rows = np.zeros((entropy.size, len(self.names)))
-        rows[:, 0] = 1.0
-        terms = [i for i, name in enumerate(self.names) if name in (STEP, LOG_STEP)]
-        rows[:, terms] = self.columns[-1, terms]
-        for i, onward in enumerate(self.onward):
-            if onward is not None:
-                rows[:, i] = onward(entropy)
-        return rows
 
 
 def candidates(
@@ -112,39 +109,57 @@ def candidates(
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
-    builder, number = _Builder(), np.arange(entropy.size)
-    builder.add("one", np.ones(entropy.size))
-    for name, shape, function in _curves(entropy, prior):
-        builder.add(name, function(entropy), shape, function, scaled=True)
-    for lag in prior.lags:
-        # At a steady entropy this is the law.
-        builder.add(LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1, scaled=True)
-    for function in _free_curve(entropy, prior):
-        builder.add(FREE, function(entropy), at=function)
-    builder.add(STEP, share, scaled=True)
-    builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)), scaled=True)
-    for rate in prior.saturations:
-        builder.add(SATURATION, np.exp(-rate * share), rate, scaled=True)
-    for i, (early, _) in enumerate(prior.firsts):
-        if early:
-            builder.add(f"{FIRST}{i}", number < max(round(early * entropy.size), 1))
-    for start in shifts:
-        builder.add("shift", number < start)
-    builder.add("reward", (reward - origin) / unit)
-    columns = np.column_stack(builder.columns)
+    names, listed = list[str](), list[tuple[FloatArray, float, At | None, float, float]]()
+    for name, values, shape, at in _columns(entropy, share, prior, shifts):
+        middle, spread = 0.0, 1.0
+        if name in (*_DIRECTED, SATURATION, STEP, LOG_STEP):
+            if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
+                continue
+            middle, spread = float(np.mean(values)), float(np.std(values))
+        names.append(name)
+        listed.append(((values - middle) / spread, shape, at, middle, spread))
+    names.append("reward")
+    listed.append(((reward - origin) / unit, np.nan, None, 0.0, 1.0))
+    rows, shapes, onward, middles, spreads = zip(*listed, strict=True)
+    columns = np.column_stack(rows)
     # Reward rises as entropy falls; a free curve has no direction.
     towards = np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
-    directed = np.isin(builder.names, (LAW, FLAT, LINE, SQUARE, RATE, POWER, LAGGED))
     return Candidates(
         columns=columns,
-        names=tuple(builder.names),
-        shapes=np.array(builder.shapes),
-        onward=tuple(builder.onward),
-        slope=np.where(directed, -prior.slope * towards, 0.0),
+        names=tuple(names),
+        shapes=np.array(shapes),
+        onward=onward,
+        middle=np.array(middles),
+        spread=np.array(spreads),
+        slope=np.where(np.isin(names, _DIRECTED), -prior.slope * towards, 0.0),
         unit=unit,
         origin=origin,
         law_unit=float(np.std(np.expm1(entropy))) or 1.0,
     )
+
+
+def _columns(
+    entropy: FloatArray, share: FloatArray, prior: Prior, shifts: Sequence[int]
+) -> Iterator[tuple[str, FloatArray, float, At | None]]:
+    """Every column but the reward: name, values at the evaluations, shape, and values at other entropies."""
+    n, number = entropy.size, np.arange(entropy.size)
+    yield "one", np.ones(n), np.nan, None
+    for name, shape, at in _curves(entropy, prior):
+        yield name, at(entropy), shape, at
+    for lag in prior.lags:
+        # At a steady entropy this is the law.
+        yield LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1
+    for at in _free_curve(entropy, prior):
+        yield FREE, at(entropy), np.nan, at
+    yield STEP, share, np.nan, None
+    yield LOG_STEP, np.log1p(share * (n - 1)), np.nan, None
+    for rate in prior.saturations:
+        yield SATURATION, np.exp(-rate * share), rate, None
+    for i, (early, _) in enumerate(prior.firsts):
+        if early:
+            yield f"{FIRST}{i}", (number < max(round(early * n), 1)).astype(float), np.nan, None
+    for start in shifts:
+        yield "shift", (number < start).astype(float), np.nan, None
 
 
 def lagged(entropy: FloatArray, lag: float) -> list[float]:
@@ -154,32 +169,6 @@ def lagged(entropy: FloatArray, lag: float) -> list[float]:
     for value in entropy[1:].tolist():
         means.append(means[-1] + weight * (value - means[-1]))
     return means
-
-
-class _Builder:
-    """Columns as they are added."""
-
-    def __init__(self) -> None:
-        self.columns: list[FloatArray] = []
-        self.names: list[str] = []
-        self.shapes: list[float] = []
-        self.onward: list[At | None] = []
-
-    def add(
-        self, name: str, column: Any, shape: float = np.nan, at: At | None = None, *, scaled: bool = False
-    ) -> None:
-        """Add a column; ``scaled`` less its mean and in units of its sd, unless it does not change."""
-        values, onward = np.asarray(column, dtype=float), at
-        if scaled:
-            if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
-                return
-            middle, unit = float(np.mean(values)), float(np.std(values))
-            values = (values - middle) / unit
-            onward = None if at is None else lambda entropy: (at(entropy) - middle) / unit
-        self.columns.append(values)
-        self.names.append(name)
-        self.shapes.append(shape)
-        self.onward.append(onward)
 
 
 def rate_column(entropy: FloatArray, rate: float) -> FloatArray:
@@ -213,8 +202,8 @@ def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
     The basis is that of Hastie, Tibshirani & Friedman 2009 (doi:10.1007/978-0-387-84858-7, eq. 5.4): straight
     lines outside the knots.
     """
-    knots = np.unique(np.quantile(entropy, prior.knots)) if prior.knots else np.empty(0)
-    if not prior.knots or knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
+    knots = np.unique(np.quantile(entropy, prior.knots))
+    if knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
         return []
     range_square, last = float(np.ptp(entropy)) ** 2, knots[-1]
 

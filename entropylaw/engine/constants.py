@@ -20,6 +20,9 @@ LISTED = (LAW, LINE, SQUARE, RATE, POWER, CONSTANT)
 AVERAGED = (*LISTED, LAGGED, FREE)
 """Curves over which numbers are averaged, each as probable as the others before the data."""
 
+FORMS = (*AVERAGED, SATURATION, FLAT)
+"""The curves of the table's rows, by their code."""
+
 SEVERAL = (RATE, POWER, SATURATION, LAGGED)
 """Curves with a shape: the prior is uniform over the values listed in :class:`Prior`."""
 

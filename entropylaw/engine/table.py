@@ -10,22 +10,32 @@ is added by its Schur complement, so that no small system is solved one at a tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainc, gammaln
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.blocks import FORMS, Block, Blocks, Functional, that_matter
 from entropylaw.engine.candidates import Candidates, candidates
 from entropylaw.engine.constants import (
+    CONSTANT,
+    EXACT,
+    FIRST,
     FLAT,
+    FORMS,
     FREE,
     LARGEST_GROUPED,
     LAW,
+    LEAST_NEW,
+    LEFT_OUT,
+    LOG_STEP,
     NODES,
     PRIOR,
+    SATURATION,
+    SEVERAL,
     STEP,
     Prior,
 )
@@ -37,6 +47,82 @@ from entropylaw.engine.residuals import (
     spacings,
     whitened,
 )
+
+_RIDGE = 1e-12
+"""Share of a column's square that keeps a matrix of dependent columns from being singular."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Candidates with the same linear columns, p of them, under K covariances, each with one of J curves.
+
+    The constant and the free curve, which have all their columns among the linear ones, have J = 1, a slope
+    of 0 and an infinite precision.
+
+    Attributes
+    ----------
+    form, shape
+        Shape (J,): codes of the curves, and their shapes.
+    term, first, df
+        Numbers of the term in the step, and of the level of the first evaluations; degrees of freedom.
+    linear, curves
+        Numbers of the columns.
+    covariance
+        Shape (K, 1): numbers of the covariances.
+    inverse, level
+        Shapes (K, p, p), (K, p): inverse cross products of the linear columns, and their coefficients alone.
+    solved
+        Shape (K, p, J): coefficients of each curve on the linear columns.
+    slope, precision
+        Shape (K, J): coefficient of the curve, and its whitened square that is new, the prior's included.
+    variance, log_weight
+        Shape (K, J): residual variance, at least the known noise's; and weight.
+    """
+
+    form: IntArray
+    shape: FloatArray
+    term: int
+    first: int
+    df: float
+    linear: list[int]
+    curves: list[int]
+    covariance: IntArray
+    inverse: FloatArray
+    level: FloatArray
+    solved: FloatArray
+    slope: FloatArray
+    precision: FloatArray
+    variance: FloatArray
+    log_weight: FloatArray
+
+    def only(self, chosen: IntArray) -> Block:
+        """The candidates under some of the covariances, numbered anew."""
+        names = ("inverse", "level", "solved", "slope", "precision", "variance", "log_weight")
+        arrays = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, **arrays, covariance=np.arange(chosen.size)[:, None])
+
+    def numbers(self, functional: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Location and squared scale of F numbers in every row, (F, K·J), in units of the reward's sd."""
+        along = functional[:, :, self.linear]
+        centre = np.einsum("fkp,kp->fk", along, self.level) + functional[:, :, -2]
+        spread = (along[:, :, None, :] @ self.inverse)[:, :, 0] * along
+        variance = spread.sum(axis=2) + functional[:, :, -1] ** 2
+        if self.curves:
+            new = functional[:, :, self.curves] - np.einsum("fkp,kpj->fkj", along, self.solved)
+        else:
+            new = np.zeros((1, 1, 1))
+        location = centre[:, :, None] + new * self.slope
+        squared = (variance[:, :, None] + new**2 / self.precision) * self.variance
+        return location.reshape(len(location), -1), squared.reshape(len(squared), -1)
+
+    def add_coefficients(self, share: FloatArray, total: FloatArray) -> None:
+        """Add the coefficients of rows with weights ``share`` (K·J,) to a ``total`` (m,) over all columns."""
+        weight = share.reshape(self.slope.shape)
+        along = weight * self.slope
+        explained = (self.solved @ along[:, :, None])[:, :, 0].sum(axis=0)
+        total[self.linear] += weight.sum(axis=1) @ self.level - explained
+        if self.curves:
+            total[self.curves] += along.sum(axis=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,18 +163,65 @@ class Table:
     log_weight: FloatArray
     variance: FloatArray
 
-    def numbers(self, functional: Functional, rows: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Location and scale of F numbers in every row, shapes (F, rows), in the reward's units.
+    # A linear number is an array (1, 1 or K, m + 1): the factor of each column, a constant in place of the
+    # reward's, and last the root of a variance that the data do not reduce, in units of the residual
+    # variance. Sums of numbers are those of their arrays, if one of them has such a variance at most.
+
+    def ceiling(self) -> FloatArray:
+        """The reward at H = 0."""
+        return self.reward_at(np.zeros(1))
+
+    def reward_at(self, entropy: FloatArray) -> FloatArray:
+        """The curve at entropies (q,) at the present stage, q numbers: terms as now, no dummies."""
+        columns = self.candidates
+        row = np.zeros((entropy.size, 1, len(columns.names) + 1))
+        row[:, 0, 0] = 1.0
+        terms = [*columns.of(STEP), *columns.of(LOG_STEP)]
+        row[:, 0, terms] = columns.columns[-1, terms]
+        for i, onward in enumerate(columns.onward):
+            if onward is not None:
+                row[:, 0, i] = (onward(entropy) - columns.middle[i]) / columns.spread[i]
+        return row
+
+    def reward_now(self) -> FloatArray:
+        """The reward at the last evaluation without its white noise: the curve and the drift there."""
+        row = self.candidates.columns[-1] - self.whitened.drift
+        row[:, -1] = self.whitened.drift[:, -1]
+        return np.column_stack([row, np.sqrt(self.whitened.drift_variance)])[None]
+
+    def coefficient_of(self, columns: Sequence[int]) -> FloatArray:
+        """The coefficient of one of some columns, in the rows of which it is."""
+        row = np.zeros((1, 1, len(self.candidates.names) + 1))
+        row[..., columns] = 1.0
+        return row
+
+    def numbers(
+        self, *functionals: FloatArray, rows: BoolArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of F linear numbers in every row, shapes (F, rows), in the reward's units.
 
         Locations leave out the reward's mean, which a level has and a difference has not. Blocks without any
         of some ``rows`` are left out: there both are 0.
         """
-        count, unit = len(functional.row), self.candidates.unit
+        functional, unit = np.concatenate(np.broadcast_arrays(*functionals)), self.candidates.unit
+        count = len(functional)
         location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
         for block, span in self.parts():
             if rows is None or rows[span].any():
                 location[:, span], squared[:, span] = block.numbers(functional)
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
+
+    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
+        """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
+        columns, curves = self.candidates, list[FloatArray]()
+        at = self.reward_at(entropy)[:, 0, :-1]
+        for weight in weights:
+            share, coefficients = weight / max(float(weight.sum()), 1e-300), np.zeros(len(columns.names))
+            for block, span in self.parts():
+                if share[span].any():
+                    block.add_coefficients(share[span], coefficients)
+            curves.append(at @ coefficients * columns.unit + columns.origin)
+        return curves
 
     def parts(self) -> Iterator[tuple[Block, slice]]:
         """Every block with its rows."""
@@ -132,74 +265,69 @@ def table_of(
     entropy: FloatArray,
     reward: FloatArray,
     *,
-    eval_size: int | None = None,
-    **options: Any,
-) -> Table:
-    """The table of a run, of rates over ``eval_size`` samples where given; parameters as :func:`tables_of`.
-
-    The noise of a rate is then R(1 − R)/size in the mean, at the least-squares law's rewards R.
-    """
-    if eval_size is not None:
-        design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
-        fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
-        # Never 0 or 1: at least half a success and half a failure are expected.
-        rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
-        options["noise"] = float(np.mean(rate * (1.0 - rate))) / eval_size
-    (table,) = tables_of(step, [entropy], [reward], **options)
-    return table
-
-
-def tables_of(
-    step: FloatArray,
-    entropies: Sequence[FloatArray],
-    rewards: Sequence[FloatArray],
-    *,
     shifts: tuple[float, ...] = (),
-    noise: float = 0.0,
+    eval_size: int | None = None,
     prior: Prior = PRIOR,
-) -> list[Table]:
-    """The tables of runs with the same steps, whose columns are whitened together.
-
-    Runs whose entropy jumps up, so that the drift starts anew, are whitened alone.
+) -> Table:
+    """The table of a run.
 
     Parameters
     ----------
-    step, entropies, rewards
-        Shape (n,): steps, increasing; and of each run smoothed entropy in nats, and reward.
+    step, entropy, reward
+        Shape (n,): steps, increasing; smoothed entropy in nats, and reward.
     shifts
         Steps from which the reward has a new level.
-    noise
-        Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
+    eval_size
+        Samples behind each reward, a rate: the white noise of each evaluation has at least their variance.
     """
-    runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
-    columns, gaps, profiles = list[Candidates](), list[FloatArray](), list[FloatArray]()
-    for _, (steps, entropy, reward) in runs:
-        time = (steps - steps[0]) / (steps[-1] - steps[0])
-        starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
-        columns.append(candidates(entropy, time, reward, prior, starts))
-        gaps.append(spacings(steps, entropy))
-        profiles.append(scale_profiles(entropy, prior))
-
-    def under(chosen: Sequence[Candidates], priors: Sequence[Prior]) -> list[Whitened]:
-        arrays = [run.columns for run in chosen]
-        return whitened(list(zip(arrays, profiles, gaps, priors, strict=True)))
-
-    priors = [prior] * len(runs)
-    nodes = max((count for fewest, count in NODES if gaps[0].size >= fewest - 1), default=0)
+    noise = 0.0 if eval_size is None else noise_of_rate(entropy, reward, eval_size)
+    size, (step, entropy, reward) = grouped(step, entropy, reward)
+    starts = [int(i) for i in np.searchsorted(step, np.array(shifts)) if 0 < i < step.size]
+    share = (step - step[0]) / (step[-1] - step[0])
+    columns = candidates(entropy, share, reward, prior, starts)
+    nodes = max((count for fewest, count in NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        few = [run.only("one", "shift", STEP, LAW, FLAT, FREE, "reward") for run in columns]
-        priors = [_narrowed(*pair, prior, nodes) for pair in zip(few, under(few, priors), strict=True)]
-    rows = zip(columns, under(columns, priors), runs, priors, strict=True)
-    return [_table(*parts, noise) for parts in rows]
+        prior = _narrowed(columns, step, entropy, prior, nodes)
+    products = whitened(columns.columns, step, entropy, prior)
+    blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
+    chosen = that_matter(blocks)
+    blocks, rows = [block.only(chosen) for block in blocks], dict[str, Any]()
+    for name in ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance"):
+        # One row for each covariance and each curve of a block, in this order.
+        every = [np.broadcast_to(getattr(block, name), block.slope.shape).ravel() for block in blocks]
+        rows[name] = np.concatenate(every)
+    return Table(
+        candidates=columns,
+        whitened=Whitened(**{name: getattr(products, name)[chosen] for name in Whitened.__slots__}),
+        blocks=tuple(blocks),
+        prior=prior,
+        time=share * (step.size - 1),
+        entropy=entropy,
+        reward=reward,
+        group=size,
+        noise=noise,
+        **rows,
+    )
 
 
-def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int) -> Prior:
+def noise_of_rate(entropy: FloatArray, reward: FloatArray, size: int) -> float:
+    """Mean variance R(1 − R)/size of rates (n,) over samples, at the rewards R of the least-squares law."""
+    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
+    fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
+    # Never 0 or 1: at least half a success and half a failure are expected.
+    rate = np.clip(fitted, 0.5 / size, 1.0 - 0.5 / size)
+    return float(np.mean(rate * (1.0 - rate))) / size
+
+
+def _narrowed(columns: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
     """The prior with its nodes where the posterior of the law, or of a free curve, is."""
+    few = columns.only("one", "shift", STEP, LAW, FLAT, FREE, "reward")
+    products = whitened(few.columns, step, entropy, prior)
     likely = np.zeros((len(prior.lengths), len(prior.shares)))
     alone = replace(prior, terms=prior.terms[:1], firsts=prior.firsts[:1])
-    for block in Blocks(columns, products, alone, 0.0).all():
-        for form, log_weight in zip(block.forms, block.log_weight.T, strict=True):
+    for block in Blocks(few, products, alone, 0.0).all():
+        for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
             if FORMS[form] in (FLAT, FREE) and np.isfinite(log_weight.max()):
                 weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
                 of_drifts = weight[1 : likely.size + 1].reshape(likely.shape) / weight.sum()
@@ -207,31 +335,134 @@ def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int)
     return narrowed(prior, likely, nodes)
 
 
-def _table(
-    columns: Candidates, products: Whitened, run: tuple[int, list[FloatArray]], prior: Prior, noise: float
-) -> Table:
-    """The rows of one run from its whitened columns."""
-    size, (step, entropy, reward) = run
-    every = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
-    chosen, blocks = that_matter(every)
-    # One row for each covariance and each curve of a block, in this order.
-    sizes = [block.log_weight.size for block in blocks]
-    return Table(
-        candidates=columns,
-        whitened=products.only(chosen),
-        blocks=tuple(blocks),
-        prior=prior,
-        time=(step - step[0]) * ((step.size - 1) / (step[-1] - step[0])),
-        entropy=entropy,
-        reward=reward,
-        group=size,
-        noise=noise,
-        form=np.concatenate([np.tile(block.forms, chosen.size) for block in blocks]),
-        term=np.repeat([block.term for block in blocks], sizes),
-        first=np.repeat([block.first for block in blocks], sizes),
-        covariance=np.concatenate([np.repeat(np.arange(chosen.size), block.forms.size) for block in blocks]),
-        df=np.repeat([float(block.df) for block in blocks], sizes),
-        shape=np.concatenate([np.tile(block.shapes, chosen.size) for block in blocks]),
-        log_weight=np.concatenate([block.log_weight.ravel() for block in blocks]),
-        variance=np.concatenate([block.variance.ravel() for block in blocks]),
-    )
+def that_matter(blocks: Sequence[Block]) -> IntArray:
+    """Numbers of the covariances on which a number of some curve depends."""
+    matters = np.zeros(len(blocks[0].level), dtype=bool)
+    for block in blocks:
+        for form in np.unique(block.form):
+            log_weight = block.log_weight[:, block.form == form].max(axis=1)
+            matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
+    return np.flatnonzero(matters)
+
+
+class Blocks:
+    """The blocks of a run, from whitened cross products."""
+
+    def __init__(self, columns: Candidates, products: Whitened, prior: Prior, noise: float) -> None:
+        self.columns, self.white, self.prior, self.noise = columns, products, prior, noise
+        self.n = len(columns.columns)
+        self.target = len(columns.names) - 1
+        # Mean white share over the evaluations, of a variance that is 1 at the largest entropy.
+        self.noisy = (products.white * products.mean_square)[:, None]
+        # A normal prior is one more observation: its precision is in units of a typical residual variance,
+        # that of the law with the step, or of as much of it as the run determines.
+        self.product, y = products.product.copy(), self.target
+        linear = [0, *columns.of(STEP), *columns.of(LAW)][: max(self.n - 3, 1)]
+        along, whole = self.product[:, linear, y], self.product[:, y, y]
+        inverse = _inverse(self.product[:, linear][:, :, linear])
+        left = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), EXACT * whole)
+        typical = np.maximum(left / max(self.n - len(linear), 1), 1e-300)
+        self.precision = typical / prior.slope_spread**2
+        for term, _ in prior.terms:
+            for i in columns.of(term):
+                self.product[:, i, i] += self.precision
+        # Log prior density of each coefficient at its mean; levels of the first evaluations and the free
+        # curve's coefficients are uniform over two sds of the reward.
+        normal, uniform = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread), -np.log(2.0)
+        special = {"one": 0.0, "shift": 0.0, FLAT: 0.0, FREE: uniform}
+        special |= {name: uniform for name in columns.names if name.startswith(FIRST)}
+        self.density = np.array([special.get(name, normal) for name in columns.names])
+
+    def all(self) -> list[Block]:
+        """Every block that the run determines: saturation without a term, and the flat law alone."""
+        blocks = list[Block | None]()
+        for term, first in product(range(len(self.prior.terms)), range(len(self.prior.firsts))):
+            share, probability = self.prior.firsts[first]
+            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"{FIRST}{first}")]
+            if len(columns) < (term > 0) + (share > 0):
+                continue
+            left_out = {FREE, SATURATION if term else "", FLAT if term or share else ""}
+            curves = sorted(i for name in {*FORMS} - left_out for i in self.columns.of(name))
+            linear, how = [0, *columns, *self.columns.of("shift")], (term, first, float(np.log(probability)))
+            blocks.append(self._block(CONSTANT, linear, [], *how))
+            if curves:
+                blocks.append(self._block("", linear, curves, *how))
+            if free := self.columns.of(FREE):
+                blocks.append(self._block(FREE, [*linear, *free], [], *how))
+        return list(filter(None, blocks))
+
+    def _block(
+        self, form: str, linear: list[int], curves: list[int], term: int, first: int, log_prior: float
+    ) -> Block | None:
+        """The linear columns alone, or with one of the curves at a time; ``form`` is theirs without one."""
+        df = self.n - len(linear) - bool(curves)
+        if df < 1:
+            return None
+        target, whole = self.target, np.maximum(self.product[:, self.target, self.target], 1e-300)
+        inverse = _inverse(self.product[:, linear][:, :, linear])
+        with_reward = self.product[:, linear, target]
+        level = np.einsum("kpq,kq->kp", inverse, with_reward)
+        log_det = self.white.log_det - np.linalg.slogdet(inverse)[1]
+        squares = (whole - np.einsum("kp,kp->k", with_reward, level))[:, None]
+        log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
+        if curves:
+            names, curve_shapes = [self.columns.names[i] for i in curves], self.columns.shapes[curves]
+            flat, centre = np.array([name == FLAT for name in names]), self.columns.slope[curves]
+            prior = np.where(flat, 0.0, self.precision[:, None])
+            solved = inverse @ self.product[:, linear][:, :, curves]
+            diagonal = np.einsum("kmm->km", self.product)[:, curves]
+            new = diagonal - np.einsum("kpj,kpj->kj", self.product[:, linear][:, :, curves], solved)
+            # A flat prior does not determine the coefficient of a column that is not new.
+            unknown = flat & ~(new > LEAST_NEW * diagonal)
+            precision = np.maximum(new, LEAST_NEW * diagonal) + prior
+            along = self.product[:, curves, target] - np.einsum("kpj,kp->kj", solved, with_reward)
+            slope = (along + prior * centre) / precision
+            squares = squares + prior * centre**2 - precision * slope**2
+            shapes = np.array([names.count(name) if name in SEVERAL else 1 for name in names])
+            log_weight = log_weight + self.density[curves] - np.log(shapes) - 0.5 * np.log(precision)
+            log_weight = np.where(unknown, -np.inf, log_weight)
+        else:
+            names, curve_shapes = [form], np.array([np.nan])
+            solved, slope = np.zeros((*level.shape, 1)), np.zeros((len(level), 1))
+            precision = np.full((len(level), 1), np.inf)
+        squares = np.maximum(squares, EXACT * whole[:, None])
+        # Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
+        log_weight = log_weight + gammaln(df / 2.0) - df / 2.0 * np.log(np.pi * squares)
+        if self.noise:
+            # The white noise has at least a known variance, and the prior ends there: what remains is the
+            # probability that a χ² is at most squares · white share / variance.
+            log_weight = log_weight + _log_lower_gamma(df / 2.0, squares * self.noisy / (2.0 * self.noise))
+        return Block(
+            form=np.array([FORMS.index(name) for name in names]),
+            shape=curve_shapes,
+            term=term,
+            first=first,
+            df=float(df),
+            linear=linear,
+            curves=curves,
+            covariance=np.arange(len(level))[:, None],
+            inverse=inverse,
+            level=level,
+            solved=solved,
+            slope=slope,
+            precision=precision,
+            variance=np.maximum(squares / df, self.noise / np.maximum(self.noisy, 1e-6)),
+            log_weight=log_weight,
+        )
+
+
+def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:
+    """Logarithm of the regularised lower incomplete gamma function, also where it underflows."""
+    below = gammainc(shape, value)
+    with np.errstate(divide="ignore"):
+        near_0 = shape * np.log(value) - value - gammaln(shape + 1.0)
+        return np.asarray(np.where(below > 1e-200, np.log(np.maximum(below, 1e-300)), near_0))
+
+
+def _inverse(product: FloatArray) -> FloatArray:
+    """Inverses (K, p, p) of cross products of columns in any unit, with a hair of a ridge where singular."""
+    unit = 1.0 / np.sqrt(np.maximum(np.einsum("kpp->kp", product), 1e-300))
+    scaled = product * unit[:, :, None] * unit[:, None, :]
+    if product.shape[-1] > 1 and np.linalg.slogdet(scaled)[1].min() < np.log(LEAST_NEW):
+        scaled = scaled + _RIDGE * np.eye(product.shape[-1])
+    return np.asarray(np.linalg.inv(scaled) * unit[:, :, None] * unit[:, None, :])

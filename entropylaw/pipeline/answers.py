@@ -16,7 +16,6 @@ from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
-from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import replay, stop_line
@@ -64,6 +63,7 @@ def fit_series(series: Series, **options: Any) -> Fit:
             *values,
             entropy_sd=series.entropy_sd,
             logged=series.logged,
+            unpaired=series.unpaired,
             run=series.run,
             findings=about,
             **options,
@@ -91,9 +91,9 @@ def from_step_on(series: Series, first: float) -> Series:
     cut: dict[str, Any] = {
         name: value[after] for name in arrays if (value := getattr(series, name)) is not None
     }
-    if series.logged is not None:
-        later = series.logged[0] >= first
-        cut["logged"] = (series.logged[0][later], series.logged[1][later])
+    for name in ("logged", "unpaired"):
+        if (columns := getattr(series, name)) is not None:
+            cut[name] = tuple(values[columns[0] >= first] for values in columns)
     return replace(series, **cut, dropped=added(series.dropped, before))
 
 
@@ -193,7 +193,7 @@ def fit(run: Run, series: Series, options: FitOptions) -> Fit:
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
         stop_line=stop_line(
-            *(fitted.law.step, fitted.law.entropy, fitted.law.reward),
+            *fitted.evaluations,
             steps=options.steps,
             gain=options.gain,
             cost_per_step=options.cost_per_step,
@@ -254,12 +254,12 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
 
 def backtest(_: Run, series: Series, options: BacktestOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit, or its replay."""
+    values = series.evaluations
     if options.every is not None:
-        values = series.step, series.entropy, series.reward
         played = replay(*values, every=options.every, max_reward=series.max_reward)
-        return RunBacktest(run=series.run, n=series.step.size, cuts=(), replay=played)
+        return RunBacktest(run=series.run, n=values[0].size, cuts=(), replay=played)
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
-    return backtest_run(series.step, series.entropy, series.reward, **how)
+    return backtest_run(*values, **how)
 
 
 COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit, "law": law, "phases": phases, "backtest": backtest}
@@ -302,7 +302,7 @@ def predict_run(
     """The predictions from one fit; parameters as :func:`predict_runs`."""
     law = answer.law
     if not any((entropies, rewards, at_step)):
-        entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
+        entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(answer.evaluations[0])]
     gain = answer.gain if gain is None else gain
     if answer.lost:
         # Below the run's entropies its curve leads to the ceiling, which is unknown.
@@ -313,7 +313,7 @@ def predict_run(
         why=answer.why,
         findings=answer.findings,
         gain=gain,
-        p_headroom=None if answer.lost else p_gain(law.reads, gain),
+        p_headroom=None if answer.lost else law.reads.p_gain(gain),
         entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
         predictions=answer.predict(entropies, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
@@ -334,11 +334,8 @@ def forecast_of(
 
     Errors are those of :func:`entropylaw.forecast`.
     """
-    law = answer.law
     return forecast(
-        law.step,
-        law.entropy,
-        law.reward,
+        *answer.evaluations,
         at_step=at_step,
         gain=answer.gain if gain is None else gain,
         level=answer.level if level is None else level,

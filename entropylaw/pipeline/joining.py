@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing
 from entropylaw.logs.load import read_all
@@ -31,21 +32,22 @@ def table_of(options: Joined) -> dict[str, Run]:
     note_input(path)
     reading = read_all([path], any_table=True)
     if not reading.runs:
-        error = reading.failures[0].error
-        if error.slug == "token-level-table":
-            hint = (
-                f"make its rows by step: entropylaw samples {shown_path(path)} -o FILE.parquet, and join that"
-            )
-            raise InputError(error.slug, error.message, hint)
-        raise error
-    labelled = any(run.labels for run in reading.runs)
+        error, hint = reading.failures[0].error, "make its rows by step: entropylaw samples "
+        if error.slug != "token-level-table":
+            raise error
+        raise InputError(
+            error.slug, error.message, f"{hint}{shown_path(path)} -o FILE.parquet, and join that"
+        )
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
-    if repeated or (len(reading.runs) > 1 and not labelled):
-        message = f"{shown_path(path)} has several rows of a step"
-        message += f" ({', '.join(repeated[:3])})" if repeated else ""
-        hint = "name what divides them `run`, or take one group: entropylaw samples --only COLUMN=VALUE"
+    message, hint = f"{shown_path(path)} has several rows of a step", "name what divides them `run`, or take "
+    hint += "one group: entropylaw samples --only COLUMN=VALUE"
+    if repeated:
+        raise InputError("join-repeats-steps", f"{message} ({', '.join(repeated[:3])})", hint)
+    if any(run.labels for run in reading.runs):
+        return {run.name: run for run in reading.runs}
+    if len(reading.runs) > 1:
         raise InputError("join-repeats-steps", message, hint)
-    return {run.name if labelled else "": run for run in reading.runs}
+    return {"": reading.runs[0]}
 
 
 def joined(runs: Sequence[Run], table: dict[str, Run], options: Joined) -> list[Run]:
@@ -75,24 +77,22 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     first = np.zeros(len(place), dtype=bool)
     first[np.unique(place, return_index=True)[1]] = True
     matched &= first
-    used = int(matched.sum())
-    if not used and "" in table:
-        message = (
-            f"the log has none of the {counted(len(rows.step), 'step')} of {shown_path(str(options.join))}"
-        )
-        message += f" ({listing([f'{step:g}' for step in rows.step], 4)})"
-        raise InputError(
-            "join-no-steps", message, "--join-nearest joins each row with the next step of the log"
-        )
+    left_out = rows.step[~np.isin(np.arange(len(rows.step)), place[matched])]
+    if not matched.any() and "" in table:
+        path, steps = shown_path(str(options.join)), counted(len(rows.step), "step")
+        message = f"the log has none of the {steps} of {path} ({_steps(left_out)})"
+        hint = "--join-nearest joins each row with the next step of the log"
+        raise InputError("join-no-steps", message, hint)
     columns = dict(run.columns)
-    for column, values in rows.columns.items():
-        if column not in WHOLE:
-            label = column if column not in run.names else f"{PurePath(name).stem}.{column}"
-            columns[label] = np.where(matched, values[np.maximum(place, 0)], np.nan)
+    for column in (key for key in rows.columns if key not in WHOLE):
+        label = column if column not in run.names else f"{PurePath(name).stem}.{column}"
+        columns[label] = np.where(matched, rows.columns[column][np.maximum(place, 0)], np.nan)
     rule = "the next step" if options.join_nearest else "equal step"
-    note = f"{name}: {used} of {counted(len(rows.step), 'row')} joined by {rule}"
-    if used < len(rows.step):
-        lost = rows.step[~np.isin(np.arange(len(rows.step)), place[matched])]
-        note += f"; {counted(len(lost), 'step')} of the table without one in the log: "
-        note += listing([f"{step:g}" for step in lost], 4)
+    note = f"{name}: {matched.sum()} of {counted(len(rows.step), 'row')} joined by {rule}"
+    if len(left_out):
+        note += f"; {counted(len(left_out), 'step')} of the table without one in the log: {_steps(left_out)}"
     return replace(run, columns=columns, notes=(*run.notes, note))
+
+
+def _steps(steps: FloatArray) -> str:
+    return listing([f"{step:g}" for step in steps], 4)

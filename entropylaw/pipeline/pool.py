@@ -96,8 +96,9 @@ def _until_broken(
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * jobs:
-                    task = waiting.pop()
-                    running[pool.submit(work, task)] = task
+                    # A pool whose process has died accepts none: the task waits for the next pool.
+                    running[pool.submit(work, waiting[-1])] = waiting[-1]
+                    waiting.pop()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     result = future.result()
                     yield running.pop(future), result

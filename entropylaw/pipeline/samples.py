@@ -14,11 +14,14 @@ from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocume
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
 from entropylaw.results import Estimate
-from entropylaw.samples.against import CLASSES, common, paired, student
-from entropylaw.samples.numbers import Counts
+from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
+from entropylaw.samples.numbers import Counts, pass_at
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
 from entropylaw.samples.run import Sampled, sizes, summarise_samples
+
+FEWEST_EXPECTED = 0.5
+"""Right samples of a problem that is just solved, from which on its fate is decided by the samples."""
 
 
 def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
@@ -31,7 +34,7 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
         name: (value if isinstance(value, tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
-    base = None if against is None else fspath(against) if not isinstance(against, int) else str(against)
+    base = None if against is None else str(against)
     return document_of([fspath(table) for table in tables], SampleOptions(**given), base)
 
 
@@ -47,18 +50,15 @@ def document_of(
     ``no-such-row``, ``several-rows``.
     """
     sampled = summarise_samples(tables, options, progress=progress)
-    about, notes, comparison = sampled.about, sampled.notes, None
+    notes, comparison = sampled.notes, None
     if against is not None:
         comparison, more = compared(sampled, against, options, progress)
         notes += more
     return as_stored(
         SamplesDocument(
-            tables=tuple(SampleTable(**file) for file in about["read"]),
-            format=about["format"],
-            columns=about["columns"],
+            tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),
+            **sampled.about,
             groups=sampled.groups,
-            missing=about["missing"],
-            rarefied=about["rarefied"],
             level=options.level,
             rows=tuple(sampled.rows),
             t=tuple(student(row["problems"], options.level) for row in sampled.rows),
@@ -72,22 +72,14 @@ def compared(
     sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
 ) -> tuple[PairedSamples, tuple[str, ...]]:
     """The last step against another step of the same tables, or the last one of another table."""
-    group, _, value = against.rpartition("=")
+    group = against.rpartition("=")[0]
     other, file, notes = sampled, "", tuple[str, ...]()
     if Path(against).exists() or (number(against) is None and group not in sampled.groups):
         other, file = summarise_samples([against], options, progress=progress), f"{Path(against).name}, "
         row, other_row = last_of(sampled), last_of(other)
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
     else:
-        cells = [str(row[group or "step"]) for row in sampled.rows]
-        same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
-        rows = [row for row, cell in enumerate(cells) if cell in same]
-        others = [row for row, cell in enumerate(cells) if cell not in same]
-        if not rows or not others or (len(rows) > 1 and not group):
-            message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
-            hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only"
-            raise UsageError("no-such-row", message, hint)
-        row, other_row = others[-1] if group else last_of(sampled), rows[-1]
+        row, other_row = rows_of(sampled, against)
     name, base_name = sampled.name(row), file + other.name(other_row)
     every, every_base = sampled.counts[row], other.counts[other_row]
     now, base = common(every, every_base)
@@ -95,8 +87,30 @@ def compared(
         message = f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed"
         first = f"{shown(every.problem[0])} and {shown(every_base.problem[0])}"
         raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
+    fewest = min(now.least, base.least)
+    if fewest * options.solved < FEWEST_EXPECTED:
+        message = (
+            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished "
+        )
+        message += "from 0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
+        notes += (f"{message}{min(1 / fewest, 0.5):.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
+
+
+def rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
+    """The row that is compared, and that of ``against``: STEP or COLUMN=VALUE; UsageError ``no-such-row``."""
+    group, _, value = against.rpartition("=")
+    column = group or "step"
+    cells = [str(row[column]) for row in sampled.rows]
+    same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
+    inside = np.isin(cells, [*same])
+    rows, others = np.flatnonzero(inside).tolist(), np.flatnonzero(~inside).tolist()
+    if not rows or not others or (len(rows) > 1 and not group):
+        message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
+        hint = f"{column} is {listing([*dict.fromkeys(cells)])}; see --only"
+        raise UsageError("no-such-row", message, hint)
+    return others[-1] if group else last_of(sampled), rows[-1]
 
 
 def last_of(sampled: Sampled) -> int:
@@ -115,56 +129,66 @@ def pairing(
     name: str, now: Counts, base_name: str, base: Counts, left_out: int, options: SampleOptions
 ) -> PairedSamples:
     """The comparison of two tables with the same problems."""
-    ks = sizes([min(now.least, base.least)], options.k)
-    result = paired(now, base, ks, options.level, options.solved)
-    wide = student(len(now.n), options.level)
+    ks, level, size = sizes([min(now.least, base.least)], options.k), options.level, len(now.n)
+    passes, base_passes = (
+        np.column_stack([pass_at(side.n, side.right, k) for k in ks]) for side in (now, base)
+    )
+    rows = passes - base_passes
+    wide, band = student(size, level), critical(rows, level)
 
     def estimate(value: float, error: float) -> Estimate:
         low, high, method = value - wide * error, value + wide * error, "t over problems"
-        return Estimate(value=value, low=low, high=high, level=options.level, method=method, std_error=error)
+        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=error)
 
-    names = ("now", "base", "difference", "error", "band_low", "band_high")
     at_k = []
-    for k, *cells in zip(ks, *(getattr(result, name).tolist() for name in names), strict=True):
-        side, other, difference, error, low, high = cells
+    for column, k in enumerate(ks):
+        difference = float(rows[:, column].mean())
+        error = float(rows[:, column].std(ddof=1) / np.sqrt(size))
+        low, high = difference - band * error, difference + band * error
         word = "gain" if low > 0 else "unclear"
         at_k.append(
             AtK(
                 k=k,
-                now=side,
-                base=other,
+                now=float(passes[:, column].mean()),
+                base=float(base_passes[:, column].mean()),
                 difference=estimate(difference, error),
                 band_low=low,
                 band_high=high,
                 word="loss" if high < 0 else word,
             )
         )
-    likeliest, fates = result.chances.argmax(axis=1), []
+    by_fate, draws = chances(now, base, options.solved)
+    likeliest, fates = by_fate.argmax(axis=1), []
+    ends = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0).T.tolist()
     for column, fate in enumerate(CLASSES):
-        rows = np.flatnonzero(likeliest == column)
+        called, expected = np.flatnonzero(likeliest == column), float(by_fate[:, column].sum())
         fates.append(
             Fate(
                 fate=fate,
-                problems=tuple(result.problems[row] for row in rows),
-                mistakes=float((1.0 - result.chances[rows, column]).sum()),
-                expected=float(result.chances[:, column].sum()),
+                problems=tuple(now.problem[row] for row in called),
+                mistakes=float((1.0 - by_fate[called, column]).sum()),
+                expected=Estimate(
+                    value=expected,
+                    low=min(ends[column][0], expected),
+                    high=max(ends[column][1], expected),
+                    level=level,
+                    method="bootstrap of problems",
+                ),
             )
         )
-    unsolved = Unsolved(problems=result.unsolved)
-    if result.distinct is not None:
-        ours, theirs, difference, error = result.distinct
-        unsolved = Unsolved(
-            problems=result.unsolved, now=ours, base=theirs, difference=estimate(difference, error)
-        )
+    unsolved, distinct = on_unsolved(now, base)
+    held_out: dict[str, Any] = {}
+    if distinct is not None:
+        held_out = {"now": distinct[0], "base": distinct[1], "difference": estimate(*distinct[2:])}
     return PairedSamples(
         now=name,
         base=base_name,
-        problems=len(now.n),
+        problems=size,
         left_out=left_out,
         solved=options.solved,
-        level=options.level,
+        level=level,
         at_k=tuple(at_k),
         fates=tuple(fates),
-        unsolved=unsolved,
+        unsolved=Unsolved(problems=unsolved, **held_out),
         first_loss=next((row.k for row in at_k if row.word == "loss"), None),
     )

@@ -115,15 +115,14 @@ class Backtest(_Paired[Entry[RunBacktest]]):
 
     def document(self, inputs: Inputs, entries: Iterable[Entry[RunBacktest]]) -> BacktestDocument:
         """The backtests of the runs, and the skill over all cuts."""
-        from entropylaw.analysis.backtest import skill
-        from entropylaw.analysis.stop import score
+        from entropylaw.analysis import backtest, stop
 
         runs = tuple(entries)
         results = [entry.result for entry in runs if entry.result is not None]
         document = BacktestDocument(
             level=self.options.level,
-            overall=skill(results),
-            replayed=score([result.replay for result in results if result.replay is not None]),
+            overall=backtest.skill(results),
+            replayed=stop.score([result.replay for result in results if result.replay is not None]),
             runs=runs,
             **provenance(inputs),
         )

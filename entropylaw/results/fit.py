@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
 from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.forecast import Forecast
@@ -93,6 +94,8 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         The reward at a later step, and why there is none.
     stop_line
         What the rest of the run costs, and whether it is over; of a fit to a log.
+    unpaired
+        Steps and rewards of evaluations without an entropy: they count for the forecast, and not for the law.
     law
         The law's own numbers, and the evaluations.
     """
@@ -122,6 +125,7 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     forecast: Forecast | None = None
     no_forecast: str | None = None
     stop_line: StopLine | None = None
+    unpaired: tuple[FloatArray, FloatArray] | None = None
     law: LawFit
 
     @property
@@ -139,6 +143,11 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         """The averaged numbers and the law's coefficients, by name."""
         names = ("ceiling", "headroom", "reward_now", "used", "a", "b")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def evaluations(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Step, entropy and reward of all evaluations; the entropy is nan where none is known."""
+        return methods.predicting().evaluations(self)  # type: ignore[no-any-return]
 
     @property
     def max_reward(self) -> float | None:

@@ -64,6 +64,8 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
     ----------
     run, n, block
         Name, number of points that were used, and of evaluations averaged in each (1: as logged).
+    without_entropy
+        Number of evaluations without an entropy, where others have one.
     last_step, now
         The last step, and the level of the reward there, without the noise of an evaluation.
     step, rewards, p_gains
@@ -89,6 +91,7 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
     run: str
     n: int
     block: int
+    without_entropy: int
     last_step: float
     now: float
     step: tuple[float, ...]

@@ -117,6 +117,11 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         return {WORDS[0]: True, WORDS[1]: False}.get(self.verdict)
 
     @property
+    def eruption_steps(self) -> tuple[float, ...]:
+        """The steps of the eruptions; empty also where none were looked for."""
+        return tuple(eruption.step for eruption in self.eruptions or ())
+
+    @property
     def exploded(self) -> bool | None:
         """Whether the curve rises to at least :data:`EXPLODED` times its lowest level; None: not known."""
         return self.rises and (self.ratio is None or self.ratio >= EXPLODED)
@@ -195,6 +200,12 @@ class PhaseFit(Qualified, Result, frozen=True, kw_only=True, eq=False):
     def levels(self) -> CurvePhases:
         """The curve whose level stands for the run: that of all tokens, or else the first."""
         return self.aggregate or self.curves[0]
+
+    @property
+    def answer(self) -> str:
+        """The order or, where none is known, what is known of the run's curve or else of another one."""
+        words = (self.verdict, self.levels.verdict, *(curve.verdict for curve in self.curves))
+        return next((word for word in words if word not in (None, WORDS[2])), WORDS[2])
 
     @property
     def summary(self) -> PhaseSummary:

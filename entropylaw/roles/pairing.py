@@ -27,8 +27,9 @@ class Pairs:
     """Paired values of shape (n,) by the reward's step; what could not be paired, by reason.
 
     ``entropy_row`` is the row of each entropy. ``initial`` counts the pairs whose reward is from before
-    training; ``unpaired_entropy`` counts finite entropies without a reward, which is no loss. ``lost`` has
-    the steps of what is dropped, by reason.
+    training; ``unpaired_entropy`` counts finite entropies without a reward, which is no loss; ``unpaired``
+    are the steps and values of finite rewards without an entropy, None where there is none. ``lost`` has the
+    steps of what is dropped, by reason.
     """
 
     step: FloatArray
@@ -38,6 +39,7 @@ class Pairs:
     dropped: Mapping[str, int]
     initial: int
     unpaired_entropy: int
+    unpaired: tuple[FloatArray, FloatArray] | None
     lost: Mapping[str, FloatArray]
 
     def __len__(self) -> int:
@@ -89,6 +91,7 @@ def pair_values(
         lost[reason] = step[rows[fine & bad]]
         fine &= ~bad
     good, partners = rows[fine], partners[fine]
+    alone = rows[~fine & np.isfinite(reward[rows])]
     return Pairs(
         step=step[good],
         entropy=paired[fine],
@@ -98,6 +101,7 @@ def pair_values(
         lost=lost,
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
+        unpaired=(step[alone], reward[alone]) if alone.size else None,
     )
 
 

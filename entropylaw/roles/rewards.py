@@ -134,6 +134,7 @@ def _paired(
             max_reward=largest_reward(column, reward.values[np.isfinite(reward.values)]),
             entropy_sd=noise,
             logged=logged_entropies(run.step, chosen.values, pairs),
+            unpaired=pairs.unpaired,
             label=reward.choice.label if labels[reward.choice.label] == 1 else column,
         )
 
@@ -160,7 +161,10 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
     first = averaged[0]
     step = reduce(np.intersect1d, (paired.step for paired in averaged))
     rows = np.isin(first.step, step)
-    rewards = [paired.reward[np.isin(paired.step, step)] for paired in averaged]
+    columns = [paired.evaluations for paired in averaged]
+    every = reduce(np.intersect1d, (steps for steps, _, _ in columns))
+    mean = np.mean([reward[np.isin(steps, every)] for steps, _, reward in columns], axis=0)
+    both = np.isin(every, step)
     names = listing([paired.label for paired in averaged], 8)
     reason = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
     choice = replace(
@@ -171,11 +175,12 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
         label=MEAN,
     )
     largest = [paired.max_reward for paired in averaged]
-    mean = replace(
+    averages = replace(
         first,
         step=first.step[rows],
         entropy=first.entropy[rows],
-        reward=np.mean(rewards, axis=0),
+        reward=mean[both],
+        unpaired=None if both.all() else (every[~both], mean[~both]),
         entropy_sd=None if first.entropy_sd is None else first.entropy_sd[rows],
         reward_choice=choice,
         dropped=added({"another reward has no value at that step": int(np.sum(~rows))}),
@@ -183,7 +188,7 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
         offer="",
         label=MEAN,
     )
-    return [mean]
+    return [averages]
 
 
 def ended(series: Sequence[Series]) -> list[Series]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from entropylaw.arguments import with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.escaping import counted, shown
 from entropylaw.logs.source import Source
@@ -21,7 +22,8 @@ class Series:
     what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the
     column's name and values, None where it is unknown, and ``entropy_sd`` the known noise of each entropy in
     nats, where the user gave it. ``logged`` are the steps of all logged entropies, as far from the
-    evaluations' as these are from their own, and these entropies.
+    evaluations' as these are from their own, and these entropies; ``unpaired`` are the steps and values of
+    rewards without an entropy, None where there is none.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` says how to name that one. ``label`` is short, and distinguishes the rewards of a run; it is
@@ -42,12 +44,18 @@ class Series:
     max_reward: float | None = None
     entropy_sd: FloatArray | None = None
     logged: tuple[FloatArray, FloatArray] | None = None
+    unpaired: tuple[FloatArray, FloatArray] | None = None
     label: str = ""
 
     def __repr__(self) -> str:
         """One line: the run's name, the number of pairs, and their columns."""
         columns = f"{shown(self.entropy_choice.column)} and {shown(self.reward_choice.column)}"
         return f"<Series {shown(self.run)}: {counted(len(self.step), 'pair')} of {columns}>"
+
+    @property
+    def evaluations(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Step, entropy and reward of the pairs and of rewards without an entropy, for which it is nan."""
+        return with_unpaired(self.step, self.entropy, self.reward, self.unpaired)
 
     @property
     def is_training(self) -> bool:

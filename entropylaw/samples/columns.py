@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, nearest, shown
-from entropylaw.samples.files import FLAG, LIST, NUMBER, OBJECT, UNKNOWN, WORDS, SampleFile
+from entropylaw.samples.files import FLAG, LIST, NUMBER, WORDS, SampleFile
 from entropylaw.samples.options import SampleOptions
+from entropylaw.tokens.query import quoted, text
 
 NAMES: dict[str, tuple[str, ...]] = {
     "problem": (
@@ -34,10 +35,6 @@ NAMES: dict[str, tuple[str, ...]] = {
     "error": ("error",),
     "truncated": ("truncated", "is_truncated"),
     "reference": ("gt", "ground_truth", "gts", "target", "reference", "reference_answer"),
-}
-"""Names of columns by role, best first, in any case."""
-
-GROUPS: dict[str, tuple[str, ...]] = {
     "run": ("run", "run_id", "run_name"),
     "arm": ("arm",),
     "model": ("model", "model_name"),
@@ -45,16 +42,19 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "stage": ("stage",),
     "budget": ("budget", "max_tokens", "token_budget", "effort"),
 }
-"""Columns that divide the rows of a step, by the name that they get."""
+"""Names of columns by role, best first, in any case."""
+
+GROUPS = ("run", "arm", "model", "domain", "stage", "budget")
+"""Roles of columns that divide the rows of a step."""
 
 RIGHT_COUNTS = ("c", "n_correct", "num_correct")
 """Columns that hold, beside a number of samples, how many of them are right."""
 
-VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", "occurrence")
-"""Columns whose values do not make samples of rows: two filters of one sample are not two samples."""
-
 OCCURRENCE = "occurrence"
 """How often a document has come up in a file of lm-evaluation-harness, which has a row per filter."""
+
+VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", OCCURRENCE)
+"""Columns whose values do not make samples of rows: two filters of one sample are not two samples."""
 
 USER_TURNS = {
     "<|im_start|>user": r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
@@ -88,7 +88,10 @@ LONGEST_KEY = 48
 PER_SAMPLE = ("right", "answer", "tokens", "label")
 """Roles whose column may have a list in a row, with one item per sample."""
 
-_OTHERS = frozenset(("advantage", "step", "tokens", "length", "token_count"))
+NONE = "CAST(NULL AS VARCHAR)"
+"""A column that a file does not have in SQL."""
+
+_NO_REWARDS = frozenset(("advantage", "step", "tokens", "length", "token_count"))
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
 
 
@@ -98,6 +101,7 @@ class SampleColumns:
 
     ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
     value per sample in a row. ``stored`` are the columns that are read; ``layout`` is what wrote the file.
+    The expression of a group is empty where its value is the run of the file.
     """
 
     roles: Mapping[str, str]
@@ -116,19 +120,9 @@ class SampleColumns:
         return not self.roles["problem"] or OCCURRENCE in self.variants
 
 
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """Text in SQL."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 @dataclass(slots=True)
 class Reader:
-    """Makes the expressions of one file."""
+    """Makes the expressions of one file, and keeps the columns that they read."""
 
     file: SampleFile
     plain: bool = False
@@ -138,11 +132,11 @@ class Reader:
         """The column of a name, and the fields below it; None where there is none."""
         if name in self.file.columns:
             return name, []
-        parts = name.split(".")
-        for end in range(len(parts) - 1, 0, -1):
-            base = ".".join(parts[:end])
-            if self.file.columns.get(base) in (OBJECT, LIST, WORDS, UNKNOWN):
-                return base, parts[end:]
+        fields = name.split(".")
+        for end in range(len(fields) - 1, 0, -1):
+            base = ".".join(fields[:end])
+            if self.file.columns.get(base, FLAG) not in (FLAG, NUMBER):
+                return base, fields[end:]
         return None
 
     def expression(self, name: str, *, lists: bool = False) -> str:
@@ -152,39 +146,28 @@ class Reader:
         """
         place = self.place(name)
         if place is None:
-            near = nearest([name], [*self.file.columns])
-            message = f"{shown(self.file.name)} has no column {shown(name)}; "
-            columns = listing([*self.file.columns])
-            message += f"similar: {listing(near)}" if near else f"its columns are {columns}"
+            columns = [*self.file.columns]
+            near = nearest([name], columns)
+            others = f"similar: {listing(near)}" if near else f"its columns are {listing(columns)}"
+            message = f"{shown(self.file.name)} has no column {shown(name)}; {others}"
             raise InputError("column-not-found", message, "name one of the table's columns")
         base, fields = place
         self.stored[base] = None
+        if self.plain and (fields or lists):
+            message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
+            raise UsageError("spark-plain-columns", message, "use --backend duckdb")
         if self.plain:
-            if fields or lists:
-                message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
-                raise UsageError("spark-plain-columns", message, "use --backend duckdb")
             return f"CAST({quoted(base)} AS VARCHAR)"
-        if self.file.kind == "jsonl" and (fields or self.file.columns[base] in (OBJECT, LIST)):
-            path = "$" + "".join(f"[{key}]" if key.isdigit() else f'."{key}"' for key in fields)
-            return f"json_extract_string({quoted(base)}, {text(path + '[*]' if lists else path)})"
-        parts = "".join(f"[{int(key) + 1}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
-        if self.file.kind == "jsonl":
-            return f"({quoted(base)} ->> '$')"
         if self.file.kind == "csv":
             return f"NULLIF({quoted(base)}, '')"
-        return f"CAST({quoted(base)}{parts} AS VARCHAR{'[]' if lists else ''})"
-
-    def kind(self, name: str) -> str:
-        """The kind of values of a column; unknown for a field of one."""
-        place = self.place(name)
-        return UNKNOWN if place is None or place[1] else self.file.columns[place[0]]
+        return _below(base, fields, lists=lists, json=self.file.kind == "jsonl")
 
     def condition(self, condition: str, option: str) -> str:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
-        match = _CONDITION.fullmatch(condition)
+        match, hint = _CONDITION.fullmatch(condition), f"such as {option} 'score>=0.5'"
         if match is None:
             message = f"{option} {condition!r} is not a comparison of a column"
-            raise UsageError("bad-condition", message, f"such as {option} 'score>=0.5'")
+            raise UsageError("bad-condition", message, hint)
         name, operator, value = match.groups()
         column = f"CAST({OCCURRENCE} AS VARCHAR)" if name == OCCURRENCE else self.expression(name)
         operator = {"==": "=", "!=": "<>"}.get(operator, operator)
@@ -193,19 +176,21 @@ class Reader:
         except ValueError:
             if operator not in ("=", "<>"):
                 message = f"{option} {condition!r} compares with {value!r}, which is not a number"
-                raise UsageError("bad-condition", message, f"such as {option} 'score>=0.5'") from None
+                raise UsageError("bad-condition", message, hint) from None
             return f"{column} {operator} {text(value)}"
         # 'true' is 1 where a verdict is compared with a number.
         value = f"CASE {column} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {column} END"
         return f"TRY_CAST({value} AS DOUBLE) {operator} {number!r}"
 
 
-def layout_of(file: SampleFile) -> tuple[str, Mapping[str, str]]:
-    """What wrote a file, by its content, and its columns by role."""
-    for layout, (needs, roles) in _LAYOUTS.items():
-        if needs <= file.columns.keys():
-            return layout, roles
-    return file.layout, {}
+def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> str:
+    """A field below a column in SQL, or the column itself; of ``lists`` the list of its items."""
+    # Lists begin at 0 in a path of JSON, and at 1 in SQL.
+    keys = "".join(f"[{int(key) + (not json)}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
+    if not json:
+        return f"CAST({quoted(column)}{keys} AS {'VARCHAR[]' if lists else 'VARCHAR'})"
+    path = f"${keys}[*]" if lists else f"${keys}"
+    return f"json_extract_string({quoted(column)}, {text(path)})"
 
 
 def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
@@ -214,93 +199,78 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
-    reader, layout = Reader(file, plain=options.backend == "spark"), layout_of(file)[0]
-    named = named_columns(file, options, reader)
-    keys = [*options.problem] or [named.pop("problem", "")]
-    lists = [role for role in PER_SAMPLE if role in named and reader.kind(named[role]) == LIST]
-    if lists:
-        lists = unrolled(file, options, named, lists)
+    reader = Reader(file, plain=options.backend == "spark")
+    folded = {name.casefold(): name for name in reversed([*file.columns])}
+    layout, by_layout = layout_of(reader)
+    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
+    named |= by_layout
+    keys = options.problem or tuple(filter(None, [named["problem"]]))
+    named = named_columns(file, options, named, layout)
+    lists = unrolled(file, options, named)
     roles = {role: reader.expression(name, lists=role in lists) for role, name in named.items()}
+    roles["problem"] = key_of(*map(reader.expression, keys))
     if options.right_when:
         condition = reader.condition(options.right_when, "--right-when")
         roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
-    parts = [reader.expression(key) for key in keys if key]
-    roles["problem"] = (
-        parts[0] if len(parts) == 1 else " || '|' || ".join(f"COALESCE({key}, '')" for key in parts)
-    )
-    folded = by_folded_name(file)
-    unused = {name: column for name, column in folded.items() if column not in (*named.values(), *keys)}
-    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
-    if layout == "lm-evaluation-harness" and "filter" not in variants:
-        variants[OCCURRENCE] = OCCURRENCE
+    used = {*named.values(), *keys}
+    unused = {name: column for name, column in folded.items() if column not in used}
     return SampleColumns(
         roles=roles,
         groups=groups_of(file, options, reader, unused),
-        variants=variants,
+        variants=variants_of(reader, unused, layout),
         named={"problem": " + ".join(keys) or "position of the row", **named},
         stored=tuple(reader.stored),
         conditions=tuple(reader.condition(only, "--only") for only in options.only),
         lists=tuple(lists),
         layout=layout,
-        hashed=not options.problem and is_prompt(file, keys[0]),
+        hashed=not options.problem and is_prompt(file, *keys),
     )
 
 
-def by_folded_name(file: SampleFile) -> dict[str, str]:
-    """The columns of a file by their names in lower case."""
-    return {name.casefold(): name for name in reversed([*file.columns])}
+def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
+    """What wrote a file, by its content, and its columns by role; '' is none."""
+    for layout, (needs, roles) in _LAYOUTS.items():
+        if needs <= reader.file.columns.keys():
+            return layout, {role: name if reader.place(name) else "" for role, name in roles.items()}
+    return reader.file.layout or "table", {}
 
 
-def named_columns(file: SampleFile, options: SampleOptions, reader: Reader) -> dict[str, str]:
-    """The column of each role: of the options, of what wrote the file, by its name; '' is none."""
-    folded, (layout, roles) = by_folded_name(file), layout_of(file)
-    named = {}
-    for role, names in NAMES.items():
-        option = getattr(options, role, None)
-        by_name = next(filter(None, map(folded.get, names)), "")
-        if role in roles:
-            by_name = roles[role] if reader.place(roles[role]) else ""
-        named[role] = by_name if option in (None, ()) or role == "problem" else option
-    if named["count"] and options.count is None and file.columns[named["count"]] not in (NUMBER, WORDS):
-        named["count"] = ""
-    if options.label:
-        named["label"] = options.label
-    named = {role: name for role, name in named.items() if name}
-    if options.right_when:
-        named.pop("right", None)
-    elif "right" not in named:
-        named["right"] = only_number(file, layout, named)
-    return named
+def key_of(*columns: str) -> str:
+    """What identifies a problem in SQL: one column, or several together; empty for none."""
+    if len(columns) < 2:
+        return "".join(columns)
+    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
 
 
-def unrolled(
-    file: SampleFile, options: SampleOptions, named: dict[str, str], lists: Sequence[str]
-) -> list[str]:
-    """The roles whose lists have an item per sample; those that do not fit are taken out of ``named``."""
-    if "right" in lists and "answer" not in lists and options.right is None:
-        message = f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, and no "
-        message += "column has a list of answers"
-        raise InputError("list-of-verdicts", message, "name it with --right where each is of one sample")
-    others = [role for role in lists if "right" not in lists]
-    others += [role for role in ("answer",) if "right" in lists and role in named and role not in lists]
-    for role in others:
-        del named[role]
-    return [role for role in lists if role in named]
-
-
-def is_prompt(file: SampleFile, name: str) -> bool:
+def is_prompt(file: SampleFile, *keys: str) -> bool:
     """Whether a column holds prompts, which are hashed, and not ids."""
     prompts = ("prompt", "question", "query", "input")
-    return not file.layout and name.casefold() in prompts and file.columns[name] != NUMBER
+    return not file.layout and any(key.casefold() in prompts and file.columns[key] != NUMBER for key in keys)
 
 
-def only_number(file: SampleFile, layout: str, named: Mapping[str, str]) -> str:
+def named_columns(
+    file: SampleFile, options: SampleOptions, by_name: Mapping[str, str], layout: str
+) -> dict[str, str]:
+    """The column of each role but the problem and groups: of the options, else ``by_name``."""
+    named = {role: name for role, name in by_name.items() if role not in ("problem", *GROUPS)}
+    if named["count"] and file.columns[named["count"]] not in (NUMBER, WORDS):
+        named["count"] = ""
+    for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
+        if (option := getattr(options, role)) is not None:
+            named[role] = option
+    if options.right_when:
+        named["right"] = ""
+    elif not named["right"]:
+        named["right"] = only_reward(file, layout, [*named.values(), by_name["problem"]])
+    return {role: name for role, name in named.items() if name}
+
+
+def only_reward(file: SampleFile, layout: str, names: Sequence[str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
-    used = {name.casefold() for name in named.values()} | _OTHERS
-    numbers = [
-        name for name, kind in file.columns.items() if kind in (NUMBER, FLAG) and name.casefold() not in used
-    ]
+    used = {*map(str.casefold, names), *_NO_REWARDS}
+    columns = file.columns.items()
+    numbers = [name for name, kind in columns if kind in (NUMBER, FLAG) and name.casefold() not in used]
     if layout == "TRL" and len(numbers) == 1:
         return numbers[0]
     if layout == "TRL" and numbers:
@@ -311,63 +281,97 @@ def only_number(file: SampleFile, layout: str, named: Mapping[str, str]) -> str:
     raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
 
 
+def unrolled(file: SampleFile, options: SampleOptions, named: dict[str, str]) -> list[str]:
+    """The roles whose lists have an item per sample; those that do not fit are taken out of ``named``."""
+    lists = [role for role in PER_SAMPLE if file.columns.get(named.get(role, "")) == LIST]
+    if "right" not in lists:
+        for role in lists:
+            del named[role]
+        return []
+    if "answer" not in lists:
+        if options.right is None:
+            message = f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, "
+            message += "and no column has a list of answers"
+            raise InputError("list-of-verdicts", message, "name it with --right where each is of one sample")
+        named.pop("answer", None)
+    return lists
+
+
 def groups_of(
     file: SampleFile, options: SampleOptions, reader: Reader, unused: Mapping[str, str]
 ) -> dict[str, str]:
     """The columns that divide the rows, of the options or by their names; '' is the run's file."""
     if options.by:
-        by_file = {name for name in options.by if name == "run" and reader.place(name) is None}
+        by_file = [name for name in options.by if name == "run" and reader.place(name) is None]
         return {name: "" if name in by_file else reader.expression(name) for name in options.by if name}
-    groups = {"domain": text(file.task)} if file.task else {}
-    for group, names in GROUPS.items():
-        column = next(filter(None, map(unused.get, names)), None)
+    groups = {"domain": text(file.task)} if file.task else dict[str, str]()
+    for group in GROUPS:
+        column = next(filter(None, map(unused.get, NAMES[group])), None)
         if column is not None and file.columns[column] in (WORDS, NUMBER):
             groups[group] = reader.expression(column)
     return groups
 
 
-def canonical(columns: SampleColumns, source: str, step: str, run: str) -> str:
+def variants_of(reader: Reader, unused: Mapping[str, str], layout: str) -> dict[str, str]:
+    """The columns that do not make samples of rows."""
+    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
+    if layout == "lm-evaluation-harness" and "filter" not in variants:
+        variants[OCCURRENCE] = OCCURRENCE
+    return variants
+
+
+def canonical(
+    columns: SampleColumns, source: str, step: str, run: str, groups: Sequence[str], variants: Sequence[str]
+) -> str:
     """The query of files' samples, a row each: every role as text or number, null where there is none.
 
-    ``source`` is what the files are in SQL; ``step`` and ``run`` are those that a file's name says.
+    ``source`` is what the files are in SQL; ``step`` and ``run`` are those that a file's name says;
+    ``groups`` and ``variants`` are those of all files.
     """
-    roles = dict(columns.roles)
+    roles = columns.roles
     problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
     if columns.hashed:
         # In a query of its own, this is done once for each row.
         source = f"(SELECT *, {_question(problem)} AS prompt_text FROM {source})"
         problem = f"CASE WHEN LENGTH(prompt_text) > {LONGEST_KEY} THEN md5(prompt_text) ELSE prompt_text END"
-    fields = {
-        "step": f"CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)",
-        "problem": problem,
-        "sample": roles.get("sample", "CAST(NULL AS VARCHAR)"),
-        "reference": roles.get("reference", "CAST(NULL AS VARCHAR)"),
-        "error": _flag(roles.get("error")),
-        "truncated": _flag(roles.get("truncated")),
-        "times": f"CAST({roles['count']} AS BIGINT)" if "count" in roles else "CAST(1 AS BIGINT)",
-        **{f"by_{name}": made or run for name, made in columns.groups.items()},
-        **{f"only_{name}": made for name, made in columns.variants.items()},
-    }
-    for role in PER_SAMPLE:
-        value, kind = roles.get(role, "NULL"), "DOUBLE" if role == "tokens" else "VARCHAR"
-        if role in columns.lists:
-            alike = f"LEN({value}) = LEN({roles['right']})"
-            value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"
-        fields[role] = f"CAST({value} AS {kind})"
     if OCCURRENCE in columns.variants:
         rows = f"(SELECT *, row_number() OVER () AS place FROM {source})"
         number = f"row_number() OVER (PARTITION BY {roles['problem']} ORDER BY place)"
         source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
-        fields[f"only_{OCCURRENCE}"] = f"CAST({OCCURRENCE} AS VARCHAR)"
-    where = f" WHERE {' AND '.join(columns.conditions)}" if columns.conditions else ""
-    queries = [fields]
-    if columns.named["right"].casefold() in RIGHT_COUNTS and "count" in roles:
-        # A row of n samples with c right ones is c right samples and n - c wrong ones.
-        right, total = f"CAST({roles['right']} AS BIGINT)", fields["times"]
-        counts = {"'true'": right, "'false'": f"{total} - {right}"}
-        queries = [{**fields, "right": verdict, "times": times} for verdict, times in counts.items()]
-    selected = (", ".join(f"{made} AS {quoted(name)}" for name, made in query.items()) for query in queries)
-    return " UNION ALL ".join(f"SELECT {names} FROM {source}{where}" for names in selected)
+    fields = {
+        "step": f"CAST({roles.get('step', step)} AS DOUBLE)",
+        "problem": problem,
+        "sample": roles.get("sample", NONE),
+        "reference": roles.get("reference", NONE),
+        "error": _flag(roles.get("error", NONE)),
+        "truncated": _flag(roles.get("truncated", NONE)),
+        "times": f"CAST({roles.get('count', '1')} AS BIGINT)",
+        **{f"by_{name}": columns.groups.get(name, NONE) or run for name in groups},
+        **{f"only_{name}": f"CAST({columns.variants.get(name, 'NULL')} AS VARCHAR)" for name in variants},
+    }
+    fields |= {role: _per_sample(columns, role) for role in PER_SAMPLE}
+    where = " AND ".join(("TRUE", *columns.conditions))
+    if columns.named["right"].casefold() not in RIGHT_COUNTS or "count" not in roles:
+        return _select(fields, source, where)
+    # A row of n samples with c right ones is c right samples and n - c wrong ones.
+    right = f"CAST({roles['right']} AS BIGINT)"
+    wrong = fields | {"right": "'false'", "times": f"{fields['times']} - {right}"}
+    fields |= {"right": "'true'", "times": right}
+    return f"{_select(fields, source, where)} UNION ALL {_select(wrong, source, where)}"
+
+
+def _select(fields: Mapping[str, str], source: str, where: str) -> str:
+    names = ", ".join(f"{made} AS {quoted(name)}" for name, made in fields.items())
+    return f"SELECT {names} FROM {source} WHERE {where}"
+
+
+def _per_sample(columns: SampleColumns, role: str) -> str:
+    """A role of a sample in SQL; a list is unrolled where it is as long as that of verdicts."""
+    value, kind = columns.roles.get(role, "NULL"), "DOUBLE" if role == "tokens" else "VARCHAR"
+    if role in columns.lists:
+        alike = f"LEN({value}) = LEN({columns.roles['right']})"
+        value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"
+    return f"CAST({value} AS {kind})"
 
 
 def _question(prompt: str) -> str:
@@ -380,23 +384,6 @@ def _question(prompt: str) -> str:
     return f"TRIM(CASE {cases} ELSE {prompt} END)"
 
 
-def _flag(expression: str | None) -> str:
+def _flag(expression: str) -> str:
     """Whether a text says that something is the case: any text does but for words such as false."""
-    if expression is None:
-        return "FALSE"
     return f"COALESCE(LOWER({expression}) NOT IN ('false', '0', '0.0', '', 'none', 'null', 'nan'), FALSE)"
-
-
-def aligned(columns: Sequence[SampleColumns]) -> list[SampleColumns]:
-    """The columns of several files with the same groups and variants, null where a file has none."""
-    groups = list(dict.fromkeys(name for chosen in columns for name in chosen.groups))
-    variants = list(dict.fromkeys(name for chosen in columns for name in chosen.variants))
-    none = "CAST(NULL AS VARCHAR)"
-    return [
-        replace(
-            chosen,
-            groups={name: chosen.groups.get(name, none) for name in groups},
-            variants={name: chosen.variants.get(name, none) for name in variants},
-        )
-        for chosen in columns
-    ]

@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import shutil
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, shown
-from entropylaw.paths import expanded, shown_path, walk
-
-Kind = Literal["parquet", "jsonl", "csv"]
+from entropylaw.paths import shown_path
+from entropylaw.tokens.files import (
+    distinct,
+    files_of,
+    is_number,
+    json_records,
+    json_type,
+    parquet_schema,
+    plain_type,
+)
 
 FLAG, NUMBER, WORDS, LIST, OBJECT, UNKNOWN = "flag", "number", "text", "list", "object", "null"
 """Kinds of values in a column."""
@@ -39,8 +49,8 @@ LEAST_REFUSED = 1 << 24
 _SUFFIXES = (".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".eval")
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
 _STEP = re.compile(r"(?:step|iter|completions|checkpoint)[_-]?(\d+)", re.IGNORECASE)
+_JOURNAL = "_journal/start.json"  # the header of a log of inspect that is still written
 _TASK = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T")
-_WRITTEN = ".part", ".hist.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +74,8 @@ class SampleFile:
 
     path: Path
     name: str
-    kind: Kind
     size: int
+    kind: Literal["parquet", "jsonl", "csv"] = "jsonl"
     columns: Mapping[str, str]
     step: int | None = None
     layout: str = ""
@@ -79,52 +89,38 @@ def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[st
     ``folder`` is a temporary one. InputErrors are ``file-not-found``, ``no-sample-files``, ``file-empty``,
     ``file-corrupt``, ``pickle-not-opened``, ``archive-too-large``, ``no-samples``.
     """
-    paths: dict[Path, tuple[str, Path]] = {}
-    for name, path in chain.from_iterable(map(_files, tables)):
-        paths.setdefault(path.resolve(), (name, path))
+    paths = distinct(chain.from_iterable(map(sample_files, tables)))
     files, notes = list[SampleFile](), list[str]()
-    alike = len({path.name for _, path in paths.values()}) == 1
-    for number, (name, path) in enumerate(sorted(paths.values(), key=natural)):
-        file, said = _opened(path, name, folder / f"{number}.jsonl")
+    alike = len({path.name for _, path in paths}) == 1
+    for number, (name, path) in enumerate(paths):
+        file, about = _opened(path, name, folder / f"{number}.jsonl")
         run = path.resolve().parent.name if alike else path.name.split(".")[0]
         task = _TASK.match(path.name)
         files.append(replace(file, run=run, task=task[1] if task else ""))
-        notes += said
+        notes += about
     # A column without a value in one file has the kind that it has in another.
-    known = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}
+    kinds = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}
     for number, file in enumerate(files):
-        columns = {
-            key: known.get(key, kind) if kind == UNKNOWN else kind for key, kind in file.columns.items()
-        }
-        files[number] = replace(file, columns=columns)
+        unknown = {key: kinds.get(key, kind) for key, kind in file.columns.items() if kind == UNKNOWN}
+        files[number] = replace(file, columns={**file.columns, **unknown})
     return files, notes
 
 
-def natural(file: tuple[str, Path]) -> list[Any]:
-    """Sort key: numbers in a name by their value."""
-    return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", f"{file[0]}\0{file[1]}"))]
-
-
-def _files(table: str) -> Iterator[tuple[str, Path]]:
-    """Files of one argument, each with its name relative to it."""
-    base = Path(table)
-    if not table or not base.is_dir():
-        matches = [path for path in map(Path, expanded(table)) if path.is_file()]
-        if not matches:
+def sample_files(table: str) -> list[tuple[str, Path]]:
+    """The files of samples of one argument, each with its name relative to it."""
+    files = files_of(table)
+    if not table or not Path(table).is_dir():
+        if not files:
             message = f"there is no file {shown_path(table)}"
             raise InputError("file-not-found", message, "check the path, or name a folder")
-        yield from ((path.name, path) for path in matches)
-        return
-    visits = [visit for visit in walk(table) if not isinstance(visit, OSError)]
-    inside = [Path(where, name) for where, _, names in visits for name in names]
-    taken = [path for path in inside if _suffix(path) in _SUFFIXES and not path.name.endswith(_WRITTEN)]
-    if not taken:
-        pickles = [path.name for path in inside if path.suffix.lower() in _PICKLES]
-        if pickles:
+        return files
+    fitting = [(name, path) for name, path in files if _suffix(path) in _SUFFIXES]
+    if not fitting:
+        if pickles := [name for name, path in files if path.suffix.lower() in _PICKLES]:
             raise pickled(pickles[0])
         message = f"the folder {shown_path(table)} has no files of samples"
         raise InputError("no-sample-files", message, f"expected {', '.join(_SUFFIXES)}")
-    yield from ((path.relative_to(base).as_posix(), path) for path in taken)
+    return fitting
 
 
 def _suffix(path: Path) -> str:
@@ -140,28 +136,36 @@ def pickled(name: str) -> InputError:
 
 def _opened(path: Path, name: str, target: Path) -> tuple[SampleFile, list[str]]:
     """A file by its content; a document is written to ``target``."""
-    size = path.stat().st_size
-    if not size:
+    file = SampleFile(path=path, name=name, size=path.stat().st_size, columns={}, step=step_of(name))
+    if not file.size:
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
-    with path.open("rb") as file:
-        start = file.read(8)
-    step = step_of(name)
-    plain: dict[str, Any] = {"name": name, "size": size, "step": step}
+    with path.open("rb") as content:
+        start = content.read(8)
     if path.suffix.lower() in _PICKLES or re.match(rb"\x80[\x02-\x05]|\x93NUMPY", start):
         raise pickled(name)
     if start[:4] == b"PK\x03\x04":
         rows, notes = inspect_archive(path, name)
-        return _as_lines(rows, target, "inspect", plain), notes
+        return _as_lines(file, rows, target, "inspect"), notes
     if start[:4] == b"PAR1":
-        return SampleFile(path=path, kind="parquet", columns=_parquet_columns(path, name), **plain), []
+        columns = {field.name: _kind(field.type) for field in parquet_schema(path, name)[0]}
+        return replace(file, kind="parquet", columns=columns), []
     if path.suffix.lower() in (".parquet", ".pq"):
         message = f"{shown(name)} is not Parquet: it begins otherwise"
         raise InputError("file-corrupt", message, "copy or write the file again")
-    if name.lower().endswith(".gz"):
-        _check_unpacked(path, name, size)
+    packed = name.lower().endswith(".gz")
+    if packed:
+        _check_unpacked(file)
     if _suffix(path) in (".csv", ".tsv"):
-        return _csv(path, plain), []
-    return _json(path, target, plain)
+        return replace(file, kind="csv", columns=_csv_columns(path, packed=packed)), []
+    return _json(file, target, packed=packed)
+
+
+def _csv_columns(path: Path, *, packed: bool) -> dict[str, str]:
+    """The columns in the first line of a file, separated by tabs or commas."""
+    with gzip.open(path) if packed else path.open("rb") as content:
+        head = content.readline().decode("utf-8-sig", errors="replace").rstrip("\r\n")
+    names = head.split("\t" if "\t" in head else ",")
+    return {name.strip().strip('"'): WORDS for name in names}
 
 
 def step_of(name: str) -> int | None:
@@ -175,142 +179,81 @@ def step_of(name: str) -> int | None:
     return None
 
 
-def _parquet_columns(path: Path, name: str) -> dict[str, str]:
-    try:
-        schema = pq.read_schema(path)
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
-        hint = "copy or write the file again: a killed job leaves Parquet without its footer"
-        raise InputError("file-corrupt", message, hint) from None
-    return {field.name: _arrow_kind(field.type) for field in schema}
-
-
-def _arrow_kind(kind: pa.DataType) -> str:
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if types.is_list(kind) or types.is_large_list(kind):
-        return LIST
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return NUMBER
-    if types.is_struct(kind):
-        return OBJECT
-    return FLAG if types.is_boolean(kind) else UNKNOWN if types.is_null(kind) else WORDS
-
-
-def _csv(path: Path, plain: Mapping[str, Any]) -> SampleFile:
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-        head = file.readline().rstrip("\r\n")
-    delimiter = "\t" if "\t" in head else ","
-    names = [name.strip().strip('"') for name in head.split(delimiter)]
-    return SampleFile(path=path, kind="csv", columns=dict.fromkeys(names, WORDS), **plain)
-
-
-def _json(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFile, list[str]]:
-    """JSON lines, or a document; a half-written last line is left out and said."""
-    name, notes = plain["name"], list[str]()
-    packed = path.name.lower().endswith(".gz")
-    try:
-        records = list(_records(path, packed))
-    except ValueError:
-        records = []
-    if not records or (len(records) == 1 and _layout_of_document(records[0])):
-        return _document(path, target, plain)
-    if not packed and (whole := _whole_lines(path)) < plain["size"]:
-        notes.append(f"the last line of {shown(name)} is half-written, and is not read")
-        with path.open("rb") as source, target.open("wb") as copy:
-            while chunk := source.read(min(1 << 20, whole - copy.tell())):
-                copy.write(chunk)
-        path = target
-    return SampleFile(path=path, kind="jsonl", columns=_kinds(records), **plain), notes
-
-
-def _document(path: Path, target: Path, plain: Mapping[str, Any]) -> tuple[SampleFile, list[str]]:
-    """One JSON document, and notes on it."""
-    name, packed = plain["name"], path.name.lower().endswith(".gz")
-    if packed or plain["size"] > MOST_DOCUMENT:
-        message = f"{shown(name)} has no JSON object in its first line, and is too large for one document"
-        raise InputError("file-corrupt", message, "write JSON lines: one object per line")
-    try:
-        document = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as problem:
-        message = f"{shown(name)} is neither JSON lines nor one JSON document ({shown(str(problem))})"
-        raise InputError("file-corrupt", message, "copy or write the file again") from None
-    layout = _layout_of_document(document)
-    rows = document if isinstance(document, list) else [document]
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        message = f"{shown(name)} is not a list of objects, one per sample"
-        raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
-    notes = _status(document, name) if layout == "inspect" else []
-    return _as_lines(_DOCUMENTS[layout](document) if layout else rows, target, layout, plain), notes
-
-
-def _records(path: Path, packed: bool) -> Iterator[dict[str, Any]]:
-    """The objects of the first lines, at most 1000 or 4 MiB of them."""
-    size = 0
-    with gzip.open(path) if packed else path.open("rb") as file:
-        for line in islice(filter(bytes.strip, file), 1000):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                if size:
-                    return
-                raise
-            if not isinstance(record, dict):
-                raise ValueError("not an object")
-            yield record
-            size += len(line)
-            if size > 1 << 22:
-                return
-
-
-def _whole_lines(path: Path) -> int:
-    """The bytes of a file without a half-written last line."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        reach = 1 << 16
-        while True:
-            file.seek(max(size - reach, 0))
-            tail = file.read()
-            head, newline, last = tail.rstrip().rpartition(b"\n")
-            if newline or reach >= size:
-                break
-            reach *= 4
-    if not newline:
-        return size
-    try:
-        json.loads(last)
-    except ValueError:
-        return size - len(tail) + len(head) + 1
-    return size
+def _kind(kind: pa.DataType) -> str:
+    """The kind of values of a type."""
+    kind, types = plain_type(kind), pa.types
+    checks = {LIST: types.is_list, NUMBER: is_number, OBJECT: types.is_struct, FLAG: types.is_boolean}
+    return next((name for name, check in {**checks, UNKNOWN: types.is_null}.items() if check(kind)), WORDS)
 
 
 def _kinds(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The kind of values under each key of some objects."""
-    names = {bool: FLAG, int: NUMBER, float: NUMBER, str: WORDS, list: LIST, dict: OBJECT}
-    kinds: dict[str, set[str]] = {}
+    values: dict[str, list[Any]] = defaultdict(list)
     for record in records:
         for key, value in record.items():
-            kinds.setdefault(key, set()).update([] if value is None else [names[type(value)]])
-    return {
-        key: next(iter(kind)) if len(kind) == 1 else WORDS if kind else UNKNOWN for key, kind in kinds.items()
-    }
+            values[key].append(value)
+    return {key: _kind(json_type(cells)) for key, cells in values.items()}
 
 
-def _as_lines(
-    rows: Iterable[Mapping[str, Any]], target: Path, layout: str, plain: Mapping[str, Any]
-) -> SampleFile:
+def _json(file: SampleFile, target: Path, *, packed: bool) -> tuple[SampleFile, list[str]]:
+    """JSON lines, or a document; a half-written last line is left out and said."""
+    try:
+        records = [record for record, _ in json_records(file.path, file.name)]
+    except InputError:
+        records = []
+    if not records or (len(records) == 1 and _layout_of_document(records[0])):
+        return _document(file, target, packed=packed)
+    notes = []
+    if not packed and (whole := _whole_lines(file.path)) < file.size:
+        notes = [f"the last line of {shown(file.name)} is half-written, and is not read"]
+        shutil.copyfile(file.path, target)
+        os.truncate(target, whole)
+        file = replace(file, path=target)
+    return replace(file, columns=_kinds(records)), notes
+
+
+def _whole_lines(path: Path) -> int:
+    """The bytes of a file without a half-written last line."""
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        end = len(content)
+        while content[end - 1 : end].isspace():
+            end -= 1
+        start = content.rfind(b"\n", 0, end) + 1
+        try:
+            json.loads(content[start:end])
+        except ValueError:
+            return start
+        return len(content)
+
+
+def _document(file: SampleFile, target: Path, *, packed: bool) -> tuple[SampleFile, list[str]]:
+    """One JSON document, and notes on it."""
+    name = shown(file.name)
+    if packed or file.size > MOST_DOCUMENT:
+        message = f"{name} has no JSON object in its first line, and is too large for one document"
+        raise InputError("file-corrupt", message, "write JSON lines: one object per line")
+    try:
+        document = json.loads(file.path.read_bytes())
+    except (ValueError, RecursionError) as problem:
+        message = f"{name} is neither JSON lines nor one JSON document ({shown(str(problem))})"
+        raise InputError("file-corrupt", message, "copy or write the file again") from None
+    layout = _layout_of_document(document)
+    rows = document if isinstance(document, list) else [document]
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        message = f"{name} is not a list of objects, one per sample"
+        raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
+    notes = _status(document, file.name) if layout == "inspect" else []
+    return _as_lines(file, list(_DOCUMENTS[layout](document)) if layout else rows, target, layout), notes
+
+
+def _as_lines(file: SampleFile, rows: list[dict[str, Any]], target: Path, layout: str) -> SampleFile:
     """Rows of a document as JSON lines."""
-    kinds: dict[str, str] = {}
-    with target.open("w", encoding="utf-8") as file:
-        for row in rows:
-            kinds |= {key: kind for key, kind in _kinds([row]).items() if kinds.get(key, UNKNOWN) == UNKNOWN}
-            file.write(json.dumps(row) + "\n")
-    if not kinds:
-        message = f"{shown(plain['name'])} has no samples, only results of them"
+    if not rows:
+        message = f"{shown(file.name)} has no samples, only results of them"
         raise InputError("no-samples", message, "write the samples themselves (inspect: --log-samples)")
-    return SampleFile(path=target, kind="jsonl", columns=kinds, layout=layout, **plain)
+    with target.open("w", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(row) + "\n" for row in rows)
+    return replace(file, path=target, columns=_kinds(rows), layout=layout)
 
 
 def _layout_of_document(document: Any) -> str:
@@ -328,11 +271,15 @@ def _cruxeval(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """CRUXEval: lists of verdicts and of answers by problem."""
     answers = document.get("raw_generations", {})
     for problem, verdicts in document["raw_scored_generations"].items():
-        for right, answer in _paired(problem, verdicts, answers.get(problem, [None] * len(verdicts))):
+        for right, answer in _paired(problem, verdicts, answers.get(problem)):
             yield {"problem": problem, "right": right, "answer": answer}
 
 
-def _paired(problem: str, verdicts: Sequence[Any], answers: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def _paired(
+    problem: str, verdicts: Sequence[Any], answers: Sequence[Any] | None
+) -> Iterator[tuple[Any, Any]]:
+    """Verdicts and answers of a problem, which may have no answers; InputError ``lists-differ``."""
+    answers = answers or [None] * len(verdicts)
     if len(verdicts) != len(answers):
         message = f"problem {shown(problem)} has {len(verdicts)} verdicts and {len(answers)} answers"
         raise InputError("lists-differ", message, "write one verdict per answer")
@@ -344,15 +291,14 @@ def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for problem, results in document["eval"].items():
         if isinstance(results, dict):
             # Versions before 0.2 have a list of [status, details] for each set of tests.
-            base, plus = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
-            results = [
-                {"base_status": first, "plus_status": second}
-                for first, second in _paired(problem, base, plus or [None] * len(base))
-            ]
+            first, second = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
+            pairs = _paired(problem, first, second)
+            results = [{"base_status": base, "plus_status": plus} for base, plus in pairs]
         for result in results:
             base, plus = result.get("base_status"), result.get("plus_status")
-            both = plus if plus is None or base in (None, "pass", "success") else base
-            yield {"problem": problem, "base": base, "plus": both, "solution": result.get("solution")}
+            if plus is not None and base not in (None, "pass", "success"):
+                plus = base
+            yield {"problem": problem, "base": base, "plus": plus, "solution": result.get("solution")}
 
 
 def _status(document: Mapping[str, Any], name: str) -> list[str]:
@@ -362,33 +308,24 @@ def _status(document: Mapping[str, Any], name: str) -> list[str]:
     return [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
 
 
-def _inspect_rows(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A sample of inspect: a row per scorer, and per value of one that has several."""
-    usage = (sample.get("output") or {}).get("usage") or {}
-    about = header.get("eval") or {}
-    row = {
-        "problem": sample.get("id"),
-        "sample": sample.get("epoch"),
-        "error": bool(sample.get("error")),
-        "truncated": bool(sample.get("limit")),
-        "tokens": usage.get("output_tokens"),
-        "domain": about.get("task"),
-        "model": about.get("model"),
-    }
-    scores = sample.get("scores") or {}
-    if not scores:
-        yield {**row, "scorer": None, "metric": None, "right": None, "answer": None}
-    for scorer, score in scores.items():
-        value = score.get("value")
-        values = value if isinstance(value, dict) else {None: value}
-        for metric, right in values.items():
-            yield {**row, "scorer": scorer, "metric": metric, "right": right, "answer": score.get("answer")}
-
-
 def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A log of inspect as one document."""
+    """A log of inspect: a row per sample and scorer, and per value of one that has several."""
+    about = document.get("eval") or {}
     for sample in document.get("samples") or ():
-        yield from _inspect_rows(sample, document)
+        row = {
+            "problem": sample.get("id"),
+            "sample": sample.get("epoch"),
+            "error": bool(sample.get("error")),
+            "truncated": bool(sample.get("limit")),
+            "tokens": ((sample.get("output") or {}).get("usage") or {}).get("output_tokens"),
+            "domain": about.get("task"),
+            "model": about.get("model"),
+        }
+        for scorer, score in (sample.get("scores") or {None: {}}).items():
+            value, answer = score.get("value"), score.get("answer")
+            values = value if isinstance(value, dict) else {None: value}
+            for metric, right in values.items():
+                yield {**row, "scorer": scorer, "metric": metric, "right": right, "answer": answer}
 
 
 _DOCUMENTS = {"CRUXEval": _cruxeval, "EvalPlus": _evalplus, "inspect": _inspect}
@@ -399,29 +336,30 @@ def inspect_archive(path: Path, name: str) -> tuple[list[dict[str, Any]], list[s
     """The samples of an ``.eval`` file; InputErrors for any other archive, and one that is too large."""
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [part.filename for part in archive.infolist()]
-            if any(part.endswith(("data.pkl", ".npy")) for part in names):
+            names = archive.namelist()
+            if any(key.endswith(("data.pkl", ".npy")) for key in names):
                 raise pickled(name)
-            if "header.json" not in names and "_journal/start.json" not in names:
-                message = (
-                    f"{shown(name)} is an archive that inspect did not write: it has {listing(names, 3)}"
-                )
+            head = next((key for key in ("header.json", _JOURNAL) if key in names), None)
+            if head is None:
+                content = listing(names, 3)
+                message = f"{shown(name)} is an archive that inspect did not write: it has {content}"
                 raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
             parts = [part for part in archive.infolist() if part.filename.startswith("samples/")]
             _check_sizes(parts, name)
-            header = json.loads(
-                _member(archive, "header.json" if "header.json" in names else "_journal/start.json")
-            )
-            samples = (json.loads(_member(archive, part.filename)) for part in parts)
-            rows = list(chain.from_iterable(_inspect_rows(sample, header) for sample in samples))
+
+            def member(key: str) -> Any:
+                with archive.open(key) as file:
+                    return json.loads(file.read(MOST_MEMBER))
+
+            header, samples = member(head), (member(part.filename) for part in parts)
+            rows = list(_inspect({**header, "samples": samples}))
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as problem:
         message = f"{shown(name)} cannot be read as a log of inspect: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
     notes = _status(header, name)
-    if "header.json" not in names:
-        notes.append(
-            f"{shown(name)} is of an evaluation that has not ended: {counted(len(parts), 'sample')} so far"
-        )
+    if head == _JOURNAL:
+        count = counted(len(parts), "sample")
+        notes.append(f"{shown(name)} is of an evaluation that has not ended: {count} so far")
     return rows, notes
 
 
@@ -442,12 +380,12 @@ def _check_sizes(parts: Sequence[zipfile.ZipInfo], name: str) -> None:
             raise InputError("archive-too-large", message, "split the log, if it is one")
 
 
-def _check_unpacked(path: Path, name: str, size: int) -> None:
-    """Refuse a file of gzip that unpacks to far more than its ``size``, and unpack no more of it."""
-    most, total = min(max(MOST_RATIO * size, LEAST_REFUSED), MOST_DOCUMENT), 0
+def _check_unpacked(file: SampleFile) -> None:
+    """Refuse a file of gzip that unpacks to far more than its size, and unpack no more of it."""
+    name, most, total = file.name, min(max(MOST_RATIO * file.size, LEAST_REFUSED), MOST_DOCUMENT), 0
     try:
-        with gzip.open(path) as file:
-            while total <= most and (chunk := file.read(1 << 20)):
+        with gzip.open(file.path) as content:
+            while total <= most and (chunk := content.read(1 << 20)):
                 total += len(chunk)
     except (OSError, EOFError, zlib.error) as problem:
         message = f"{shown(name)} cannot be unpacked: {shown(str(problem))}"
@@ -456,9 +394,3 @@ def _check_unpacked(path: Path, name: str, size: int) -> None:
         limit = f"{MOST_RATIO} times its bytes" if most < MOST_DOCUMENT else f"{most >> 20:,} MiB"
         message = f"{shown(name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
         raise InputError("archive-too-large", message, "split the file, or unpack it")
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A part of an archive, no more of it than its directory says."""
-    with archive.open(name) as part:
-        return part.read(MOST_MEMBER)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from scipy.special import gammaln
 from entropylaw.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
+
+SHUFFLED, SEED = 1 << 15, 20_260_101
+"""Samples that are shuffled for maj@k, at least once and at most 16 times; the seed of the generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,20 +85,40 @@ def _log_choose(n: IntArray, k: int) -> FloatArray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def plurality(counts: Counts) -> FloatArray:
-    """Whether the commonest answer of a problem is right; of several, the share of right ones."""
-    problem, right, times, alike = counts.answers.T
-    most = np.zeros(len(counts.n), dtype=np.int64)
-    np.maximum.at(most, problem, times)
-    leads = times == most[problem]
-    tied, good = (
-        np.bincount(problem[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads])
-    )
-    return np.asarray(good / np.maximum(tied, 1))
+def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
+    """maj@k: whether the commonest answer among k samples is right; of several, the share of right ones.
+
+    The mean over disjoint sets of k samples of each problem after some shuffles: exact with all samples.
+    """
+    n, size, random = counts.n, int(counts.n.sum()), np.random.default_rng(SEED)
+    owner, start = np.repeat(np.arange(len(n)), n), np.cumsum(n) - n
+    rows = np.repeat(counts.answers, counts.answers[:, 3], axis=0)
+    rows = rows[rows[:, 0].argsort(kind="stable")]
+    answered = np.bincount(rows[:, 0], rows[:, 2], len(n)).astype(np.int64)
+    # The samples of a problem without an answer are its last ones.
+    answer = np.full(size, -1)
+    answer[np.arange(size) - start[owner] < answered[owner]] = np.repeat(np.arange(len(rows)), rows[:, 2])
+    shuffles = min(max(SHUFFLED // size, 1), 16)
+    values = {f"maj@{k}": np.zeros(len(n)) for k in ks}
+    for _ in range(shuffles):
+        shuffled = answer[np.lexsort((random.random(size), owner))]
+        for k in ks:
+            sets, place = n // k, np.arange(size) - start[owner]
+            votes = (place < k * sets[owner]) & (shuffled >= 0)
+            number = (np.cumsum(sets) - sets)[owner] + place // k
+            pairs, times = np.unique(number[votes] * len(rows) + shuffled[votes], return_counts=True)
+            number, given = np.divmod(pairs, len(rows))
+            most = np.zeros(sets.sum(), dtype=np.int64)
+            np.maximum.at(most, number, times)
+            leads = times == most[number]
+            tied = np.bincount(number[leads], minlength=len(most))
+            good = np.bincount(number[leads], rows[given[leads], 1], len(most)) / np.maximum(tied, 1)
+            values[f"maj@{k}"] += np.add.reduceat(good, np.cumsum(sets) - sets) / sets / shuffles
+    return values
 
 
 def jackknife_variance(n: IntArray, right: IntArray, k: int) -> FloatArray:
-    """Variance of pass@k of each problem over its samples; nan where a problem has only k samples."""
+    """Variance of pass@k of each problem over its samples; nan where a problem has no more than k samples."""
     if (n <= k).any():
         return np.full(len(n), np.nan)
     less_right = pass_at(n - 1, np.maximum(right - 1, 0), k)
@@ -135,51 +159,57 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     return {name: np.where(given > 0, value, np.nan) for name, value in values.items()}
 
 
-def powers(most: int) -> list[int]:
-    """1, 2, 4 … up to ``most``, which ends them."""
-    return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
+def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
+    """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
+    n, nothing, possible = counts.n, np.full(len(counts.n), np.nan), [k for k in ks if k <= counts.least]
+    if not len(counts.answers):
+        return {f"maj@{k}": majority(n, counts.right, k) if k in possible else nothing for k in ks}
+    return {
+        **{f"maj@{k}": nothing for k in ks},
+        **pluralities(counts, possible),
+        "distinct": distinct(counts, rarefied),
+        "distinct_right": distinct(counts, rarefied, 1),
+        "distinct_wrong": distinct(counts, rarefied, 0),
+        **{f"answer_entropy{name}": values for name, values in entropies(counts).items()},
+    }
 
 
-def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float | None]:
-    """The columns of a step; ``rarefied`` is the number of samples that distinct answers are counted among.
+def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
+    """The numbers of each problem (P,) by the name of their column; nan where there is none.
 
-    None where a problem has fewer than k samples.
+    That is so where a problem has fewer than k samples.
     """
-    n, right, problems = counts.n, counts.right, len(counts.n)
-    row: dict[str, float | None] = {}
-
-    def add(name: str, values: FloatArray) -> None:
-        values = values[~np.isnan(values)]
-        size = len(values)
-        row[name] = float(values.mean()) if size else None
-        row[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(size)) if size > 1 else None
-
-    nothing = np.full(problems, np.nan)
+    n, right = counts.n, counts.right
+    nothing = np.full(len(n), np.nan)
 
     def at(k: int, estimator: Callable[[IntArray, IntArray, int], FloatArray]) -> FloatArray:
         return estimator(n, right, k) if k <= counts.least else nothing
 
-    for k in ks:
-        add(f"pass@{k}", at(k, pass_at))
-        fixed = float(np.sqrt(at(k, jackknife_variance).sum())) / problems
-        row[f"pass@{k}_se_fixed"] = None if np.isnan(fixed) else fixed
+    values = {f"pass@{k}": at(k, pass_at) for k in ks}
+    for few, k in pairwise(ks):
+        values[f"gain@{k}"] = (values[f"pass@{k}"] - values[f"pass@{few}"]) / np.log2(k / few)
     most = max((k for k in ks if k <= counts.least), default=1)
     if most > 1:
         # What a doubling of the samples adds on average, from 1 to the most.
-        add("gain_per_doubling", (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most))
-    for k in ks[1:]:
-        add(f"pass^{k}", at(k, all_right))
-    for k in ks[1:]:
-        if not len(counts.answers):
-            add(f"maj@{k}", at(k, majority))
-        else:
-            add(f"maj@{k}", plurality(counts) if k == counts.least == n.max() else nothing)
-    if len(counts.answers):
-        for name, verdict in {"distinct": None, "distinct_right": 1, "distinct_wrong": 0}.items():
-            add(name, distinct(counts, rarefied, verdict))
-        for suffix, values in entropies(counts).items():
-            add(f"answer_entropy{suffix}", values)
-    add("none_right", (right == 0).astype(float))
-    add("some_right", ((right > 0) & (right < n)).astype(float))
-    add("all_right", (right == n).astype(float))
+        values["gain_per_doubling"] = (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most)
+    values |= {f"pass^{k}": at(k, all_right) for k in ks[1:]}
+    values |= of_answers(counts, ks[1:], rarefied)
+    values["none_right"] = (right == 0).astype(float)
+    values["some_right"] = ((right > 0) & (right < n)).astype(float)
+    values["all_right"] = (right == n).astype(float)
+    return values
+
+
+def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float | None]:
+    """The columns of a step; distinct answers are counted among ``rarefied`` samples."""
+    row: dict[str, float | None] = {}
+    for name, values in by_problem(counts, ks, rarefied).items():
+        finite = values[~np.isnan(values)]
+        size = len(finite)
+        row[name] = float(finite.mean()) if size else None
+        row[f"{name}_se"] = float(finite.std(ddof=1) / np.sqrt(size)) if size > 1 else None
+        if name.startswith("pass@"):
+            k = int(name.removeprefix("pass@"))
+            fixed = float(np.sqrt(jackknife_variance(counts.n, counts.right, k).sum())) / len(values)
+            row[f"{name}_se_fixed"] = None if np.isnan(fixed) else fixed
     return row

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from entropylaw.kinds import COLUMN, COUNT, LEVEL, NUMBER, TEXT, one_of
-from entropylaw.option import ADVANCED, COLUMNS, INTERVALS, option
-
-
-def _column(flags: str, help: str, **more: Any) -> Any:
-    """The name of a column of tables of samples, which no settings file has."""
-    return option(flags, help, COLUMN, COLUMNS, unset="by name", **more)
+from entropylaw.kinds import COUNT, LEVEL, NUMBER, TEXT, one_of
+from entropylaw.option import COLUMNS, INTERVALS, option
+from entropylaw.tokens.options import EngineOptions, table_column
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SampleOptions:
+class SampleOptions(EngineOptions):
     """Family: the columns of a table of samples ('' for none of that role), what is right, the other side."""
 
-    problem: tuple[str, ...] = _column(
-        "--problem", "Column that identifies the problem. Repeatable.", many=True
+    problem: tuple[str, ...] = table_column(
+        "problem", "Column that identifies the problem. Repeatable.", many=True
     )
-    right: str | None = _column("--right", "Column with the verdict on a sample.")
-    answer: str | None = _column("--answer", "Answer that was extracted from a sample.")
-    step: str | None = _column("--step", "Step column.")
-    sample: str | None = _column("--sample", "Column that distinguishes the samples of a problem.")
-    label: str | None = _column("--label", "Label of a sample, such as its format or strategy.")
-    tokens: str | None = _column("--tokens", "Number of tokens of a sample.")
-    count: str | None = _column("--count", "Number of equal samples that a row stands for.")
-    by: tuple[str, ...] = _column(
-        "--by",
+    right: str | None = table_column("right", "Column with the verdict on a sample.")
+    answer: str | None = table_column("answer", "Answer that was extracted from a sample.")
+    step: str | None = table_column("step", "Step column.")
+    sample: str | None = table_column("sample", "Column that distinguishes the samples of a problem.")
+    label: str | None = table_column("label", "Label of a sample, such as its format or strategy.")
+    tokens: str | None = table_column("tokens", "Number of tokens of a sample.")
+    count: str | None = table_column("count", "Number of equal samples that a row stands for.")
+    by: tuple[str, ...] = table_column(
+        "by",
         "Column that divides the rows: run, arm, model, domain, stage, budget; run is the folder's name "
         "where no column is called so. Repeatable.",
         many=True,
@@ -56,7 +51,3 @@ class SampleOptions:
         default=0.01,
     )
     level: float = option("--level", "Coverage of the intervals.", LEVEL, INTERVALS, default=0.95)
-    backend: str = option(
-        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
-    )
-    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)

@@ -6,10 +6,12 @@ A query counts, so that no result depends on the order of rows, on files or on t
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
-from entropylaw.samples.columns import quoted, text
+from entropylaw.samples.columns import OCCURRENCE
+from entropylaw.tokens.query import quoted, text
 
 RIGHT = ("true", "1", "1.0", "c", "correct", "pass", "passed", "success")
 WRONG = ("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong", "fail", "failed", "timeout")
@@ -31,29 +33,29 @@ def verdicts(table: str) -> str:
 
 def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     """Refuse verdicts that are neither right nor wrong: InputError ``not-a-verdict``."""
-    values = [value for value in counts if value is not None and value not in ABSENT]
-    numbers = [number for number in map(number, values) if number is not None]
-    others = [value for value in values if value not in (*RIGHT, *WRONG)]
+    values = [value for value in counts if value not in (None, *ABSENT)]
+    others = sorted(set(values) - {*RIGHT, *WRONG}, key=values.index)
+    numbers = {number(value) for value in values}
     hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"
-    message = ""
-    if any(value.startswith(("[", "{")) for value in others):
-        message = f"has a list or an object for a sample ({shown(others[0])}), not one verdict"
+    most = max((0.0, *filter(None, numbers)))
+    nested = [value for value in others if value.startswith(("[", "{"))]
+    if not others and not {0.0, -1.0} <= numbers:
+        return
+    if nested:
+        message = f"has a list or an object for a sample ({shown(nested[0])}), not one verdict"
         hint = "name the field of it with --right, such as scores.match"
-    elif others and len(numbers) == len(values) and max(numbers) > 1.0:
-        message = (
-            f"has values up to {max(numbers):g} ({listing(values, 5)}): per cent or counts, not verdicts "
-        )
-        message += "on single samples"
-        hint = f"give the verdicts themselves, or --right-when '{column}>={max(numbers):g}' for scores"
-    elif others:
-        message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
-    elif {0.0, -1.0} <= set(numbers):
+    elif not others:
         message = "has 0 and -1: one of them may stand for no verdict"
-    if message:
-        raise InputError("not-a-verdict", f"{shown(column)} {message}", hint)
+    elif None not in numbers and most > 1.0:
+        message = f"has values up to {most:g} ({listing(values, 5)}): per cent or counts, not verdicts "
+        message += "on single samples"
+        hint = f"give the verdicts themselves, or --right-when '{column}>={most:g}' for scores"
+    else:
+        message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
+    raise InputError("not-a-verdict", f"{shown(column)} {message}", hint)
 
 
-def number(value: str) -> float | None:
+def number(value: str | float) -> float | None:
     """A text as a number; None where it is not one."""
     try:
         return float(value)
@@ -75,25 +77,22 @@ def judged(table: str, missing: str) -> str:
 
 
 def variants(table: str, names: Sequence[str]) -> str:
-    """How many values the columns have that do not make samples."""
-    counts = ", ".join(
-        f"COUNT(DISTINCT {quoted(f'only_{name}')}) AS {quoted(name)}, MIN({quoted(f'only_{name}')}) AS "
-        f"{quoted(f'{name}_low')}, MAX({quoted(f'only_{name}')}) AS {quoted(f'{name}_high')}"
-        for name in names
+    """The columns that do not make samples: their number of values, the first and the last one."""
+    return " UNION ALL ".join(
+        f"SELECT {text(name)} AS name, COUNT(DISTINCT {column}) AS size, MIN({column}) AS low, "
+        f"MAX({column}) AS high FROM {table}"
+        for name, column in ((name, quoted(f"only_{name}")) for name in names)
     )
-    return f"SELECT {counts} FROM {table}"
 
 
-def check_variants(values_of: Mapping[str, object], names: Sequence[str]) -> None:
+def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:
     """Refuse rows that differ in a filter, a metric, a grader: UsageError ``rows-are-not-samples``."""
-    for name in names:
-        values, low, high = values_of[name], values_of[f"{name}_low"], values_of[f"{name}_high"]
-        if int(str(values)) > 1:
-            difference = f"differ in {name!r} ({values} values: {shown(low)} … {shown(high)})"
-            if name == "occurrence":
-                difference = (
-                    f"repeat their document {values} times: one for each filter, which no column names"
-                )
+    for row in rows:
+        name, size, low = row["name"], row["size"], row["low"]
+        if size > 1:
+            difference = f"differ in {name!r} ({size} values: {shown(low)} … {shown(row['high'])})"
+            if name == OCCURRENCE:
+                difference = f"repeat their document {size} times: one for each filter, which no column names"
             message = f"rows {difference}: they are not samples of one problem"
             raise UsageError("rows-are-not-samples", message, f"read one of them: --only {name}={low}")
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from entropylaw.arrow import to_numpy
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
-from entropylaw.samples.columns import SampleColumns, aligned, canonical, resolve, text
+from entropylaw.samples.columns import SampleColumns, canonical, resolve
 from entropylaw.samples.files import SampleFile, find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
+from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
 
 Key = tuple[Any, ...]
@@ -33,6 +36,8 @@ class Sampled:
 
     Attributes
     ----------
+    files
+        The names of files and their bytes.
     rows
         The columns of each step, in ascending order: see :func:`entropylaw.samples.numbers.summary`.
     counts
@@ -40,11 +45,12 @@ class Sampled:
     groups
         The names of the columns that divide the rows of a step.
     about
-        Files, columns, and what counts as right: JSON values.
+        What wrote the files, columns by role, and options, by the names that documents have for them.
     notes
         Data left out and assumptions, a sentence each.
     """
 
+    files: list[tuple[str, int]]
     rows: list[dict[str, Any]]
     counts: list[Counts]
     groups: tuple[str, ...]
@@ -58,33 +64,22 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """Tables of samples in an engine: their files, the columns of each file, and the samples as a table."""
+    """Tables of samples in an engine: their files, the columns of each file, and what their samples hold.
+
+    ``verdicts`` are the commonest ones with their numbers of samples, ``variants`` the values of the columns
+    that do not make samples; ``samples`` is the table of samples with their verdicts, ``layout`` what wrote
+    the files.
+    """
 
     engine: Backend
     files: list[SampleFile]
     columns: list[SampleColumns]
+    groups: tuple[str, ...]
     notes: list[str]
+    verdicts: dict[str | None, int]
+    variants: list[dict[str, Any]]
     samples: str
-
-    @property
-    def layouts(self) -> str:
-        """What wrote the files."""
-        return ", ".join(sorted({chosen.layout or "table" for chosen in self.columns}))
-
-    def verdicts(self) -> dict[str | None, int]:
-        """The commonest verdicts, and how many samples have each."""
-        rows = self.engine.run(query.verdicts(self.samples)).to_pylist()
-        return {row["verdict"]: row["samples"] for row in rows}
-
-    def variants(self) -> dict[str, Any]:
-        """The values of the columns that do not make samples; empty without such columns."""
-        names = [*self.columns[0].variants]
-        rows = self.engine.run(query.variants(self.samples, names)).to_pylist() if names else [{}]
-        return dict(rows[0])
-
-    def judged(self, missing: str) -> str:
-        """The samples with their verdicts as a table."""
-        return self.engine.view("judged", query.judged(self.samples, missing)).name
+    layout: str
 
 
 @contextmanager
@@ -94,13 +89,26 @@ def opened(
     """Tables of samples in the engine that is ``starting``."""
     with temporary_folder() as folder:
         files, notes = find(tables, folder)
-        columns = aligned([resolve(file, options) for file in files])
+        columns = [resolve(file, options) for file in files]
+        groups = tuple(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
+        names = list(dict.fromkeys(chain.from_iterable(chosen.variants for chosen in columns)))
         with starting as engine:
             if any(chosen.ordered for chosen in columns):
                 engine.keep_order()
                 check_lengths(engine, files, columns)
-            samples = engine.view("samples", union(engine, files, columns)).name
-            yield Opened(engine=engine, files=files, columns=columns, notes=notes, samples=samples)
+            samples = engine.view("samples", union(engine, files, columns, groups, names)).name
+            verdicts = engine.run(query.verdicts(samples)).to_pylist()
+            yield Opened(
+                engine=engine,
+                files=files,
+                columns=columns,
+                groups=groups,
+                notes=notes,
+                verdicts={row["verdict"]: row["samples"] for row in verdicts},
+                variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
+                samples=engine.view("judged", query.judged(samples, options.missing)).name,
+                layout=", ".join(sorted({chosen.layout for chosen in columns})),
+            )
 
 
 def summarise_samples(
@@ -113,54 +121,54 @@ def summarise_samples(
     InputError
         A file cannot be read, or has no problems, verdicts or samples; see the modules of this package.
     UsageError
-        ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``.
+        ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``, ``two-verdicts``, ``bad-solved``.
     """
     check_options(options)
-    for table in tables:
-        note_input(table)
+    for name in tables:
+        note_input(name)
     with opened(tables, options, backend(options.backend, options.master, progress)) as source:
-        first, groups = source.columns[0], tuple(source.columns[0].groups)
-        query.check_verdicts(source.verdicts(), first.named["right"])
-        query.check_variants(source.variants(), [*first.variants])
-        judged = source.judged(options.missing)
-        problems = by_key(source.engine.run(query.problems(judged, groups, first.roles)), groups)
-        answers, labels = (
-            by_key(source.engine.run(counting(judged, groups)), groups) if role in first.roles else {}
-            for role, counting in (("answer", query.answers), ("label", query.labels))
-        )
-    about: dict[str, Any] = {
-        "read": [{"name": file.name, "bytes": file.size} for file in source.files],
-        "format": source.layouts,
-        "columns": {role: name for role, name in first.named.items() if role in first.roles},
-        "missing": options.missing,
-    }
-    notes = source.notes
-    if first.hashed:
-        prompt = shown(first.named["problem"])
-        notes.append(f"problems are distinguished by {prompt} without its chat template")
-    if not first.roles["problem"]:
-        notes.append("no column identifies problems: the position of a row does")
+        first, groups = source.columns[0], source.groups
+        query.check_verdicts(source.verdicts, first.named["right"])
+        query.check_variants(source.variants)
+        run, table = source.engine.run, source.samples
+        problems = by_key(run(query.problems(table, groups, first.roles)), groups)
+        answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
+        labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
     check_repeated(problems)
-    counts = [counts_of(key, table, answers.get(key), groups) for key, table in problems.items()]
-    fewest = [count.least for count in counts]
+    counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
+    fewest = [count.least for count in counts.values()]
     ks, rarefied = sizes(fewest, options.k), min(fewest)
     rows = [
-        {
-            **dict(zip(("step", *groups), key, strict=True)),
-            **totals(table, count),
-            **numbers.summary(count, ks, rarefied),
-            **of_samples(table, labels.get(key)),
-        }
-        for (key, table), count in zip(problems.items(), counts, strict=True)
+        dict(zip(("step", *groups), key, strict=True))
+        | row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
+        for key, count in counts.items()
     ]
-    notes += sentences(rows, about, rarefied)
+    about = {"format": source.layout, "columns": first.named, "rarefied": rarefied}
+    about["missing"] = options.missing
     return Sampled(
-        rows=alike(rows),
-        counts=counts,
+        files=[(file.name, file.size) for file in source.files],
+        rows=filled(rows),
+        counts=[*counts.values()],
         groups=groups,
-        about=about | {"rarefied": rarefied, "solved": options.solved},
-        notes=tuple(notes),
+        about=about,
+        notes=(*source.notes, *notes_on_problems(first), *sentences(rows, about, rarefied)),
     )
+
+
+def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with the same columns, without those that have a value in no row."""
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
+    return [{name: row.get(name) for name in names} for row in rows]
+
+
+def notes_on_problems(columns: SampleColumns) -> Iterator[str]:
+    """What identifies problems, where that is not an id."""
+    if columns.hashed:
+        prompt = shown(columns.named["problem"])
+        yield f"problems are distinguished by {prompt} without its chat template"
+    if not columns.roles["problem"]:
+        yield "no column identifies problems: the position of a row does"
 
 
 def check_options(options: SampleOptions) -> None:
@@ -186,86 +194,91 @@ def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequenc
         raise InputError("no-problem-column", message, "name the column of problems with --problem")
 
 
-def union(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> str:
+def union(
+    engine: Backend,
+    files: Sequence[SampleFile],
+    columns: Sequence[SampleColumns],
+    groups: Sequence[str],
+    variants: Sequence[str],
+) -> str:
     """The query of all files' samples; those alike are read together."""
-    parts: dict[Any, list[tuple[SampleFile, SampleColumns]]] = {}
+    sets = defaultdict[Any, list[tuple[SampleFile, SampleColumns]]](list)
     for file, chosen in zip(files, columns, strict=True):
-        parts.setdefault((file.kind, repr(chosen), file.path if chosen.ordered else None), []).append(
-            (file, chosen)
-        )
+        path = file.path if chosen.ordered else None
+        sets[file.kind, repr(chosen), file.step is None, path].append((file, chosen))
     queries = []
-    for members in parts.values():
-        inside, (first, chosen) = [file for file, _ in members], members[0]
+    for members in sets.values():
+        first, chosen = members[0]
         stored = chosen.stored or tuple(first.columns)[:1]
-        source = engine.scan(first.kind, [file.path for file in inside], stored)
-        steps = {file.path: file.step for file in inside if file.step is not None}
-        runs = {file.path: text(file.run) for file in inside}
-        queries.append(canonical(chosen, source, engine.by_file(steps), engine.by_file(runs)))
+        source = engine.scan(first.kind, [file.path for file, _ in members], stored)
+        steps = engine.by_file({file.path: file.step for file, _ in members if file.step is not None})
+        runs = engine.by_file({file.path: text(file.run) for file, _ in members})
+        queries.append(canonical(chosen, source, steps, runs, groups, variants))
     return " UNION ALL ".join(queries)
 
 
-def alike(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with the same columns, without those that have a value in no row."""
-    every = dict.fromkeys(name for row in rows for name in row)
-    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
-    return [{name: row.get(name) for name in names} for row in rows]
-
-
-def totals(table: Mapping[str, Any], counts: Counts) -> dict[str, int]:
-    """How many problems and samples a row has, and how many are without a verdict."""
-    return {
+def row_of(
+    table: Mapping[str, Any],
+    counts: Counts,
+    labels: Mapping[str, Any] | None,
+    summary: Mapping[str, float | None],
+) -> dict[str, Any]:
+    """The columns of a row: problems and samples, those without a verdict, the ``summary``, tokens, label."""
+    lengths = int(table["lengths"].sum())
+    row: dict[str, Any] = {
         "problems": len(counts.n),
         "samples": int(counts.n.sum()),
         "n": counts.least,
         "n_most": int(counts.n.max()),
         **{name: int(table[name].sum()) for name in ("missing", "errors", "truncated")},
         "unscored_problems": len(table["problem"]) - len(counts.n),
+        **summary,
+        "tokens": float(np.nansum(table["tokens"])) / lengths if lengths else None,
     }
-
-
-def of_samples(table: Mapping[str, Any], labels: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Tokens of a sample, and the commonest label, which the query has first."""
-    lengths = int(table["lengths"].sum())
-    row: dict[str, Any] = {"tokens": float(np.nansum(table["tokens"])) / lengths if lengths else None}
-    if labels:
+    if labels is not None:
+        # The query has the commonest label first.
         row["leading_label"] = str(labels["label"][0])
         row["leading_label_share"] = float(labels["samples"][0] / labels["samples"].sum())
     return row
 
 
 def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Step and groups → the columns of their rows, in ascending order."""
-    keys = ["step", *(f"by_{name}" for name in groups)]
-    places: dict[Key, list[int]] = {}
-    for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
-        step = int(step) if step is not None and step.is_integer() else step
-        places.setdefault((step, *others), []).append(row)
-    kinds = {"problem": object, "label": object}
-    columns = {
-        name: np.array(table[name].to_pylist(), dtype=kinds.get(name, float))
-        for name in table.column_names[len(keys) :]
-    }
-    ordered = sorted(places, key=lambda key: [*map(ordinal, key)])
-    return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
+    """Step and groups → the columns of their rows, which follow each other; in ascending order.
+
+    Texts stay in Arrow.
+    """
+    names = ["step", *(f"by_{name}" for name in groups)]
+    keys = [np.array(table[name].to_pylist(), dtype=object) for name in names]
+    columns = {name: table[name].combine_chunks() for name in table.column_names[len(names) :]}
+    columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
+    begins = np.arange(len(table)) == 0
+    for cells in keys:
+        begins[1:] |= cells[1:] != cells[:-1]
+    tables: dict[Key, dict[str, Any]] = {}
+    for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
+        key = _whole_step(*(cells[start] for cells in keys))
+        tables[key] = {name: values[start:stop] for name, values in columns.items()}
+    return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
+
+
+def _whole_step(step: float | None, *groups: str | None) -> Key:
+    return (int(step) if step is not None and step.is_integer() else step, *groups)
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
     """Sort key of a cell: nothing first, numbers by their value, also where they are text."""
-    try:
-        return cell is not None, float(cell or 0.0), str(cell)
-    except ValueError:
-        return True, float("inf"), str(cell)
+    order = query.number(cell or 0.0)
+    return cell is not None, float("inf") if order is None else order, str(cell)
 
 
 def counts_of(
     key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
 ) -> Counts:
     """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
-    problem = [str(name) for name in table["problem"]]
-    rows = np.empty((0, 4), dtype=np.int64)
+    problem, rows = table["problem"].to_pylist(), np.empty((0, 4), dtype=np.int64)
     if answers is not None:
         number = {name: row for row, name in enumerate(problem)}
-        numbered = [number[str(name)] for name in answers["problem"]]
+        numbered = [number[name] for name in answers["problem"].to_pylist()]
         rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
     n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
     if not n.any():
@@ -293,7 +306,7 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
         rows_of_it = np.flatnonzero(table[column])
         if len(rows_of_it):
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            first = shown(table["problem"][int(rows_of_it[0])])
+            first = shown(table["problem"][int(rows_of_it[0])].as_py())
             message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
             hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
             if column == "negative":
@@ -316,7 +329,7 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
     if max(given, default=0) > most:
         message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
         raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
-    return sorted({1, *given} if given else {*numbers.powers(most), least})
+    return sorted({1, *given} if given else {1 << i for i in range(most.bit_length())} | {most, least})
 
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
@@ -348,8 +361,7 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
     """What would be read of some tables, a line each; what would be refused is one of them."""
     with opened(tables, options, duckdb_backend()) as source:
         first, files = source.columns[0], source.files
-        verdicts, variants = source.verdicts(), source.variants()
-        lines = {"format": source.layouts, "files": f"{len(files)}"}
+        lines = {"format": source.layout, "files": f"{len(files)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
             lines[role] = first.named.get(role, "none")
             if role in first.lists:
@@ -357,24 +369,29 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
         steps = [file.step for file in files if file.step is not None]
         if "step" not in first.roles and steps:
             lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
-        lines["a row for each"] = ", ".join(("step", *first.groups))
+        lines["a row for each"] = ", ".join(("step", *source.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
         lines["not used"] = listing([name for name in files[0].columns if name not in used])
-        if variants:
-            values = (
-                f"{name} {variants[name]} ({shown(variants[f'{name}_low'])} …)" for name in first.variants
-            )
-            lines["filters"] = ", ".join(values)
-        lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in verdicts.items())
-        try:
-            query.check_verdicts(verdicts, first.named["right"])
-        except InputError as error:
-            lines["refused"] = f"{error.message}; {error.hint}"
-        else:
-            problems = query.problems(source.judged(options.missing), tuple(first.groups), first.roles)
-            listed = source.engine.run(problems).to_pydict()
-            lines["problems"] = f"{len(set(listed['problem'])):,}"
-            lines["samples of each"] = f"{min(listed['n'])} to {max(listed['n'])}"
-            lines["without verdict"] = f"{sum(listed['missing']):,}"
+        lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in source.notes)
+
+
+def contents(source: Opened) -> dict[str, str]:
+    """Filters, verdicts, and how many problems and samples there are; or why the verdicts are refused."""
+    first, lines = source.columns[0], dict[str, str]()
+    if source.variants:
+        values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
+        lines["filters"] = ", ".join(values)
+    lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
+    try:
+        query.check_verdicts(source.verdicts, first.named["right"])
+    except InputError as error:
+        return {**lines, "refused": f"{error.message}; {error.hint}"}
+    columns = source.engine.run(query.problems(source.samples, source.groups, first.roles)).to_pydict()
+    return {
+        **lines,
+        "problems": f"{len(set(columns['problem'])):,}",
+        "samples of each": f"{min(columns['n'])} to {max(columns['n'])}",
+        "without verdict": f"{sum(columns['missing']):,}",
+    }

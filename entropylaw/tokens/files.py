@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -74,10 +74,7 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     known. InputErrors are ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``file-corrupt``,
     ``file-empty``, ``name-not-utf8``, ``already-summarised``.
     """
-    paths: dict[Path, tuple[str, Path]] = {}
-    for name, path in chain.from_iterable(map(log_files, tables)):
-        paths.setdefault(path.resolve(), (name, path))
-    ordered = sorted(paths.values(), key=natural_order)
+    ordered = distinct(chain.from_iterable(map(log_files, tables)))
     lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
     if 0 < len(lines) < len(ordered):
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
@@ -97,10 +94,17 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     return files, [f"skipped {ours}: written by entropylaw tokens, no tokens"] if skipped else []
 
 
-def natural_order(file: tuple[str, Path]) -> tuple[list[Any], str]:
-    """Sort key of a file: numbers in its name by their value."""
-    # Text is at even places, numbers are at odd ones, so that only like is compared.
-    return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
+def distinct(files: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
+    """Files with their names, each once, in order; numbers in a name by their value."""
+    paths: dict[Path, tuple[str, Path]] = {}
+    for name, path in files:
+        paths.setdefault(path.resolve(), (name, path))
+
+    def order(file: tuple[str, Path]) -> tuple[list[Any], str]:
+        # Text is at even places, numbers are at odd ones, so that only like is compared.
+        return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
+
+    return sorted(paths.values(), key=order)
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -108,26 +112,29 @@ def kind_of(path: Path) -> Kind | None:
     return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
-def log_files(table: str) -> list[tuple[str, Path]]:
+def files_of(table: str) -> list[tuple[str, Path]]:
     """Files of one argument, each with its name relative to it, so that documents show no local path."""
     path = Path(table)
-    if folder := bool(table) and path.is_dir():
-        files = list(_files_in(table))
-    else:
-        files = [file for file in map(Path, expanded(table)) if file.is_file()]
-    logs = [file for file in sorted(files) if kind_of(file)]
+    if table and path.is_dir():
+        return [(file.relative_to(path).as_posix(), file) for file in sorted(_files_in(table))]
+    return [(file.name, file) for file in sorted(map(Path, expanded(table))) if file.is_file()]
+
+
+def log_files(table: str) -> list[tuple[str, Path]]:
+    """The token logs of one argument, as :func:`files_of`."""
+    logs = [(name, path) for name, path in files_of(table) if kind_of(path)]
     if not logs:
-        slug = "no-token-files" if table and path.exists() else "file-not-found"
+        slug = "no-token-files" if table and Path(table).exists() else "file-not-found"
         message = (
             f"{shown_path(table)} is no file or folder with token logs, expected .parquet, .jsonl or .ndjson"
         )
         hint = "name a folder or files, with one row per token or one sequence of tokens per row"
         raise InputError(slug, message, hint)
-    return [(file.relative_to(path).as_posix() if folder else file.name, file) for file in logs]
+    return logs
 
 
 def _files_in(folder: str) -> Iterator[Path]:
-    """The files in a folder that can be token logs: no marker, no temporary file, no summary of ours."""
+    """The files in a folder that can be logs: no marker, no temporary file, no summary of ours."""
     for visit in walk(folder):
         if not isinstance(visit, OSError):
             where, inner, names = visit
@@ -148,13 +155,7 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
     if kind_of(path) == "jsonl":
         types = _record_types(path, name, names)
         return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
-    try:
-        with pq.ParquetFile(path) as opened:
-            schema, rows = opened.schema_arrow, opened.metadata.num_rows
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
-        hint = "copy or write the file again: a killed job leaves Parquet without its footer"
-        raise InputError("file-corrupt", message, hint) from None
+    schema, rows = parquet_schema(path, name)
     types = {field.name: plain_type(field.type) for field in schema}
     hive = tuple(match[1] for folder in Path(name).parts[:-1] if (match := _HIVE.match(folder)))
     types |= {column: pa.string() for column in hive if column not in types}
@@ -162,6 +163,17 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
     return TokenFile(
         path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive, ours=ours
     )
+
+
+def parquet_schema(path: Path, name: str) -> tuple[pa.Schema, int]:
+    """The columns of a Parquet file, and how many rows it has; InputError ``file-corrupt``."""
+    try:
+        with pq.ParquetFile(path) as opened:
+            return opened.schema_arrow, opened.metadata.num_rows
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+        hint = "copy or write the file again: a killed job leaves Parquet without its footer"
+        raise InputError("file-corrupt", message, hint) from None
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -201,19 +213,19 @@ def _record_types(path: Path, name: str, names: Mapping[str, set[str]]) -> dict[
     """
     values: dict[str, list[Any]] = defaultdict(list)
     seen, with_value, used = set[str](), set[str](), set().union(*names.values())
-    for number, (record, size) in enumerate(_records(path, name), 1):
+    for number, (record, size) in enumerate(json_records(path, name), 1):
         for key, value in record.items():
             values[key].append(value)
             seen.add(key.casefold())
-            if element_type(_json_type([value])) != pa.null():
+            if element_type(json_type([value])) != pa.null():
                 with_value.add(key.casefold())
         complete = not used & (seen - with_value) and names["step"] & seen and names["entropy"] & seen
         if complete and (number >= 20 or size >= 1 << 18):
             break
-    return {key: _json_type(cells) for key, cells in values.items()}
+    return {key: json_type(cells) for key, cells in values.items()}
 
 
-def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
+def json_records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
     """Up to 1000 objects or 4 MiB of JSON lines, each with the size so far; stops at a malformed line."""
     hint, empty, size = "one JSON object per line is needed", True, 0
     try:
@@ -234,11 +246,11 @@ def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
         raise InputError("file-corrupt", f"{shown(name)} has only empty lines", hint)
 
 
-def _json_type(values: Sequence[Any]) -> pa.DataType:
+def json_type(values: Sequence[Any]) -> pa.DataType:
     """The type of JSON values: text where numbers, flags and text are mixed, an empty struct for the rest."""
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {list}:
-        return pa.list_(_json_type([item for value in values for item in value or ()]))
+        return pa.list_(json_type([item for value in values for item in value or ()]))
     if kinds == {int, float}:
         return pa.float64()
     if len(kinds) > 1:

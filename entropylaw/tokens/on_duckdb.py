@@ -18,7 +18,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.tokens.backends import cause_of, json_types
 from entropylaw.tokens.files import TokenFile, plain_type
-from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted
+from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted, text
 
 if TYPE_CHECKING:
     import duckdb
@@ -80,12 +80,12 @@ class DuckDB:
 
     def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
         """The files as one table, with a row number if that identifies responses."""
-        paths = f"[{', '.join(_text(str(file.path)) for file in files)}]"
+        paths = f"[{', '.join(text(str(file.path)) for file in files)}]"
         if files[0].kind == "jsonl":
             # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
             self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
             types = json_types(files, columns, "{}[]")
-            named = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items())
+            named = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in types.items())
             source = f"read_json({paths}, columns = {{{named}}}, format = 'newline_delimited')"
         else:
             source = f"read_parquet({paths}, hive_partitioning = {bool(files[0].hive)})"
@@ -102,7 +102,7 @@ class DuckDB:
 
     def parquet(self, path: Path) -> Table:
         """One Parquet file."""
-        return self.view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
+        return self.view("stored", f"SELECT * FROM read_parquet({text(str(path))})")
 
     def write(self, query: str, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
@@ -111,25 +111,25 @@ class DuckDB:
         execute("SET preserve_insertion_order = true")
         # Less while sorting: this memory is not freed before the text is searched.
         execute("SET memory_limit = '160MB'")
-        self._watched(lambda: execute(f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"))
+        self._watched(lambda: execute(f"COPY ({query}) TO {text(str(path))} (FORMAT parquet)"))
         execute(";".join(_SETTINGS[:2]))
 
     def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
         """Files of a kind in SQL: of JSON lines these columns, of CSV all as text; and which file it was."""
-        files = f"[{', '.join(_text(str(path)) for path in paths)}], filename = true"
+        files = f"[{', '.join(text(str(path)) for path in paths)}], filename = true"
         if kind == "parquet":
             return f"read_parquet({files}, union_by_name = true)"
         if kind == "csv":
             return f"read_csv({files}, all_varchar = true, header = true, union_by_name = true)"
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-        named = ", ".join(f"{_text(name)}: 'JSON'" for name in columns)
+        named = ", ".join(f"{text(name)}: 'JSON'" for name in columns)
         return f"read_json({files}, columns = {{{named}}}, format = 'newline_delimited')"
 
     def by_file(self, values: Mapping[Path, object]) -> str:
         """A value in SQL for each file of a scan."""
         if len(values) < 2:
             return str(next(iter(values.values()), "NULL"))
-        cases = " ".join(f"WHEN {_text(str(path))} THEN {value}" for path, value in values.items())
+        cases = " ".join(f"WHEN {text(str(path))} THEN {value}" for path, value in values.items())
         return f"CASE filename {cases} END"
 
     def keep_order(self) -> None:
@@ -163,11 +163,6 @@ class DuckDB:
         finally:
             done.set()
             reporter.join()
-
-
-def _text(value: str) -> str:
-    """Text in SQL."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 @contextmanager

@@ -9,28 +9,38 @@ from entropylaw.kinds import COLUMN, NUMBER, PATH, TEXT, one_of
 from entropylaw.option import ADVANCED, COLUMNS, option, switch
 
 
-def _column(name: str, help: str, **more: Any) -> Any:
-    """The name of a column of token tables, which no settings file has."""
+def table_column(name: str, help: str, **more: Any) -> Any:
+    """The name of a column of tables of tokens or samples, which no settings file has."""
     return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name", **more)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TokenOptions:
+class EngineOptions:
+    """Family: what runs the queries over tables of tokens or samples."""
+
+    backend: str = option(
+        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
+    )
+    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TokenOptions(EngineOptions):
     """Family: the columns of a table of tokens ('' for none of that role), its classes, the engine."""
 
-    step: str | None = _column("step", "Step column.")
-    entropy: str | None = _column("entropy", "Entropy column, nats.")
-    planning: str | None = _column("class", "Class column, planning or execution; '' for none.")
-    mask: str | None = _column("mask", "Column that is 1 where a token counts; '' for none.")
-    logprob: str | None = _column("logprob", "Log-probability column.")
-    advantage: str | None = _column("advantage", "Advantage column; '' for none.")
-    correct: str | None = _column("correct", "Correctness of the answer, 0 or 1.")
-    response: tuple[str, ...] = _column(
+    step: str | None = table_column("step", "Step column.")
+    entropy: str | None = table_column("entropy", "Entropy column, nats.")
+    planning: str | None = table_column("class", "Class column, planning or execution; '' for none.")
+    mask: str | None = table_column("mask", "Column that is 1 where a token counts; '' for none.")
+    logprob: str | None = table_column("logprob", "Log-probability column.")
+    advantage: str | None = table_column("advantage", "Advantage column; '' for none.")
+    correct: str | None = table_column("correct", "Correctness of the answer, 0 or 1.")
+    response: tuple[str, ...] = table_column(
         "response", "Column that distinguishes the responses of a step. Repeatable.", many=True
     )
-    position: str | None = _column("position", "Position of the token in its response.")
-    token: str | None = _column("token", "Text of the token.")
-    prompt: str | None = _column("prompt", "Column of the prompt that responses answer; '' for none.")
+    position: str | None = table_column("position", "Position of the token in its response.")
+    token: str | None = table_column("token", "Text of the token.")
+    prompt: str | None = table_column("prompt", "Column of the prompt that responses answer; '' for none.")
     top_quantile: float | None = option(
         "--top-quantile Q",
         "Classify the share Q of each step's tokens with the highest entropy as planning, such as 0.2: a "
@@ -43,10 +53,6 @@ class TokenOptions:
         "built-in list.",
         *(PATH, ADVANCED),
     )
-    backend: str = option(
-        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
-    )
-    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
     allow_missing: bool = switch(
         "--allow-missing", "Continue where a file of a sharded set is missing.", ADVANCED
     )

@@ -282,6 +282,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def text(value: str) -> str:
+    """Text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
 def _number(value: float) -> str:
     """A double in SQL, exactly; without an exponent it would be a decimal number."""
     return f"{value:.16e}"

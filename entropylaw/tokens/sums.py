@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -195,8 +196,6 @@ class Sums:
     @classmethod
     def read(cls, path: Path) -> Sums:
         """Sums of :meth:`to_arrow`, without responses; InputError ``not-token-sums``, ``file-corrupt``."""
-        import pyarrow.compute as pc
-
         hint = "write it again with entropylaw tokens"
         try:
             table = pq.read_table(path)

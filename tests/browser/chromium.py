@@ -58,13 +58,12 @@ class Browser:
         self._read, self._write = os.fdopen(ours_in, "rb"), os.fdopen(ours_out, "wb")
         self._rest, self._number, self._session = b"", 0, ""
         self.events: list[dict[str, Any]] = []
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target for target in targets if target["type"] == "page")
-        self._session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)[
-            "sessionId"
-        ]
+        # Its first page may not be there yet.
+        page = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self) -> Browser:
         return self
@@ -106,8 +105,13 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
-        self.call("Page.navigate", url=page.resolve().as_uri())
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+        loader = self.call("Page.navigate", url=page.resolve().as_uri())["loaderId"]
+        # An earlier page may be loaded meanwhile.
+        while not any(
+            event["method"] == "Page.lifecycleEvent"
+            and (event["params"]["name"], event["params"]["loaderId"]) == ("load", loader)
+            for event in self.events
+        ):
             self.events.append(self._next())
 
     def value(self, expression: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import numpy as np
@@ -181,11 +183,35 @@ def test_what_cannot_be_told_is_neither_a_rise_nor_none():
     assert "cannot tell planning may rise or not (a rise would not have been found)" in text
 
 
+def test_what_is_known_is_said_first():
+    blind = curve("planning", rises=False, verdict=WORDS[2], detectable=None)
+    rising = curve("aggregate")
+    for run in (
+        fit(blind, curve("execution", rises=False), verdict=WORDS[2], aggregate=rising),
+        fit(blind, None, aggregate=rising),
+        fit(blind, curve("execution"), verdict=WORDS[2]),
+    ):
+        text = " ".join(" ".join(lines_of(run_of(run))).split())
+        answer = text.index(f"{run.answer} ")
+        assert answer < text.index(run.answer, answer + 1) < text.index("planning may rise or not")
+    assert fit(blind, None, verdict=WORDS[2]).answer == WORDS[2]
+
+
 def test_bands_are_in_tables_of_points():
     frame = ordered().result.planning.to_frame()
     assert list(frame.columns) == ["step", "entropy", "fitted", "low", "high"]
     assert len(frame) == 101
     assert list(across().curves[0].to_frame().columns) == ["at", "mean", "low", "high"]
+
+
+def test_bands_are_in_csv():
+    run = ordered()
+    rows = list(csv.DictReader(io.StringIO(rendered(document(run, refused()), "csv"))))
+    for row, each in zip(rows, run.result.curves, strict=False):
+        for name in ("step", "fitted", "low", "high"):
+            values = [float(number) for number in row[f"curve_{name}"].split(":")]
+            assert values == pytest.approx(getattr(each, name), rel=1e-5)
+    assert [row["curve_low"] for row in rows[2:]] == [""]
 
 
 @pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])

@@ -268,3 +268,39 @@ def test_phases_are_those_of_the_run(verl, tmp_path):
     found = cases("four.jsonl", "--fail-if", "rise_planning<-5", "--fail-if", "n<5", cwd=tmp_path)
     assert [gate for _, gate in found].count("rise_planning<-5") == 1
     assert len(found) == 6
+
+
+def test_evaluations_without_an_entropy_count_for_the_forecast_everywhere(tmp_path, monkeypatch):
+    """The last three evaluations fall, and have no entropy: only the law leaves them out."""
+    monkeypatch.chdir(tmp_path)
+    rewards = {name: np.where(STEP > 53, REWARDS[name] - 0.1, REWARDS[name]) for name in COLUMNS[:2]}
+    entropy = [float(value) if step <= 53 else None for step, value in zip(STEP, ENTROPY, strict=True)]
+    (run,) = read_runs(log(tmp_path / "late.jsonl", rewards, **{"actor/entropy": entropy}))
+    forecasts = {}
+    for series in select_all(run):
+        steps, entropies, values = series.evaluations
+        assert (len(series.step), steps[-1], np.isnan(entropies).sum()) == (27, 58, 3)
+        alone = entropylaw.forecast(steps, None, values, at_step=87, max_reward=1)
+        assert alone.now < series.reward[-1] - 0.05
+        forecasts[series.label] = alone
+    typed("fit", "late.jsonl", "--output", "fit.json", cwd=tmp_path)
+    typed("report", "late.jsonl", "--output", "site", "--figures", "none", cwd=tmp_path)
+    (page,) = (tmp_path / "site" / "runs").glob("*.json")
+    found = cases("late.jsonl", "--fail-if", "p_gain<1", cwd=tmp_path)
+    fits = {entry.reward: entry.result for entry in load_fit("fit.json").runs}
+    reported = {report.fit.reward: report.fit.result for report in load_report(page).reports}
+    predicted = {}
+    for source in ("late.jsonl", "fit.json"):
+        done = typed("predict", source, "--at-step", "87", "--format", "json", cwd=tmp_path)
+        for entry in json.loads(done.stdout)["runs"]:
+            predicted[source, entry["reward"]] = entry["result"]["forecast"]["rewards"][0]["value"]
+    assert fits.keys() == forecasts.keys()
+    for label, alone in forecasts.items():
+        for fit in (fits[label], reported[label]):
+            assert (fit.n, fit.forecast.last_step, fit.forecast.without_entropy) == (27, 58, 3)
+            assert fit.forecast.p_gain == pytest.approx(alone.p_gain)
+            assert fit.forecast.best_so_far.level == pytest.approx(alone.best_so_far.level)
+            assert (fit.stop_line.evaluations, fit.stop_line.p_gain) == (30, fit.forecast.p_gain)
+        assert found[f"late · {label}", "p_gain<1"]["value"] == pytest.approx(alone.p_gain)
+        for source in ("late.jsonl", "fit.json"):
+            assert predicted[source, label] == pytest.approx(alone.reward.value)

@@ -13,6 +13,7 @@ from entropylaw.errors import UsageError
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import select
 from entropylaw.wandb_runs import write_summary
+from tests.conftest import HANGS
 from tests.hostile import refused
 from tests.typed import typed
 from tests.wandb_server import Server, serving
@@ -25,6 +26,14 @@ REWARD = 0.9 - 0.25 * np.expm1(ENTROPY) + 0.004 * np.cos(3.1 * np.arange(N))
 installed = pytest.mark.skipif(not importlib.util.find_spec("wandb"), reason="wandb is not installed")
 
 
+@pytest.fixture(autouse=True)
+def no_settings_are_left():
+    """The package holds the first address that it met: no test has that of another."""
+    yield
+    if module := sys.modules.get("wandb"):
+        module.teardown()
+
+
 @pytest.fixture
 def address(tmp_path, monkeypatch):
     """A server's address in the environment, for this process and for commands; the server."""
@@ -32,13 +41,12 @@ def address(tmp_path, monkeypatch):
     for i, (h, r) in enumerate(zip(ENTROPY.tolist(), REWARD.tolist(), strict=True)):
         row = {"_step": 3 * i, "training/global_step": i, "actor/entropy": h, "val-core/x/acc/mean@1": r}
         rows.append(row | {"media": {"_type": "table-file", "size": 7}, "nothing": "NaN"})
+    monkeypatch.setattr("entropylaw.wandb_runs._PATIENCE", HANGS)
     server = Server(rows, {"actor_rollout_ref": {"rollout": {"temperature": 0.6}}, "password": "hidden"})
     with serving(server) as url:
         for name, value in (("BASE_URL", url), ("API_KEY", "0" * 40), ("CACHE_DIR", str(tmp_path / "cache"))):
             monkeypatch.setenv(f"WANDB_{name}", value)
         yield server
-    if module := sys.modules.get("wandb"):
-        module.teardown()  # its settings would hold the server's address for other tests
 
 
 @installed

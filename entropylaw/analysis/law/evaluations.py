@@ -16,6 +16,7 @@ import numpy as np
 
 from entropylaw.arguments import as_flag, as_floats, as_number
 from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.result import Finding, note
 
@@ -41,6 +42,7 @@ class Evaluations:
     """Evaluations to fit, each array of shape (n,), and how many others were left out for which reason.
 
     ``logged`` are the steps of all logged entropies, and these, shapes (m,); None where they are no more.
+    ``unpaired`` are the steps and values of rewards without an entropy, None without any.
     """
 
     step: FloatArray
@@ -49,14 +51,29 @@ class Evaluations:
     entropy_sd: FloatArray | None = None
     dropped: dict[str, int]
     logged: tuple[FloatArray, FloatArray] | None = None
+    unpaired: tuple[FloatArray, FloatArray] | None = None
 
     def only(
-        self, chosen: BoolArray, dropped: dict[str, int], logged: tuple[FloatArray, FloatArray] | None
+        self,
+        chosen: BoolArray,
+        dropped: dict[str, int],
+        logged: tuple[FloatArray, FloatArray] | None,
+        unpaired: tuple[FloatArray, FloatArray] | None = None,
     ) -> Evaluations:
-        """Some of the evaluations, why the others are left out, and the logged entropies."""
+        """Some of the evaluations, why others are left out, logged entropies, and rewards without any."""
         sd = None if self.entropy_sd is None else self.entropy_sd[chosen]
         columns = {name: getattr(self, name)[chosen] for name in ("step", "entropy", "reward")}
-        return Evaluations(**columns, entropy_sd=sd, dropped=self.dropped | dropped, logged=logged)
+        dropped = self.dropped | dropped
+        return Evaluations(**columns, entropy_sd=sd, dropped=dropped, logged=logged, unpaired=unpaired)
+
+    def smoothed(self) -> SmoothedEntropy:
+        """The entropy at the evaluations, smoothed over every logged step."""
+        step, entropy = (self.step, self.entropy) if self.logged is None else self.logged
+        sd = None if self.entropy_sd is None else np.interp(step, self.step, self.entropy_sd)
+        smoothed = smoothed_entropy(step, entropy, self.step, sd)
+        if np.ptp(smoothed.entropy) > 0:
+            return smoothed
+        return SmoothedEntropy(entropy=self.entropy, sd=np.zeros(self.step.size), noise=None)
 
 
 def usable(
@@ -67,9 +84,10 @@ def usable(
     *,
     keep_outliers: bool,
     logged: tuple[Any, Any] | None = None,
+    unpaired: tuple[Any, Any] | None = None,
 ) -> Evaluations:
     """The evaluations that can be fitted; raises as :func:`fit_law`."""
-    used = complete(entropy, reward, step, sd, logged)
+    used = complete(entropy, reward, step, sd, logged, unpaired)
     refuse(used)
     if as_flag(keep_outliers, "keep_outliers"):
         return used
@@ -81,20 +99,30 @@ def usable(
         if every is not None:
             right = ~np.isin(every[0], np.array(wrong, dtype=float))
             every = (every[0][right], every[1][right])
-        used = used.only(~np.isin(used.step, steps), lost, every)
+        used = used.only(~np.isin(used.step, steps), lost, every, used.unpaired)
         refuse(used)
     return used
 
 
 def complete(
-    entropy: Any, reward: Any, step: Any, sd: Any = None, logged: tuple[Any, Any] | None = None
+    entropy: Any,
+    reward: Any,
+    step: Any,
+    sd: Any = None,
+    logged: tuple[Any, Any] | None = None,
+    unpaired: tuple[Any, Any] | None = None,
+    *,
+    law: bool = True,
 ) -> Evaluations:
     """The evaluations without a missing value, and how many others there are.
+
+    Without ``law`` an entropy may be missing, or all of them may be None: it is then nan.
 
     Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``, and as
     :func:`checked_sd`.
     """
-    h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
+    r = as_floats(reward, "reward")
+    h = np.full(r.size, np.nan) if entropy is None and not law else as_floats(entropy, "entropy")
     s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
     if not h.size == r.size == s.size:
         raise FitError(
@@ -103,36 +131,45 @@ def complete(
             "pass arrays of the same length",
         )
     every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=checked_sd(sd, s.size), dropped={})
-    keep, lost = np.ones(s.size, dtype=bool), dict[str, int]()
-    for name, values in (("step", s), ("entropy", h), ("reward", r)):
-        for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
-            if number := int((keep & bad).sum()):
-                lost[f"{name} is {cause}"] = number
-            keep &= ~bad
-    return every.only(keep, lost, _logged(every, logged, int(keep.sum())))
-
-
-def _logged(
-    every: Evaluations, logged: tuple[Any, Any] | None, evaluations: int
-) -> tuple[FloatArray, FloatArray] | None:
-    """Every logged entropy with its step: the given ones, and those of rows without a reward.
-
-    None where they are no more than those of the evaluations.
-    """
-    steps, entropies = every.step, every.entropy
-    if logged is not None:
-        extra = as_floats(logged[0], "logged"), as_floats(logged[1], "logged")
-        if extra[0].size != extra[1].size:
-            raise FitError(
-                "lengths-differ",
-                f"{extra[0].size} logged steps and {extra[1].size} entropies, expected one of each",
-                "pass arrays of the same length",
-            )
-        steps, entropies = np.concatenate([steps, extra[0]]), np.concatenate([entropies, extra[1]])
+    keep, lost = present({"step": s, "entropy": h, "reward": r} if law else {"step": s, "reward": r})
+    # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
+    steps, entropies = _joined((s, h), logged, "logged", "entropies")
     fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
     # Of a step that is there twice the first is taken: that of the evaluation.
     steps, first = np.unique(steps[fine], return_index=True)
-    return (steps, entropies[fine][first]) if steps.size > evaluations else None
+    every_entropy = (steps, entropies[fine][first]) if steps.size > keep.sum() else None
+    alone = ~np.isfinite(h)
+    steps, rewards = _joined((s[alone], r[alone]), unpaired, "unpaired", "rewards")
+    fine = np.isfinite(steps) & np.isfinite(rewards)
+    without = (steps[fine], rewards[fine]) if law and fine.any() else None
+    return every.only(keep, lost, every_entropy, without)
+
+
+def present(columns: dict[str, FloatArray]) -> tuple[BoolArray, dict[str, int]]:
+    """Rows without a missing value in any of some columns (n,), and reason → how many others there are."""
+    rows, lost = np.ones(columns["step"].size, dtype=bool), dict[str, int]()
+    for name, values in columns.items():
+        for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
+            if number := int((rows & bad).sum()):
+                lost[f"{name} is {cause}"] = number
+            rows &= ~bad
+    return rows, lost
+
+
+def _joined(
+    of_rows: tuple[FloatArray, FloatArray], given: tuple[Any, Any] | None, name: str, values: str
+) -> tuple[FloatArray, FloatArray]:
+    """Steps and values of rows, and those that are given besides."""
+    if given is None:
+        return of_rows
+    steps, extra = as_floats(given[0], name), as_floats(given[1], name)
+    if steps.size != extra.size:
+        raise FitError(
+            "lengths-differ",
+            f"{steps.size} {name} steps and {extra.size} {values}, expected one of each",
+            "pass arrays of the same length",
+        )
+    return np.concatenate([of_rows[0], steps]), np.concatenate([of_rows[1], extra])
 
 
 def refuse(

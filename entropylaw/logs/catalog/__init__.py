@@ -18,7 +18,7 @@ import msgspec
 
 from entropylaw.escaping import listing
 from entropylaw.logs.runs import Run
-from entropylaw.logs.runs.splitting import BOOKKEEPING, RUN_NAMES
+from entropylaw.logs.runs.splitting import BOOKKEEPING, METRIC_NAMES, RUN_NAMES, VALUE_NAMES
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.source import Meaning
 from entropylaw.units import is_rate
@@ -55,7 +55,9 @@ _EVALUATES, _TRAINS = (
     )
 )
 
-_FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
+_FRAME = frozenset(
+    map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES, *METRIC_NAMES, *VALUE_NAMES))
+)
 
 _BENCHMARK = re.compile(
     r"(?<![a-z])(?:math_?\d*|gsm8k|aime_?\d*|amc_?\d*|minerva|olympiad_?\w*|gpqa|mmlu|humaneval|mbpp)\Z",
@@ -249,12 +251,8 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], _OtherNames]:
         parsed = []
         for name, entry in entries.items():
             where = f"trainer {name!r}"
-            about: dict[str, Any] = {}
-            for role in _ROLES:
-                about[role] = tuple(_keys(role, name, getattr(entry, role), entries))
-            for field in ("name", "title", "telltales", "absent", "halves"):
-                about[field] = getattr(entry, field)
-            parsed.append(Trainer(**about))
+            keyed = {role: tuple(_keys(role, name, getattr(entry, role), entries)) for role in _ROLES}
+            parsed.append(Trainer(**msgspec.structs.asdict(entry) | keyed))
     except ValueError as problem:
         raise ValueError(f"trainers.toml: {where}: {problem}") from None
     return tuple(parsed), file.names

@@ -26,6 +26,9 @@ from entropylaw.paths import hostless
 _CERTAIN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "experiment_name")
 #: Columns that may label runs.
 RUN_NAMES = (*_CERTAIN_NAMES, "name", "seed")
+#: Columns of a table that has a row for each metric of a step: its name and its value.
+METRIC_NAMES = ("metric", "metric_name", "metrics", "key", "tag", "variable", "measure", "scalar", "name")
+VALUE_NAMES = ("value", "metric_value", "val", "values", "scalar_value")
 
 SUPERSEDED = "superseded after a resume"
 OVERWRITTEN = "earlier value of a step that was logged again"

@@ -19,7 +19,7 @@ from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column, parse_step
-from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
+from entropylaw.logs.runs.splitting import METRIC_NAMES, RUN_NAMES, VALUE_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
 from entropylaw.logs.suggest import KINDS, is_evident, measured
 
@@ -35,8 +35,6 @@ _KIND_NAMES = (
 _SWITCHES = ("is_eval", "is_validation", "is_val", "is_test", "is_train", "is_training", "eval", "evaluation")
 # Data sets that are evaluated at one step.
 _SETS = ("dataset", "data_source", "benchmark", "eval_set", "eval_dataset", "task", "env", "environment")
-_METRIC_NAMES = ("metric", "metric_name", "metrics", "key", "tag", "variable", "measure", "scalar", "name")
-_VALUE_NAMES = ("value", "metric_value", "val", "values", "scalar_value")
 # What only evaluations have, and what they never have.
 _OF_EVALUATIONS = ("loss", "runtime", "samples_per_second", "steps_per_second", "time", "duration", "samples")
 _OF_UPDATES = frozenset(("loss", "train_loss", "policy_loss", "learning_rate", "lr", "grad_norm", "kl"))
@@ -81,7 +79,7 @@ def long_columns(table: Table) -> list[str] | None:
     """The columns of the metric, the value and the step of a row; None for a table without one of them."""
     names = {folded(name): name for name in table.columns}
     named = list[str]()
-    for candidates in (_METRIC_NAMES, _VALUE_NAMES, (*STEP_NAMES, *COUNTERS)):
+    for candidates in (METRIC_NAMES, VALUE_NAMES, (*STEP_NAMES, *COUNTERS)):
         named += [names[fold] for fold in map(folded, candidates) if fold in names][:1]
     return named if len(named) == 3 else None
 

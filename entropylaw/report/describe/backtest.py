@@ -102,8 +102,8 @@ def over_all_cuts(skill: Skill, level: float) -> b.Notes:
 def over_all_replays(score: ReplayScore) -> b.Note:
     """What the stop line said of all runs."""
     false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
-    said = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
-    return b.Note("stop line", f"{counted(score.runs, 'run')}: {said}")
+    counts = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
+    return b.Note("stop line", f"{counted(score.runs, 'run')}: {counts}")
 
 
 def replay_words(played: Replay) -> str:
@@ -121,9 +121,9 @@ def replay_words(played: Replay) -> str:
 
 def table(result: Tested) -> b.Table:
     """A row per cut of every run, or per look of its replay."""
-    runs, level = _runs(result), getattr(result, "level", None)
-    is_replay = any(getattr(tested, "replay", None) is not None for _, tested, _ in runs)
-    columns = REPLAY if is_replay else BACKTEST
+    level, runs = getattr(result, "level", None), _runs(result)
+    replayed = any(tested is not None and tested.replay is not None for _, tested, _ in runs)
+    columns = REPLAY if replayed else BACKTEST
     rows: list[list[b.Cell]] = []
     for name, tested, reason in runs:
         if tested is None:
@@ -155,9 +155,9 @@ def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]
             b.Verdict("replayed", replay_words(tested.replay), True),
             b.table_of(LOOKS, tested.replay.looks, b.PEOPLE, words=0),
         ]
-    said = "what was forecast half as many steps on, and the mean of three evaluations there"
+    meaning = "what was forecast half as many steps on, and the mean of three evaluations there"
     return [
         b.Heading(name, 2, counted(tested.n, "evaluation")),
-        b.Verdict("tested", said, True),
+        b.Verdict("tested", meaning, True),
         b.table_of(CUTS, tested.cuts, b.PEOPLE, words=0),
     ]

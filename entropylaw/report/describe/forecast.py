@@ -45,6 +45,8 @@ def of_fit(fit: Fit, part: object) -> list[b.Block]:
 def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:
     """The forecast with its figure from ``part``; the ``detail`` of a fit has none."""
     count = f"{ahead.n} evaluations" if ahead.block == 1 else f"{ahead.n} means of {ahead.block} evaluations"
+    if ahead.without_entropy:
+        count += f" ({ahead.without_entropy} without an entropy)"
     now = f"From {count} up to step {format_step(ahead.last_step)}; level now {format_number(ahead.now)}."
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from entropylaw.documents.document import Entry, PhasesDocument
@@ -16,7 +16,7 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
-from entropylaw.results import VERDICTS
+from entropylaw.results import VERDICTS, WORDS
 from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.result import replace
 
@@ -51,9 +51,11 @@ COLUMNS = (
     *b.columns(*_ESTIMATES, estimate=True),
     *b.columns("noise"),
     *b.columns(*_OF_BOTH, estimate=True),
-    *b.columns("later", "level", "method", "refusal"),
+    *b.columns("later", "level", "method"),
+    *b.columns("curve_step", "curve_fitted", "curve_low", "curve_high", "refusal"),
 )
-"""A row per curve. ``refusal`` holds the error's slug, ``eruption_steps`` steps as ``30:55``."""
+"""A row per curve. ``refusal`` holds the error's slug, ``eruption_steps`` steps as ``30:55``; so do
+``curve_step`` … ``curve_high`` the points of the curve and of the band that holds all of it."""
 
 POINTS = b.columns("step", "entropy", "fitted", "low", "high")
 """A row per point of a curve, with the band that holds the whole curve."""
@@ -145,7 +147,11 @@ def headline(run: Entry[PhaseFit]) -> str:
     phases = run.result
     if phases is None:
         return "This run could not be fitted."
-    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in phases.curves]
+    # Curves that show the answer are first, and last those that show nothing.
+    curves = sorted(
+        phases.curves, key=lambda curve: (curve.verdict != phases.answer, curve.verdict == WORDS[2])
+    )
+    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in curves]
     if phases.delta is not None and phases.verdict in VERDICTS[:3]:
         # Planning's onset against the step at which execution has settled.
         rising = "planning" if getattr(phases.planning, "rises", None) else _SUBJECTS["semantic"]
@@ -153,7 +159,7 @@ def headline(run: Entry[PhaseFit]) -> str:
         parts.append(
             f"{rising} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
         )
-    return f"{phases.verdict or phases.levels.verdict}: {'; '.join(parts)}"
+    return f"{phases.answer}: {'; '.join(parts)}"
 
 
 def does(curve: CurvePhases) -> str:
@@ -166,7 +172,7 @@ def does(curve: CurvePhases) -> str:
         if curve.stays is False:
             text += " and has fallen since"
     elif curve.rises is False:
-        least = format_number(curve.detectable or 0.0, 2)
+        least = format_number(curve.detectable, 2)
         text = f"does not rise (a rise of {least} nats would have been found)"
     else:
         least = "" if curve.detectable is None else f" below {format_number(curve.detectable, 2)} nats"
@@ -174,7 +180,7 @@ def does(curve: CurvePhases) -> str:
     if curve.settled is not None:
         text += f" and settles at step {value_and_interval(curve.settled)}"
     if curve.eruptions:
-        steps = ", ".join(format_step(eruption.step) for eruption in curve.eruptions)
+        steps = ", ".join(map(format_step, curve.eruption_steps))
         text += f" and erupts at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
     return text
 
@@ -228,20 +234,23 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
     return [b.Table(heads, rows), b.Notes([b.Note("share", share), b.Note("method", METHOD, "")])]
 
 
+def _over_runs(curve: PooledCurve) -> b.Note:
+    """What one curve does over several runs."""
+    counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
+    parts = [f"{counts} of {counted(curve.runs, 'run')}"]
+    if curve.share is not None:
+        parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
+    if curve.rise is not None:
+        parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
+    if curve.onset is not None:
+        parts.append(f"begins to rise at {value_and_interval(curve.onset, '%')} of the run")
+    if curve.settled is not None:
+        parts.append(f"has settled at {value_and_interval(curve.settled, '%')} of the run")
+    return b.Note(CURVES[curve.name], "; ".join(parts))
+
+
 def _across(across: PhasesAcross) -> list[b.Block]:
-    notes = []
-    for curve in across.curves:
-        counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
-        parts = [f"{counts} of {counted(curve.runs, 'run')}"]
-        if curve.share is not None:
-            parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
-        if curve.rise is not None:
-            parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
-        if curve.onset is not None:
-            parts.append(f"begins to rise at {value_and_interval(curve.onset, '%')} of the run")
-        if curve.settled is not None:
-            parts.append(f"has settled at {value_and_interval(curve.settled, '%')} of the run")
-        notes.append(b.Note(CURVES[curve.name], "; ".join(parts)))
+    notes = list(map(_over_runs, across.curves))
     if across.orders:
         orders = ", ".join(f"{word} in {counted(number, 'run')}" for word, number in across.orders.items())
         if across.delta is not None:
@@ -282,5 +291,12 @@ def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
             row["column"] = run.columns[curve.name].column
         if curve.eruptions is not None:
             row["eruptions"] = len(curve.eruptions)
-            row["eruption_steps"] = ":".join(f"{eruption.step:g}" for eruption in curve.eruptions) or None
+            row["eruption_steps"] = _series(curve.eruption_steps) or None
+        row["curve_step"] = _series(curve.step)
+        row |= {f"curve_{name}": _series(getattr(curve, name), 6) for name in ("fitted", "low", "high")}
         yield base | row
+
+
+def _series(values: Iterable[float], digits: int = 10) -> str:
+    """Numbers in one cell, ``30:55``, with as many significant digits."""
+    return ":".join(f"{value:.{digits}g}" for value in values)

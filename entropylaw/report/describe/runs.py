@@ -49,9 +49,9 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
 
 
 def phases_verdict(report: RunReport) -> str | None:
-    """The verdict on the phases; without an order, that on the curve that stands for the run."""
+    """What is known of the phases: their order, or what a curve does."""
     result = None if report.phases is None else report.phases.result
-    return None if result is None else result.verdict or result.levels.verdict
+    return None if result is None else result.answer
 
 
 def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:

@@ -18,7 +18,6 @@ from entropylaw.report.numbers import format_percent, format_probability, format
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.law import LawFit
 
 _BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 _DASHED: Any = (0, (4, 2))
@@ -60,8 +59,9 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
 
 def draw_reward(axes: Axes, fit: Fit) -> None:
     """The reward so far with its best step, and its forecast if there is one, on axes that hold both."""
-    ends, last = list[float | None](), float(fit.law.step[-1])
-    _log(axes, fit.law, fit.law.reward, p.colour("blue"))
+    steps, _, rewards = fit.evaluations
+    ends, last = list[float | None](), float(steps[-1])
+    _log(axes, steps, rewards, p.colour("blue"))
     if fit.forecast is not None and fit.lost:
         _best(axes, fit.forecast)
     elif fit.forecast is not None:
@@ -70,16 +70,17 @@ def draw_reward(axes: Axes, fit: Fit) -> None:
         last = max(fit.forecast.step)
         for reward in fit.forecast.rewards:
             ends += [reward.low, reward.value, reward.high]
-    across = p.padded(float(fit.law.step[0]), last, 0.025, 0.025)
-    axes.set(xlim=across, ylim=p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08))
+    across = p.padded(float(steps[0]), last, 0.025, 0.025)
+    axes.set(xlim=across, ylim=p.limits(rewards, ends, 1.5, 0.06, 0.08))
 
 
 def draw_entropy(axes: Axes, fit: Fit) -> None:
     """The entropy so far, and ahead as far as there is a forecast."""
     law, ahead = fit.law, fit.forecast
-    _log(axes, law, law.entropy, p.colour("purple"))
+    _log(axes, law.step, law.entropy, p.colour("purple"))
     if ahead is not None and not fit.lost:
-        _fan(axes, ahead, float(law.smoothed_entropy[-1]), ahead.entropies, p.colour("purple"))
+        last = float(law.step[-1]), float(law.smoothed_entropy[-1])
+        _fan(axes, ahead, last, ahead.entropies, p.colour("purple"))
     highest = float(law.entropy.max())
     axes.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), 1.2 * highest, 0.0, 0.08))
 
@@ -91,7 +92,7 @@ def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
         assert made is not None
         ahead = made
     axes.set(xlabel="step", ylabel="reward")
-    _fan(axes, ahead, ahead.now, ahead.rewards, p.colour("blue"))
+    _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
     _best(axes, ahead)
 
 
@@ -100,16 +101,18 @@ def _best(axes: Axes, ahead: Forecast) -> None:
     axes.plot([best.step], [best.level], "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
 
 
-def _log(axes: Axes, law: LawFit, values: Any, colour: str) -> None:
-    size, alpha = (1.6, 0.45) if law.n > 120 else (2.2, 0.8)
-    p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
+def _log(axes: Axes, steps: Any, values: Any, colour: str) -> None:
+    size, alpha = (1.6, 0.45) if len(steps) > 120 else (2.2, 0.8)
+    p.dots(axes, steps, values, size=size, color=colour, alpha=alpha, zorder=4)
 
 
-def _fan(axes: Axes, ahead: Forecast, now: float, later: Sequence[Estimate], colour: str) -> None:
+def _fan(
+    axes: Axes, ahead: Forecast, last: tuple[float, float], later: Sequence[Estimate], colour: str
+) -> None:
     """Values and intervals from the last step on; an entropy that was given has no interval."""
     if not later:
         return
-    points = [(ahead.last_step, now, now, now)]
+    points = [(*last, last[1], last[1])]
     for step, estimate in sorted(zip(ahead.step, later, strict=True), key=itemgetter(0)):
         points.append((step, float(estimate), *p.ends(estimate, float(estimate))))
     steps, values, low, high = zip(*points, strict=True)

@@ -96,7 +96,7 @@ def _strip(axes: Axes, curve: CurvePhases) -> None:
     axes.text(-0.01, 0.5, _SHORT.get(curve.name, curve.name), ha="right", **look)
     for eruption in curve.eruptions or ():
         axes.plot(eruption.step, 0.5, color=colour, marker="^", markersize=4.5)
-    middle, text = 0.0, {True: "rises", False: "does not rise", None: "cannot tell"}[curve.rises]
+    middle, text = 0.0, curve.verdict
     for estimate, marker in ((curve.onset, "o"), (curve.settled, "|")):
         if estimate is not None:
             middle = float(estimate)
