@@ -101,7 +101,7 @@ def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
     shuffles = min(max(SHUFFLED // size, 1), 16)
     values = {f"maj@{k}": np.zeros(len(n)) for k in ks}
     for _ in range(shuffles):
-        shuffled = answer[np.lexsort((random.random(size), owner))]
+        shuffled = answer[(owner + random.random(size)).argsort()]
         for k in ks:
             sets, place = n // k, np.arange(size) - start[owner]
             votes = (place < k * sets[owner]) & (shuffled >= 0)
