@@ -323,16 +323,18 @@ def described(key: Key, groups: Sequence[str]) -> str:
     return ", ".join([step, *(f"{name} {shown(cell)}" for name, cell in zip(groups, key[1:], strict=True))])
 
 
-def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
+def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
     """The numbers of samples for pass@k, of steps with such ``fewest`` samples of a problem.
 
     UsageError ``k-too-large`` for one that no step has of every problem.
     """
     least, most = min(fewest), max(fewest)
-    if max(given, default=0) > most:
-        message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
+    if max(requested, default=0) > most:
+        message = f"--k {max(requested)}, and every problem has at most {most} samples at a step"
         raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
-    return sorted({1, *given} if given else {1 << i for i in range(most.bit_length())} | {most, least})
+    return sorted(
+        {1, *requested} if requested else {1 << i for i in range(most.bit_length())} | {most, least}
+    )
 
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
