@@ -368,16 +368,16 @@ def _check_sizes(members: Sequence[zipfile.ZipInfo], name: str) -> None:
     total = sum(entry.file_size for entry in members)
     for entry in members:
         ratio = entry.file_size / max(entry.compress_size, 1)
-        reason = ""
         if ratio > MOST_RATIO and total > LEAST_REFUSED:
             reason = f"a part {ratio:,.0f} times its compressed bytes, the limit is {MOST_RATIO} times"
         elif total > MOST_DOCUMENT:
             reason = f"the limit is {MOST_DOCUMENT >> 20:,} MiB"
         elif entry.file_size > MOST_MEMBER:
             reason = f"a part {entry.file_size >> 20:,} MiB, the limit is {MOST_MEMBER >> 20:,} MiB"
-        if reason:
-            message = f"{shown(name)} would be {total >> 20:,} MiB unpacked: {reason}"
-            raise InputError("archive-too-large", message, "split the log, if it is one")
+        else:
+            continue
+        message = f"{shown(name)} would be {total >> 20:,} MiB unpacked: {reason}"
+        raise InputError("archive-too-large", message, "split the log, if it is one")
 
 
 def _check_unpacked(file: SampleFile) -> None:
