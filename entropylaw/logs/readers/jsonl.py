@@ -23,7 +23,7 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
-from entropylaw.logs.suggest import measured_numbers, names_an_entropy
+from entropylaw.logs.suggest import measured, measured_numbers, names_an_entropy
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -104,8 +104,20 @@ def leaves(
 
 
 def numbers_of_metrics(values: Sequence[object]) -> int:
-    """How many numbers with the name of a metric stand in parts of a record."""
-    return len(measured_numbers(str(values)[:_HEAD])) if values else 0
+    """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
+    names, count, stack = set[str](), 0, list(values)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            names.update(map(str, node))
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+        elif isinstance(node, str):
+            names.add(node)
+        else:
+            count += isinstance(node, int | float)
+    return count if measured(names) else 0
 
 
 class _Broken(dict[str, object]):
