@@ -79,7 +79,7 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    fields = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
+    fields: dict[str, Any] = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
     return values.records.table(content, dropped, unreadable=unreadable, **fields)
 
 
@@ -261,7 +261,7 @@ def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     """
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
-    tables = {name: records_in(node) for name, node in ({"": value} | value).items()}
+    tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
     for training, rows in tables.items():
         if names_an_entropy(path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH)):
             kinds = {name: name for name in tables if is_evaluation(name)} | {training: "train"}

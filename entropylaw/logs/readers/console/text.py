@@ -229,7 +229,7 @@ def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
     starts, rising = dict[str, int](), dict[str, int]()
     for word, numbers in seen.items():
         # What starts again and again numbers parts of a step; two processes may be some steps apart.
-        starts[word] = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
+        starts[word] = int(np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers)))
         if starts[word] <= max(2, len(numbers) // 20):
             rising[word] = len(set(numbers))
     rank = {word: (word == "epoch", -number, COUNTS.index(word)) for word, number in rising.items()}
