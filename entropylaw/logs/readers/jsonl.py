@@ -38,6 +38,8 @@ _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _HEAD = 1 << 16
 # Names below one another add up; a longer one is no metric's.
 _LONGEST_PATH = 1000
+# Fewer records beside those of a run are not another run.
+_SHORTEST_RUN = 5
 _SCALARS = {str, int, float, bool, type(None)}
 
 UNPARSEABLE = "unparseable line"
@@ -257,16 +259,22 @@ def _columns(value: object) -> dict[str, list[object]]:
 def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     """The records in an object that is none itself, as in ``{"config": …, "history": […]}``.
 
-    They are in it, or one level below, and one of them has an entropy; evaluations beside them are marked.
+    They are in it, or one level below, and one of them has an entropy. Evaluations beside them are marked;
+    other records with an entropy are those of another run.
     """
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
     tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
-    for training, rows in tables.items():
-        if names_an_entropy(path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH)):
-            kinds = {name: name for name in tables if is_evaluation(name)} | {training: "train"}
-            return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]]
-    return []
+    runs = list[str]()
+    for name, rows in tables.items():
+        paths = (path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH))
+        other = "" in runs or is_evaluation(name) or (runs and len(rows) < _SHORTEST_RUN)
+        if not other and names_an_entropy(paths):
+            runs.append(name)
+    if len(runs) > 1:
+        return [{"run": name, **row} for name in runs for row in tables[name]]
+    kinds = {name: name for name in tables if is_evaluation(name)} | dict.fromkeys(runs, "train")
+    return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]] if runs else []
 
 
 def records_in(node: object) -> list[dict[str, object]]:
