@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropylaw.analysis.law.estimates import of_cells, tails, unknown
+from entropylaw.analysis.law.estimates import tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.level_shift import jumps
 from entropylaw.arrays import FloatArray
@@ -77,4 +77,4 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
-    return of_cells(slope.cells(), level=level, method=method)
+    return slope.cells().estimate(level=level, method=method)

@@ -66,39 +66,23 @@ def stop_line(
     """
     used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
-    how: dict[str, Any] = {"steps": steps, "gain": gain, "max_reward": max_reward}
-    ahead, why_none = _look(s, r, **how)
+    now = end = float(s[-1]) if n else 0.0
+    ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    fields: dict[str, Any] = {"why_none": why_none}
+    if ahead is not None:
+        end, best = ahead.step[0], ahead.best_so_far
+        fields = {"now": ahead.now, "at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
+        fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
     low, earlier = 0, ahead
     while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
         if low == LOOKS:
             break
         until = n - low * -(-n // PARTS)
-        earlier, _ = _look(s[:until], r[:until], **how)
-    lost = lost_since(s, r)
-    exploded = exploded_since(s, used.entropy)
-    says: State = "go on"
-    if lost is not None:
-        says = "lost"
-    elif low == LOOKS or (n >= NOTHING and not r.any()):
-        says = "stop"
-    elif exploded is not None and ahead is not None and ahead.best_so_far.p_better >= SURE:
-        says = "exploded"
-    elif n and steps is not None and steps <= s[-1]:
-        says = "finished"
-    now = float(s[-1]) if n else 0.0
-    end = steps
-    if end is None:
-        end = now if ahead is None else ahead.step[0]
-    steps_left = max(end - now, 0.0)
-    forecast_fields: dict[str, Any] = {"why_none": why_none}
-    if ahead is not None:
-        best = ahead.best_so_far
-        forecast_fields = {"now": ahead.now, "at_step": ahead.step[0], "expected": ahead.rewards[0]}
-        forecast_fields |= {"gain": ahead.gain, "p_gain": ahead.p_gains[0]}
-        forecast_fields |= {"best_step": best.step, "best": best.level}
-    return StopLine(
-        says=says,
+        earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
+    steps_left = max((end if steps is None else steps) - now, 0.0)
+    line = StopLine(
+        says="go on",
         reward=label,
         step=now,
         evaluations=n,
@@ -106,10 +90,23 @@ def stop_line(
         low_looks=low,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
-        lost_since=lost,
-        exploded_since=exploded,
-        **forecast_fields,
+        lost_since=lost_since(s, r),
+        exploded_since=exploded_since(s, used.entropy),
+        **fields,
     )
+    return structs.replace(line, says=_state(line, r, ahead, steps))
+
+
+def _state(line: StopLine, reward: FloatArray, ahead: Forecast | None, steps: float | None) -> State:
+    """What a stop line says, by its numbers and the forecast."""
+    if line.lost_since is not None:
+        return "lost"
+    if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
+        return "stop"
+    below_best = ahead is not None and ahead.best_so_far.p_better >= SURE
+    if line.exploded_since is not None and below_best:
+        return "exploded"
+    return "finished" if steps is not None and steps <= line.step else "go on"
 
 
 def _look(
@@ -201,25 +198,29 @@ def replay(
     if n < FEWEST + LOOKS:
         message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
         raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
-    looks, due = list[Look](), FEWEST
+    looks, due, last = list[Look](), FEWEST, float(s[-1])
     for until in range(LOOKS + 1, n):
         earlier = s[:until], used.entropy[:until], r[:until]
         if until < due and (every > 1 or not fails_lately(*earlier)):
             continue
-        line = stop_line(*earlier, steps=float(s[-1]), max_reward=max_reward)
-        reached, gained, later = None, None, r[until:]
-        if line.at_step is not None and later.size >= LOOKS:
-            means = np.convolve(later, np.full(LOOKS, 1.0 / LOOKS), "valid")
-            inside = int(np.searchsorted(s[until + 1 : -1], line.at_step, side="right"))
-            reached = float(means[: max(1, inside)].max())
-            gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
-        looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
+        looks.append(_with_outcome(stop_line(*earlier, steps=last, max_reward=max_reward), s, r))
         if until >= due:
             due = until + max(every, -(-until // MOST))
     eighth = max(LOOKS, n // 8)
     gain = next((look.gain for look in looks if look.gain is not None), 0.0)
     improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)
     return Replay(looks=tuple(looks), improving=improving)
+
+
+def _with_outcome(line: StopLine, step: FloatArray, reward: FloatArray) -> Look:
+    """A stop line of a finished run, and the highest mean of three evaluations after it."""
+    reached, gained, until = None, None, line.evaluations
+    if line.now is not None and line.gain is not None and reward.size - until >= LOOKS:
+        means = np.convolve(reward[until:], np.full(LOOKS, 1.0 / LOOKS), "valid")
+        inside = int(np.searchsorted(step[until + 1 : -1], line.at_step or 0.0, side="right"))
+        reached = float(means[: max(1, inside)].max())
+        gained = reached >= line.now + line.gain
+    return Look(**structs.asdict(line), reached=reached, gained=gained)
 
 
 def score(replays: Sequence[Replay]) -> ReplayScore | None:

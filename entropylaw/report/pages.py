@@ -270,18 +270,20 @@ def index_page(
     """
     named = by_name(rows)
     blocks = index.ceilings(named, arms)
-    count = runs.counted_rows([row.cells for row in named])
+    cells = [row.cells for row in named]
+    count = runs.counted_rows(cells)
     return _page(
         f"Entropy law report: {count}",
         count,
         _with_figures(blocks),
         kicker="Entropy law report",
+        about=runs.levels(cells),
         summary=runs.overall(named),
         phases=addresses.phases if phases else "",
         warnings=warnings,
         orders=ORDERS if named else {},
         groups=fragment(index.groups(named, addresses.run), {}),
-        reading=index.reading(named) if named else "",
+        reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},
         version=version,

@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import reader_of
 from tests.oracles.trace import VALIDATION, assert_read
 
 
@@ -51,11 +53,34 @@ def test_wandb(run, wandb_offline, tmp_path, apart):
     assert (found.name, found.step_column) == ("a run", "train/global_step" if apart else "_step")
 
 
+def assert_as_tensorboard_reads_it(path):
+    """The table holds what tensorboard reads, tag by tag and in its order."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.util.tensor_util import make_ndarray
+
+    theirs = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}).Reload()
+    expected = {
+        tag: [(one.step, one.value) for one in theirs.Scalars(tag)] for tag in theirs.Tags()["scalars"]
+    }
+    for tag in theirs.Tags()["tensors"]:
+        arrays = [(one.step, make_ndarray(one.tensor_proto)) for one in theirs.Tensors(tag)]
+        if all(array.size == 1 and array.dtype.kind in "fi" for _, array in arrays):
+            expected[tag] = [(step, float(array.item())) for step, array in arrays]
+    # A nan is a missing value for us.
+    expected = {tag: [pair for pair in pairs if pair[1] == pair[1]] for tag, pairs in expected.items()}
+    table = reader_of("tfevents").read(load(str(path)))
+    found = {
+        tag: [pair for pair in zip(table.columns["step"], cells, strict=True) if not math.isnan(pair[1])]
+        for tag, cells in table.columns.items()
+        if tag != "step"
+    }
+    assert found == expected
+    assert (table.dropped, table.notes) == ({}, ())
+
+
 def event_file(folder):
     (path,) = folder.rglob("*tfevents*")
-    from tests.unit.test_ingest_tensorboard import assert_same
-
-    assert_same(path)
+    assert_as_tensorboard_reads_it(path)
     return path
 
 

@@ -4,20 +4,17 @@ import math
 import struct
 
 import numpy as np
-import pytest
 
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs.splitting import SUPERSEDED
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
-from tests.conftest import PUBLIC_LOGS
 from tests.fuzz.binary import event_frame as frame
 from tests.fuzz.binary import masked_crc32c as masked
 from tests.hostile import varint
 
 NAME = "events.out.tfevents.1.host"
-REAL = sorted(PUBLIC_LOGS.glob("*tfevents*/*"))
 FLOAT, DOUBLE, INT32, TEXT, INT64, HALF = 1, 2, 3, 7, 9, 19
 
 
@@ -69,41 +66,6 @@ LONG = log(
     ]
 )
 """60 events, and where they end."""
-
-
-def assert_same(path):
-    """The table holds what tensorboard reads, tag by tag and in its order."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    from tensorboard.util.tensor_util import make_ndarray
-
-    theirs = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}).Reload()
-    expected = {
-        tag: [(one.step, one.value) for one in theirs.Scalars(tag)] for tag in theirs.Tags()["scalars"]
-    }
-    for tag in theirs.Tags()["tensors"]:
-        arrays = [(one.step, make_ndarray(one.tensor_proto)) for one in theirs.Tensors(tag)]
-        if all(array.size == 1 and array.dtype.kind in "fi" for _, array in arrays):
-            expected[tag] = [(step, float(array.item())) for step, array in arrays]
-    # A nan is a missing value for us.
-    expected = {tag: [pair for pair in pairs if pair[1] == pair[1]] for tag, pairs in expected.items()}
-    table = read(path.read_bytes(), str(path))
-    found = {
-        tag: [pair for pair in zip(table.columns["step"], cells, strict=True) if not math.isnan(pair[1])]
-        for tag, cells in table.columns.items()
-        if tag != "step"
-    }
-    assert found == expected
-    assert (table.dropped, table.notes) == ({}, ())
-    return table
-
-
-@pytest.mark.skipif(not REAL, reason="the public logs are not here")
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.parent.name)
-def test_real_files_are_what_tensorboard_reads(path):
-    pytest.importorskip("tensorboard")
-    assert_same(path)
-    (run,) = read_runs(path)
-    assert len(run.step) >= 50
 
 
 def start(steps, shift=0.0):

@@ -9,14 +9,11 @@ import pytest
 
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
-from tests.conftest import PUBLIC_LOGS
 from tests.fuzz.binary import WANDB_BLOCK as BLOCK
 from tests.fuzz.binary import WANDB_HEADER as HEADER
 from tests.fuzz.binary import wandb_frame as frame
 from tests.fuzz.binary import wandb_frames as log
 from tests.hostile import field, varint
-
-REAL = sorted(PUBLIC_LOGS.glob("*/*.wandb"))
 
 
 def item(*path, value):
@@ -90,33 +87,6 @@ def test_hostile_json_costs_little(text):
     finally:
         tracemalloc.stop()
     assert values(table, "y")[1] == 1
-
-
-def assert_same(table, path):
-    """The table holds the numbers in the records as wandb's own messages have them."""
-    from tests.unit.test_lab_formats import wandb_records
-
-    rows = []
-    for record in wandb_records(path):
-        if record.HasField("history"):
-            named = {one.key or ".".join(one.nested_key): one.value_json for one in record.history.item}
-            logged = {name: json.loads(text) for name, text in named.items()}
-            rows.append({name: value for name, value in logged.items() if isinstance(value, (int, float))})
-    found = {name: values(table, name) for name in table.columns if name != "run"}
-    assert set(found) == {name for row in rows for name in row} - {"_runtime", "_timestamp", "_wandb"}
-    for name, cells in found.items():
-        assert cells == [row.get(name) for row in rows]
-    assert (table.rows, table.dropped, table.notes) == (len(rows), {}, ())
-
-
-@pytest.mark.skipif(not REAL, reason="the public logs are not here")
-def test_real_logs_are_what_wandb_reads():
-    pytest.importorskip("wandb")
-    tables = [read(path.read_bytes()) for path in REAL]
-    for table, path in zip(tables, REAL, strict=True):
-        assert_same(table, path)
-    labels = {"vsr-50steps-30ep", "lambda0.5_alpha0.0_G4"}
-    assert {label for table in tables for label in table.columns["run"]} == labels
 
 
 def hostile_records():

@@ -4,16 +4,12 @@ import csv
 import io
 
 import numpy as np
-import pytest
 
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
-from tests.conftest import PUBLIC_LOGS
 
 CHART, RUN_TABLE, SUMMARY = reader_of("wandb-chart"), reader_of("wandb-run-table"), reader_of("wandb-summary")
-REAL_CHART = PUBLIC_LOGS / "neg-wandb-ui-csv" / "wandb_TrainReward.csv"
-REAL_HISTORY = PUBLIC_LOGS / "neg-wandb-history-csv" / "wandb_history.csv"
 HISTORY = ("_step", "_runtime", "_timestamp", "reward")
 
 
@@ -83,22 +79,6 @@ def test_many_runs_with_a_metric_each_do_not_multiply():
 def test_more_columns_than_any_chart_has_are_no_chart():
     header = ",".join(["Step", *("r - m",) * (1 << 17)])
     assert not CHART.recognises(content(header + "\n1\n"))
-
-
-@pytest.mark.skipif(not REAL_CHART.exists(), reason="the real chart is not at hand")
-def test_a_real_chart():
-    data = REAL_CHART.read_bytes()
-    assert CHART.recognises(content(data))
-    runs = assembled(data)
-    assert {name: len(run.step) for name, run in runs.items()} == {
-        "[paper]GRPO_online": 1280,
-        "[paper]GEPO_online": 1295,
-        "[paper]GSPO_online": 1295,
-    }
-    first = runs["[paper]GSPO_online"]
-    assert first.step_column == "train/global_step"
-    assert first.columns["train/reward"][-1] == 0.5078125
-    assert not any("several logged values" in note for note in first.notes)
 
 
 def rows_of(header, row, n=9):

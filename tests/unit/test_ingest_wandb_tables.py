@@ -1,6 +1,5 @@
 """Histories from W&B, and its tables and summaries that have last values only."""
 
-import csv
 import json
 import re
 
@@ -12,7 +11,6 @@ from tests.hostile import flipped
 from tests.unit.test_ingest_wandb_exports import (
     CHART,
     HISTORY,
-    REAL_HISTORY,
     RUN_TABLE,
     SUMMARY,
     content,
@@ -58,14 +56,6 @@ def test_what_is_no_history_has_no_note():
         ("_step", "reward"), ("step", "_runtime"), ("_step", "_timestamp")
     )]  # fmt: skip
     assert found == [False, False, True]
-
-
-@pytest.mark.skipif(not REAL_HISTORY.exists(), reason="the real history is not at hand")
-def test_a_real_history_is_complete():
-    with REAL_HISTORY.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert history_notes(list(rows[0]), [row["_step"] for row in rows], len(rows)) == ()
-    assert not any(reader.recognises(content(REAL_HISTORY.read_bytes())) for reader in (RUN_TABLE, CHART))
 
 
 # Tables of runs

@@ -6,12 +6,7 @@ import pytest
 from entropylaw import fit_law
 from entropylaw.analysis.batch import fit_laws
 from entropylaw.analysis.law.evaluations import gross_outliers
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
-from tests.conftest import PUBLIC_LOGS
 from tests.laws import own_law
-
-LOG = PUBLIC_LOGS / "trl-console-tqdm" / "exp1a__rho0.30_seed42.log"
 
 
 def run(n=60, seed=1):
@@ -116,26 +111,3 @@ def test_the_fit_leaves_it_out_and_says_so():
     assert fit_law(slipped, reward, step).verdict == "holds"
     assert fit_law(slipped, reward, step, keep_outliers=True).verdict != "holds"
     assert kept.a.high - kept.a.low > 10 * (alone.a.high - alone.a.low)
-
-
-@pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")
-def test_a_public_run_that_explodes_is_fitted_whole_and_does_not_hold():
-    """Entropy climbs to 8.23 nats over eighteen evaluations and the reward goes to 0: no slip, a collapse."""
-    (found,) = read_runs(LOG)
-    series = select(found)
-    fit = fit_law(series.entropy, series.reward, series.step)
-    assert max(fit.law.entropy) > 8.2
-    assert not fit.law.dropped
-    assert fit.verdict != "holds"
-
-
-@pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")
-def test_one_such_value_in_its_sister_run_is_left_out():
-    (found,) = read_runs(LOG.with_name("exp1a__rho1.50_seed43.log"))
-    series = select(found)
-    entropy = np.array(series.entropy)
-    before = own_law(entropy, series.reward, series.step)
-    entropy[20] = 8.23
-    fit = own_law(entropy, series.reward, series.step)
-    assert not before.dropped
-    assert [reason[:30] for reason in fit.dropped] == ["gross outlier: entropy 8.23 at"]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from entropylaw.logs.load import read_all
 from tests.conftest import PUBLIC_LOGS, drawn
 
 LOGS = sorted(path for path in PUBLIC_LOGS.glob("*/*") if path.is_file()) if PUBLIC_LOGS.is_dir() else []
@@ -37,6 +38,12 @@ def test_fits_or_says_why_not(run, log):
         slug, code = REFUSED[log.name]
         assert done.returncode == code
         assert f"error[{slug}]" in done.stderr
+
+
+def test_the_folder_of_all_logs_is_read_without_a_failure():
+    reading = read_all([PUBLIC_LOGS])
+    assert len(reading.runs) >= 20
+    assert reading.failures == ()
 
 
 PPO = "gemma-2-2b-it-ppo-bsz512_4-prompt1024-resp-512-0.640.log"

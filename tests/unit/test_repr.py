@@ -44,3 +44,13 @@ def test_no_repr_is_longer_than_twelve_lines() -> None:
         lines = repr(result).splitlines()
         assert len(lines) <= 12, name
         assert max(map(len, lines)) < 1000, name
+
+
+def test_a_reading_is_shown_in_a_few_lines() -> None:
+    shown = repr(entropylaw.read_runs(LOG))
+    assert len(shown) < 300
+    assert all(
+        words in shown for words in ("'grpo_s0'", "401 rows", "30 columns", "metrics.parquet' (parquet)")
+    )
+    (run,) = entropylaw.read_runs(LOG)
+    assert repr(entropylaw.select(run)) == "<Series 'grpo_s0': 51 pairs of 'entropy' and 'val_acc'>"

@@ -516,6 +516,9 @@ def test_steps_and_runs_by_the_names_of_files(tmp_path: Path) -> None:
         (tmp_path / "r0" / f"step_{step}" / "rollouts.jsonl").rename(tmp_path / "r0" / f"{step}.jsonl")
         (tmp_path / "r1" / f"step_{step}" / "rollouts.jsonl").rename(tmp_path / "r1" / f"{step}.jsonl")
     assert [row["step"] for row in read(tmp_path / "r1" / "*.jsonl").rows] == [5, 40]
+    write(tmp_path / "r1" / "last.jsonl", verifiers())
+    with_and_without = read(tmp_path / "r1" / "5.jsonl", tmp_path / "r1" / "last.jsonl")
+    assert [row["step"] for row in with_and_without.rows] == [None, 5]
     runs = [{"run": run, **row} for run in ("x", "y") for row in plain()]
     assert [row["run"] for row in read(write(tmp_path / "a.jsonl", runs)).rows] == ["x", "y"]
 

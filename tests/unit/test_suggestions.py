@@ -166,6 +166,9 @@ BY_HAND = {
     "German.csv": "Schritt;Entropie;Belohnung\n" + lines_of("{i};{h};{r}\n").replace(".", ","),
     "decimal commas.log": lines_of("step {i}: entropy {h}; reward {r}\n").replace(".", ","),
     "thousands.log": lines_of("Step {i},000: entropy {h}, tokens 1,{i:03d}, reward {r}\n"),
+    "blanks.csv": "step entropy  reward\n" + lines_of("{i} {h}   {r}\n"),
+    "bars.csv": "step|entropy|reward\n" + lines_of("{i}|{h}|{r}\n"),
+    "brackets.log": lines_of("[{i}] entropy={h} reward={r}\n"),
     "comments.csv": "# of last night\nstep,entropy,reward\n" + lines_of("{i},{h},{r}\n"),
     "savetxt.txt": "# step entropy reward\n" + lines_of("{i} {h} {r}\n"),
     "aligned.log": lines_of("--- Iteration {i} ---\nentropy    {h}\nreward     {r}\n\n"),
@@ -174,7 +177,6 @@ BY_HAND = {
     "columns.json": json.dumps({"config": {"tags": ["a"]}, **COLUMNS}),
     "columns within.json": json.dumps({"results": COLUMNS, "best": 0.5}),
     "pandas.json": json.dumps({name: dict(enumerate(cells)) for name, cells in COLUMNS.items()}),
-    "pandas split.json": json.dumps({"columns": [*COLUMNS], "data": [[*row.values()] for row in ROWS]}),
 }
 
 
@@ -186,6 +188,18 @@ def test_what_people_write_by_hand_is_read_at_once(tmp_path, name):
     np.testing.assert_array_equal(series.step, STEP * (1000 if "thousands" in name else 1))
     np.testing.assert_array_equal(series.entropy, ENTROPY)
     np.testing.assert_array_equal(series.reward, REWARD)
+
+
+def test_steps_within_epochs_are_counted_on(tmp_path):
+    lines = [
+        f"Epoch [{i // 10 + 1}/4], Step [{i % 10 + 1}/10], Entropy: {h:.4f}, Reward: {r:.4f}\n"
+        for i, h, r in zip(STEP.tolist(), ENTROPY, REWARD, strict=True)
+    ]
+    (tmp_path / "log.txt").write_text("".join(lines))
+    (run,) = read_runs(tmp_path / "log.txt")
+    assert (run.step.tolist(), run.dropped) == (list(range(1, N + 1)), {})
+    assert run.columns["Entropy"].tolist() == ENTROPY.round(4).tolist()
+    assert "steps begin anew in each epoch: they are counted on" in run.notes
 
 
 def test_evaluations_beside_the_training_in_one_object_are_apart(tmp_path):

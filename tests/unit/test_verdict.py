@@ -13,7 +13,6 @@ from entropylaw.analysis.law.verdict import (
     UNNEEDED_STEP,
     law_probability,
     law_tests,
-    r_squared,
     rule,
     spearman,
 )
@@ -82,13 +81,6 @@ def test_rank_correlation_is_scipys_with_ties_too():
     one, other = rng.integers(0, 9, 50).astype(float), rng.standard_normal(50)
     assert spearman(one, other) == pytest.approx(spearmanr(one, other).statistic, abs=1e-12)
     assert spearman(np.ones(5), np.arange(5.0)) is None
-
-
-def test_r_squared_is_that_of_least_squares():
-    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY), 0.05)
-    fitted = sm.OLS(reward, np.column_stack([np.ones(N), np.exp(ENTROPY)])).fit()
-    assert r_squared(ENTROPY, reward) == pytest.approx(fitted.rsquared, abs=1e-12)
-    assert r_squared(ENTROPY, np.ones(N)) == 0.0
 
 
 def test_the_probability_counts_every_curve_that_could_be_fitted():

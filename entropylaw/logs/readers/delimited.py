@@ -23,6 +23,8 @@ from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Rows
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+# Of a table that has one column otherwise, by its name.
+_OTHERS = {"|": "bar", " ": "blank"}
 _HEAD = 1 << 16
 # A table with more columns is read in part: those that are used. One with many more is no log.
 _MANY_COLUMNS, _MOST_COLUMNS = 1 << 12, 1 << 17
@@ -45,9 +47,9 @@ def recognises(content: Content) -> bool:
 
 def sample(content: Content, most: int, size: int) -> list[list[str]]:
     """Return the header and the first rows within so many characters; an empty header if there is no row."""
-    head = content.opening[:size]
+    head, mark = content.opening[:size], _sniff(content)
     with _long_cells():
-        split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
+        split = csv.reader(io.StringIO(head, newline=""), delimiter=mark, skipinitialspace=mark == " ")
         rows = list(islice(_below_comments(split), most)) or [[]]
     # The end of the sample may have cut the last row.
     return rows[:-1] if len(rows) > 1 and len(head) < len(content.opening) else rows
@@ -66,7 +68,7 @@ def read(content: Content) -> Table:
             yield from io.StringIO(block, newline="")
 
     with _long_cells():
-        split = csv.reader(lines(), delimiter=delimiter)
+        split = csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter == " ")
         rows = _below_comments(split)
         header, notes = unique_names(next(rows, []))
         if len(header) > _MOST_COLUMNS:
@@ -82,7 +84,7 @@ def read(content: Content) -> Table:
     # Below the header, as many lines as records.
     whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
-        notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
+        notes = (*notes, f"columns are separated by {(_DELIMITERS | _OTHERS)[delimiter]}s")
     return Table(
         columns=shape.rows.columns(),
         rows=shape.seen,
@@ -205,8 +207,12 @@ def _sniff(content: Content) -> str:
     """Return the delimiter that gives the header most cells; a comma where none gives two."""
     first = next((line for line in content.lines() if line and not _COMMENT.fullmatch(line)), "")[:_HEAD]
     first = next(iter(first.splitlines()), "")
-    with _long_cells():
-        return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    for marks in (_DELIMITERS, _OTHERS) if content.suffix in (".csv", ".tsv") else (_DELIMITERS,):
+        with _long_cells():
+            cells = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in marks}
+        if max(cells.values()) > 1:
+            return max(cells, key=cells.__getitem__)
+    return ","
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns
-from entropylaw.logs.runs import NAN, ROWS_COUNTED, TEXT, Run, Table, added
+from entropylaw.logs.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added
 from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.logs.runs.splitting import (
     OVERWRITTEN,
@@ -40,8 +41,7 @@ from entropylaw.logs.runs.step_column import (
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import kinds
 from entropylaw.logs.sources.content import plain_name
-from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
-from entropylaw.logs.suggest import no_step
+from entropylaw.logs.suggest import measured, measured_numbers, no_step
 
 # Names of files that do not identify the run in them.
 GENERIC_STEMS = {
@@ -70,6 +70,12 @@ _PARTS_OF_A_STEP = frozenset(
         *("update", "iter", "substep", "chunk", "shard", "idx", "index", "sample", "group", "prompt"),
     )
 )
+
+#: Fewer evaluations cannot be fitted, and no gate could pass on them.
+FEWEST_EVALUATIONS = 5
+# So many records are searched for text.
+_MOST_SEARCHED = 10_000
+_STEP_IN_NAME = re.compile(r"(?<![^/._-])\d+(?![^/._-])")
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -202,7 +208,7 @@ def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, Inp
         message = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
         yield name, InputError("run-without-steps", message, again)
-    if loss := lost_records(split, whole, table):
+    for loss in filter(None, (lost_records(split, whole, table), *doubled_columns(whole))):
         yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
 
 
@@ -224,6 +230,50 @@ def lost_records(split: Split, whole: Run, table: Table) -> str:
     return f"{counted(number, 'value')} of metrics in {where} have no step"
 
 
+def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()) -> int:
+    """How many evaluations some records, those that are ``stepless``, may hold.
+
+    Numbers count by the names of their columns, also where a run's name or a step is in these, and so do
+    texts and parts of records that are not read. Columns ``without`` which are left out.
+    """
+    hidden = sum(number for row, number in table.hidden.items() if row == NO_ROW or stepless[row])
+    if not stepless.any():
+        return hidden
+    numbers, texts = dict[str, BoolArray](), list[Column]()
+    for name, cells in table.columns.items():
+        parsed = parse_column(cells)
+        filled = np.isfinite(parsed.values) & stepless
+        if name not in without and filled.any():
+            numbers[name] = filled
+        if parsed.texts:
+            texts.append(cells)
+    metrics, none = measured(numbers), np.zeros_like(stepless)
+    evaluated, valued = (
+        np.any([none, *(numbers[name] for name in names)], axis=0) for names in (metrics, numbers)
+    )
+    # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
+    kinds = Counter[str]()
+    for name in metrics:
+        kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
+    held = 0
+    for row in np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist() if texts else ():
+        held += max(held_in_text(str(cells[row]), valued=bool(valued[row])) for cells in texts)
+    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
+
+
+def held_in_text(text: str, *, valued: bool) -> int:
+    """How many evaluations a cell of text may hold, in a record with a number if it is ``valued``.
+
+    As "entropy: 0.5", {"key": "entropy", "value": 0.5} and a row of a table within quotes; in a history in
+    one cell, as of JSON, each of its entropies is one.
+    """
+    cells, entropies = re.split("[,;\t]", text), text.casefold().count("entrop")
+    if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
+        return max(entropies, 1)
+    named = (valued and len(text.split()) == 1) or measured_numbers(text)
+    return entropies if named else 0
+
+
 def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
     """The records without a step or label that hold a value or cannot be read."""
     missed = np.zeros(len(whole.step), dtype=bool)
@@ -237,6 +287,19 @@ def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
     return missed & np.isin(np.arange(len(missed)), split.unowned)
+
+
+def doubled_columns(whole: Run) -> Iterator[str]:
+    """Say which metrics occur twice, with other values."""
+    for column, values in whole.columns.items():
+        # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
+        name = re.sub(r"(?:#|\.)\d+\Z", "", column)
+        first = whole.columns.get(name)
+        if first is not None and first is not values and is_metric(name):
+            both = np.isfinite(first) & np.isfinite(values)
+            if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
+                where = quoted_path(whole.source.path)
+                yield f"column {shown(name)} occurs twice in {where}, with other values"
 
 
 def texts_of(

@@ -22,7 +22,7 @@ from entropylaw.logs import catalog
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
-from entropylaw.logs.sources.assemble import GENERIC_STEMS
+from entropylaw.logs.sources.assemble import FEWEST_EVALUATIONS, GENERIC_STEMS, evaluations
 from entropylaw.logs.sources.bundles import bundle_readers
 from entropylaw.logs.sources.content import (
     Content,
@@ -34,7 +34,6 @@ from entropylaw.logs.sources.content import (
 from entropylaw.logs.sources.kinds import one_column_per_metric
 from entropylaw.logs.sources.opening import is_remote, remote_listing
 from entropylaw.logs.sources.registry import BundleReader, find_reader
-from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.logs.suggest import is_evident, is_headless
 from entropylaw.paths import walk
 

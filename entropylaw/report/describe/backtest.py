@@ -155,9 +155,9 @@ def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]
             b.Verdict("replayed", replay_words(tested.replay), True),
             b.table_of(LOOKS, tested.replay.looks, b.PEOPLE, words=0),
         ]
-    what_was_tested = "what was forecast half as many steps on, and the mean of three evaluations there"
+    meaning = "what was forecast half as many steps on, and the mean of three evaluations there"
     return [
         b.Heading(name, 2, counted(tested.n, "evaluation")),
-        b.Verdict("tested", what_was_tested, True),
+        b.Verdict("tested", meaning, True),
         b.table_of(CUTS, tested.cuts, b.PEOPLE, words=0),
     ]

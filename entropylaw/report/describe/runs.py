@@ -23,7 +23,7 @@ from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import cell_text, format_interval
+from entropylaw.report.numbers import cell_text, format_interval, format_percent
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import STANDS_OUT, Forecast
@@ -255,7 +255,7 @@ def document_head(
         if group:
             every = "index.html and the CSV have all rows"
             blocks.append(replace(table, detail=few, overview=not few, where=every))
-    total = b.Note("", totals(rows), f"{totals(rows)} --details describes each run.")
+    total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
     return [*blocks, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
@@ -273,6 +273,12 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
         text += f"; {number['refused']} could not be fitted"
     lost = sum("lost" in row for row in runs)
     return f"{counted(lost, 'run')} lost the reward. {text}." if lost else f"{text}."
+
+
+def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
+    """``95 % intervals``; nothing where there are none."""
+    known = sorted({float(str(row["level"])) for row in rows if "level" in row})
+    return f"{' and '.join(map(format_percent, known))} intervals" if known else ""
 
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
