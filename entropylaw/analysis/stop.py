@@ -147,9 +147,10 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
     """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
 
-    An entropy of 0, or nan, is none that was measured.
+    An entropy of 0, or of nan, is none that was measured.
     """
-    step, entropy = step[~np.isnan(entropy)], entropy[~np.isnan(entropy)]
+    measured = np.isfinite(entropy)
+    step, entropy = step[measured], entropy[measured]
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
     return None if first is None else float(step[first])

@@ -235,6 +235,11 @@ def is_like(role: str, name: str) -> bool:
     return in_catalog or _rank(role, name) is not None
 
 
+def names_an_entropy(names: Iterable[str]) -> bool:
+    """Whether one of some names is like that of an entropy."""
+    return any(is_like("entropy", name) for name in names)
+
+
 def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
     """The column of a log of no known trainer that is by its name an entropy, or a reward, beyond doubt."""
     if run.partial or catalog.detect(run.names).trainer is not catalog.trainers()[-1]:

@@ -259,17 +259,19 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         # The tokens are those of the run.
         svgs, links = yield from _figures(stem, parts(report, None if drawn else tokens), options)
         drawn.append(pages.Drawn(report, stem, svgs, links))
-    run, _, svgs, links = drawn[0]
+    first = drawn[0]
+    figures, of_figures = dict(first.figures), dict(first.links)
     several = [reward.report.fit for reward in drawn]
     if len(several) > 1 and any(entry.result is not None for entry in several):
         of_all, files = yield from _figures(slug, {"rewards": several}, options)
-        svgs, links = svgs | of_all, links | files
+        figures |= of_all
+        of_figures |= files
     before, after = options.neighbours
     page = pages.run_page(
         document,
-        run,
-        svgs,
-        links,
+        first.report,
+        figures,
+        of_figures,
         section=options.section or "",
         rewards=drawn if len(drawn) > 1 else (),
         previous=before,

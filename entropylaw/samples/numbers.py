@@ -159,11 +159,6 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     return {name: np.where(given > 0, value, np.nan) for name, value in values.items()}
 
 
-def powers(most: int) -> list[int]:
-    """1, 2, 4 … up to ``most``, which ends them."""
-    return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
-
-
 def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
     """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
     n, nothing, possible = counts.n, np.full(len(counts.n), np.nan), [k for k in ks if k <= counts.least]

@@ -177,7 +177,6 @@ BY_HAND = {
     "columns.json": json.dumps({"config": {"tags": ["a"]}, **COLUMNS}),
     "columns within.json": json.dumps({"results": COLUMNS, "best": 0.5}),
     "pandas.json": json.dumps({name: dict(enumerate(cells)) for name, cells in COLUMNS.items()}),
-    "pandas split.json": json.dumps({"columns": [*COLUMNS], "data": [[*row.values()] for row in ROWS]}),
 }
 
 

@@ -147,7 +147,7 @@ def test_a_shift_is_a_level_of_its_own():
 
 def test_known_noise_bounds_the_variance():
     step, entropy, reward = run(40, 5)
-    reads = Reads(table_of(step, entropy, reward, noise=0.05**2))
+    reads = Reads(table_of(step, entropy, reward, eval_size=100))
     plain = Reads(table_of(step, entropy, reward))
     widths = [np.ptp(each.cells(0, each.law).quantiles(ENDS)) for each in (reads, plain)]
     assert widths[0] > widths[1]

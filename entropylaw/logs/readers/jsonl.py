@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
-from entropylaw.logs.suggest import is_like, measured_numbers
+from entropylaw.logs.suggest import measured_numbers, names_an_entropy
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -80,7 +79,7 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    fields = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
+    fields: dict[str, Any] = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
     return values.records.table(content, dropped, unreadable=unreadable, **fields)
 
 
@@ -250,27 +249,12 @@ def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     """
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
-    nodes = {"": value} | value
-    tables = {name: rows for name, node in nodes.items() if (rows := records_in(node))}
-    firsts = {
-        name: chain.from_iterable(leaves(row, _LONGEST_PATH) for row in rows[:100])
-        for name, rows in tables.items()
-    }
-    training = next(
-        (name for name, cells in firsts.items() if names_an_entropy(path for path, _ in cells)), None
-    )
-    if training is None:
-        return []
-    evaluations = [name for name in tables if is_evaluation(name) and name != training]
-    if not evaluations:
-        return tables[training]
-    kinds = {name: name for name in evaluations} | {training: "train"}
-    return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]]
-
-
-def names_an_entropy(names: Iterable[str]) -> bool:
-    """Whether one of some names is an entropy's."""
-    return any(is_like("entropy", name) for name in names)
+    tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
+    for training, rows in tables.items():
+        if names_an_entropy(path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH)):
+            kinds = {name: name for name in tables if is_evaluation(name)} | {training: "train"}
+            return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]]
+    return []
 
 
 def records_in(node: object) -> list[dict[str, object]]:
@@ -281,11 +265,6 @@ def records_in(node: object) -> list[dict[str, object]]:
         return []
     if all(name.isdecimal() and isinstance(row, dict) for name, row in node.items()):
         return [{"step": float(name), **row} for name, row in node.items()]
-    if isinstance(node.get("columns"), list) and isinstance(
-        node.get("data"), list
-    ):  # as pandas splits a frame
-        names = list(map(str, node["columns"]))
-        return [dict(zip(names, row, strict=False)) for row in node["data"] if isinstance(row, list)]
     return records_of_columns(node)
 
 

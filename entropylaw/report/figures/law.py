@@ -174,11 +174,11 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
         axes.fill_between(at, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
         near, marks = [*near, low, high], [("ceiling", 0.0, fit.ceiling), *marks]
     # The evaluations, coloured by step; few with a rim, so that each can be counted.
-    look: dict[str, Any] = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3}
-    look["rasterized"] = law.n > p.MOST_VECTOR_POINTS
+    dots: dict[str, Any] = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3}
+    dots["rasterized"] = law.n > p.MOST_VECTOR_POINTS
     if law.n <= 120:
-        look = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
-    axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
+        dots = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
+    axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **dots)
     # Of lines that leave the evaluations far behind only a part is shown.
     shown = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
     ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
@@ -189,11 +189,11 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
         _name(axes, f"no ceiling: {fit.no_ceiling}", 0.0, 1.0, 0.95)
     for name, x, estimate in marks:
         value, middle, is_ceiling = float(estimate), sum(axes.get_ylim()) / 2, name == "ceiling"
-        look = {"color": p.colour("blue" if is_ceiling else "ink"), "zorder": 8}
+        colour: dict[str, Any] = {"color": p.colour("blue" if is_ceiling else "ink"), "zorder": 8}
         bounds = p.ends(estimate, value)
-        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, **look)
-        rim = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        axes.plot([x], [value], "s" if is_ceiling else "D", **look, **rim)
+        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, **colour)
+        rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
+        axes.plot([x], [value], "s" if is_ceiling else "D", **colour, **rim)
         if named:
             text, upward = numbers.format_estimate(estimate), bool(value >= middle) == is_ceiling
             words = f"{name} {text.value}"
@@ -201,8 +201,8 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
                 words += f" {text.interval}"
             rows[upward] += 1
             row = 0.09 * rows[upward] - 0.04
-            low, high = axes.get_ylim()
-            end = (bounds[upward] - low) / (high - low)
+            bottom, top = axes.get_ylim()
+            end = (bounds[upward] - bottom) / (top - bottom)
             _name(axes, words.replace("-", "−"), x, end, 1.0 - row if upward else row)
     return keys
 
