@@ -97,13 +97,6 @@ def test_decimal_commas_are_named_with_the_command_that_mends_them(tmp_path):
     assert "tr , . < log.csv > log.points.csv; entropylaw columns log.points.csv" in done.stderr
 
 
-def test_a_first_line_with_a_key_is_not_quoted(tmp_path):
-    (tmp_path / "log.csv").write_text("export KEY=ent0123456789abcdef,acc\n0.5,1\n0.4,2\n")
-    with pytest.raises(InputError) as caught:
-        read_runs(tmp_path / "log.csv")
-    assert "0123456789" not in caught.value.message + caught.value.hint
-
-
 def test_tables_and_remote_files_get_the_flags_alone():
     table = {"it": STEP, "ent": ENTROPY, "acc": REWARD}
     with pytest.raises(InputError) as caught:
