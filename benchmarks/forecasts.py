@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logit, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from benchmarks import finished
 from benchmarks.docs import write_block
@@ -43,7 +43,6 @@ from entropylaw.analysis.forecast import (
     SoFar,
     ahead,
     best_of,
-    gain_columns,
     p_reached,
     so_far,
 )
@@ -61,10 +60,10 @@ LEADS = {0.5: CUTS, 0.1: (0.15, 0.33, 0.67), 1.0: (0.1, 0.2, 0.33), 2.0: (0.1, 0
 """Leads that are learned from, each with the shares of a run's length after which it is cut."""
 
 START, SPREAD = (3.4, 0.4, 0.02, -1.6, -6.0, -0.8), (1.0, 0.2, 0.05, 1.0, 1.5, 1.0)
-"""Centre and width of the penalty on the constants of the path."""
+"""Centre and width of the penalty on the constants of the path, but for the shift, which is learned last."""
 
-RIDGE = 0.5
-"""Penalty on the squares of the coefficients of the gain."""
+SHIFTS = np.linspace(-0.5, 0.5, 101)
+"""Shifts of which one is taken, in scales."""
 
 LAB_SHARE = 0.25
 """The lab's arms together count as this share of the public logs and it."""
@@ -110,6 +109,7 @@ def cases_of(
         if not np.ptp(r):
             continue
         done = so_far(s, r, reward, levels_of(s, r, may_jump=True), run.most)
+        unit = 1.0 if reward.min() >= 0 and reward.max() <= 1 else done.spread
         others: dict[str, float | None] = {}
         if compared:
             entropy = np.full(run.step.size, 0.0) if run.entropy is None else run.entropy
@@ -123,7 +123,7 @@ def cases_of(
                 lead=(at - step[-1]) / (step[-1] - step[0]),
                 eighth=float(r[-max(3, r.size // 8) :].mean()),
                 last=float(reward[-1]),
-                unit=done.most if np.isfinite(done.most) else done.spread,
+                unit=done.most if np.isfinite(done.most) else unit,
                 outcome=float(run.reward[nearest].mean()),
                 others=others,
             )
@@ -223,29 +223,35 @@ def bars(cases: Sequence[Case], gain: float, *, smoothed: bool) -> FloatArray:
     return np.array([(case.done.level if smoothed else case.eighth) + gain * case.unit for case in cases])
 
 
-def learn(cases: Sequence[Case]) -> Constants:
-    """The constants that were most likely in some cases."""
-    done, lead = stacked(cases)
-    weight, outcome = weights(cases), np.array([case.outcome for case in cases])
+def misfit(cases: Sequence[Case]) -> Callable[[FloatArray, FloatArray], float]:
+    """Minus the log likelihood of the outcomes, and of whether gains on the level came true.
 
-    def path_loss(path: FloatArray) -> float:
-        location, scale = ahead(done, lead, path.tolist())
+    It is a function of the location and the scale of each case.
+    """
+    outcome, weight = np.array([case.outcome for case in cases]), weights(cases)
+    gains = [bars(cases, gain, smoothed=True) for gain in GAINS]
+
+    def loss(location: FloatArray, scale: FloatArray) -> float:
         z = (outcome - location) / scale
-        misfit = weight @ ((DF + 1.0) / 2.0 * np.log1p(z * z / DF) + np.log(scale))
-        return float(misfit + 0.125 * np.sum(((path - START) / SPREAD) ** 2))
+        total = weight @ ((DF + 1.0) / 2.0 * np.log1p(z * z / DF) + np.log(scale))
+        for bar in gains:
+            p = np.clip(stdtr(DF, (location - bar) / scale), 1e-4, 1.0 - 1e-4)
+            total -= weight @ np.log(np.where(outcome >= bar, p, 1.0 - p)) / len(gains)
+        return float(total)
 
-    events = [bars(cases, gain, smoothed=smoothed) for gain in GAINS for smoothed in (True, False)]
-    x = np.concatenate([gain_columns(done, lead, bar) for bar in events])
-    y = np.concatenate([outcome >= bar for bar in events]).astype(float)
-    share = np.tile(weight, len(events)) / len(events)
+    return loss
 
-    def gain_loss(gain: FloatArray) -> float:
-        odds = x @ gain
-        return float(share @ (np.logaddexp(0.0, odds) - y * odds) + RIDGE * np.sum(gain[1:] ** 2))
 
-    path = minimize(path_loss, START, method="L-BFGS-B").x
-    gain = minimize(gain_loss, np.zeros(x.shape[1]), method="L-BFGS-B").x
-    return Constants(path=path.round(3).tolist(), gain=gain.round(3).tolist(), widened=1.0)
+def learn(cases: Sequence[Case]) -> Constants:
+    """The constants that were most likely in some cases, without a shift."""
+    (done, lead), minus_log = stacked(cases), misfit(cases)
+
+    def loss(path: FloatArray) -> float:
+        penalty = 0.125 * float(np.sum(((path - START) / SPREAD) ** 2))
+        return minus_log(*ahead(done, lead, (*path, 0.0))) + penalty
+
+    path = minimize(loss, START, method="L-BFGS-B").x
+    return Constants(path=[*path.round(3).tolist(), 0.0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -266,17 +272,16 @@ def tested(cases: Sequence[Case], constants: Constants) -> Tested:
     done, lead = stacked(cases)
     location, scale = ahead(done, lead, constants.path)
     events = [bars(cases, gain, smoothed=smoothed) for smoothed in (True, False) for gain in GAINS]
-    p = np.array([p_reached(done, lead, bar, constants) for bar in events])
+    p = np.array([p_reached(done, lead, bar, constants.path) for bar in events])
     return Tested(cases=cases, location=location, scale=scale, p=p)
 
 
 def without_own(
     learned: Sequence[Case], cases: Sequence[Case], groups: Iterable[str]
-) -> tuple[Tested, FloatArray]:
+) -> tuple[Tested, float]:
     """Forecasts of the cases of some groups, each by constants that were learned without its own.
 
-    Their probabilities are recalibrated by what came true in the other groups; the second value is the
-    recalibration by all of them.
+    Each has the shift that was most likely in the other groups; the second value is that of all of them.
     """
     by_group = {group: [case for case in cases if case.group == group] for group in sorted(groups)}
     constants = {
@@ -288,51 +293,34 @@ def without_own(
     parts = []
     for group in constants:
         others = [part for other, part in first.items() if other != group] or [first[group]]
-        corrected = recalibrated(constants[group], recalibration(others))
-        parts.append(tested(by_group[group], corrected))
+        parts.append(tested(by_group[group], shifted(constants[group], best_shift(others))))
     together = Tested(
         cases=[case for part in parts for case in part.cases],
         location=np.concatenate([part.location for part in parts]),
         scale=np.concatenate([part.scale for part in parts]),
         p=np.concatenate([part.p for part in parts], axis=1),
     )
-    return together, recalibration(list(first.values()))
+    return together, best_shift(list(first.values()))
 
 
-def recalibration(results: Sequence[Tested]) -> FloatArray:
-    """Shift and factor of the log odds by which probabilities of gains on the level came true."""
+def best_shift(results: Sequence[Tested]) -> float:
+    """The shift, in scales, that was most likely in what was forecast."""
     cases = [case for result in results for case in result.cases]
-    outcome = np.array([case.outcome for case in cases])
-    p = np.clip(np.concatenate([result.p[: len(GAINS)] for result in results], axis=1), 1e-6, 1.0 - 1e-6)
-    y = np.array([outcome >= bars(cases, gain, smoothed=True) for gain in GAINS]).astype(float)
-
-    def loss(line: FloatArray) -> float:
-        odds = line[0] + line[1] * logit(p)
-        return float(((np.logaddexp(0.0, odds) - y * odds) @ weights(cases)).sum())
-
-    return np.asarray(minimize(loss, (0.0, 1.0), method="L-BFGS-B").x)
+    location = np.concatenate([result.location for result in results])
+    scale = np.concatenate([result.scale for result in results])
+    minus_log = misfit(cases)
+    losses = [minus_log(location + shift * scale, scale) for shift in SHIFTS]
+    return float(SHIFTS[np.argmin(losses)])
 
 
-def recalibrated(constants: Constants, line: FloatArray) -> Constants:
-    """The constants with the log odds of a gain shifted and multiplied."""
-    gain = line[1] * np.asarray(constants.gain)
-    gain[0] += line[0]
-    return constants._replace(gain=gain.round(3).tolist())
+def shifted(constants: Constants, shift: float) -> Constants:
+    """The constants with another shift."""
+    return constants._replace(path=[*constants.path[:-1], round(shift, 3)])
 
 
 def keys_of(cases: Sequence[Case]) -> FloatArray:
     """The repository, or the lab's arm, of each case."""
     return np.array([case.arm if case.group == "lab" else case.group for case in cases])
-
-
-def widening(result: Tested) -> float:
-    """The factor by which 95 % intervals cover 95 % of the outcomes, repositories alike."""
-    z = np.abs(np.array([case.outcome for case in result.cases]) - result.location) / result.scale
-    keys = keys_of(result.cases)
-    weight = np.array([1.0 / np.sum(keys == key) for key in keys])
-    order = np.argsort(z)
-    reached = np.cumsum(weight[order]) / weight.sum()
-    return float(z[order][np.searchsorted(reached, 0.95)] / stdtrit(DF, 0.975))
 
 
 def reliability(result: Tested) -> list[tuple[float, float, float, int]]:
@@ -355,7 +343,7 @@ def brier(result: Tested, row: int, bar: FloatArray) -> tuple[float, float]:
     return float(own.mean() / base.mean()), float(alike[0] / alike[1])
 
 
-def figures(result: Tested, widened: float) -> dict[str, str]:
+def figures(result: Tested) -> dict[str, str]:
     """The figures of a table, each as text."""
     cases, keys = result.cases, keys_of(result.cases)
     outcome = np.array([case.outcome for case in cases])
@@ -387,7 +375,7 @@ def figures(result: Tested, widened: float) -> dict[str, str]:
     rows["error to the last value: geometric mean · 95th percentile · worst repository's mean"] = [
         f"{value:.2f}" for value in (np.exp(np.mean(np.log(ratio))), np.quantile(ratio, 0.95), max(per_group))
     ]
-    half = widened * stdtrit(DF, 0.975) * result.scale
+    half = stdtrit(DF, 0.975) * result.scale
     inside = np.abs(outcome - result.location) <= half
     covered = np.mean([inside[keys == key].mean() for key in np.unique(keys)])
     rows["intervals: covered, repositories alike · median width in ranges"] = [
@@ -449,7 +437,7 @@ def gain_table(constants: Constants, count: int = 400) -> list[str]:
         for row, gain in enumerate(GAINS):
             came = outcome >= bars(result.cases, gain, smoothed=True)
             cells.append(f"{result.p[row].mean():.2f} · {came.mean():.2f}")
-        half = constants.widened * stdtrit(DF, 0.975) * result.scale
+        half = stdtrit(DF, 0.975) * result.scale
         covered = np.mean(np.abs(outcome - result.location) <= half)
         lines.append(f"| {name} | {' | '.join(cells)} | {100 * covered:.0f} % |")
     return lines
@@ -488,24 +476,22 @@ def report(left_out: bool) -> str:
     shapes_learned = [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
     tuning = [*learned[True], *lab_learned, *policies_learned, *shapes_learned]
     groups = {half: sorted({run.group for run in runs}) for half, runs in halves.items()}
-    of_tuning, line = without_own(tuning, every(to_test, halves[True]), groups[True])
+    of_tuning, shift = without_own(tuning, every(to_test, halves[True]), groups[True])
     results = {"tuning half": of_tuning}
-    constants = recalibrated(learn(tuning), line)
-    widened = widening(results["tuning half"])
-    constants = constants._replace(widened=widened)
+    constants = shifted(learn(tuning), shift)
     if left_out:
         results["left-out half"] = tested(every(to_test, halves[False]), constants)
     public_learned = [case for cases in learned.values() for case in cases]
-    without_lab = recalibrated(learn([*public_learned, *policies_learned, *shapes_learned]), line)
+    without_lab = shifted(learn([*public_learned, *policies_learned, *shapes_learned]), shift)
     results["the lab, learned without it"] = tested(every(to_test, of_lab), without_lab)
-    without_policies = recalibrated(learn([*public_learned, *lab_learned, *shapes_learned]), line)
+    without_policies = shifted(learn([*public_learned, *lab_learned, *shapes_learned]), shift)
     fresh = policies(FRESH)
     results["policies, learned without any"] = tested(every(to_test, fresh), without_policies)
-    columns = {name: figures(result, widened) for name, result in results.items()}
+    columns = {name: figures(result) for name, result in results.items()}
     names = list(next(iter(columns.values())))
     lines = [
         f"Repositories for tuning: {', '.join(groups[True])}.",
-        f"Left out, and looked at once: {', '.join(groups[False])}.",
+        f"Left out of all choices: {', '.join(groups[False])}.",
         "",
         f"| figure, gain .01 · .03 | {' | '.join(columns)} | to reach on unseen repositories |",
         f"| --- |{' ---: |' * (len(columns) + 1)}",
@@ -545,18 +531,15 @@ def learn_all(folder: Path) -> dict[str, Any]:
     to_judge = [*every(cases_of, runs), *every(cases_of, of_lab)]
     groups = {case.group for case in to_judge}
     # Where there are public logs the lab counts for the constants alone.
-    own, line = without_own(learned, to_judge, groups - {"lab"} if runs else groups)
-    constants, widened = recalibrated(learn(learned), line), widening(own)
+    own, shift = without_own(learned, to_judge, groups - {"lab"} if runs else groups)
     return {
-        "path": constants.path,
-        "gain": constants.gain,
-        "widened": round(widened, 3),
+        "path": shifted(learn(learned), shift).path,
         "reliability": reliability(own),
         "learned_from": {
             "repositories": len({run.group for run in runs}),
             "rewards": len(runs) + len(of_lab),
         },
-        "scores": figures(own, widened),
+        "scores": figures(own),
     }
 
 

@@ -22,7 +22,7 @@ from entropylaw.arrays import FloatArray
 from entropylaw.results import VERDICTS
 from entropylaw.results.phases import CurvePhases, PhaseFit
 
-SEEDS = {"tuned on": 20261126, "set aside": 777}
+SEEDS = {"tuned on": 20261126, "set aside": 4711}
 
 DECAYS: dict[str, dict[str, Callable[[FloatArray], FloatArray]]] = {
     "tuned on": {
@@ -32,14 +32,22 @@ DECAYS: dict[str, dict[str, Callable[[FloatArray], FloatArray]]] = {
         "flat": lambda t: 0.3 + 0.0 * t,
     },
     "set aside": {
-        "three exponentials": lambda t: (
-            0.15 + 0.4 * np.exp(-40.0 * t) + 0.3 * np.exp(-8.0 * t) + 0.15 * np.exp(-1.5 * t)
-        ),
-        "sigmoid": lambda t: 0.2 + 0.8 / (1.0 + np.exp(12.0 * (t - 0.35))),
-        "logarithm": lambda t: 0.9 - 0.16 * np.log1p(60.0 * t),
-        "line, then flat": lambda t: np.maximum(1.0 - 2.0 * t, 0.25),
+        "logistic": lambda t: 0.2 + 0.8 / (1.0 + np.exp(18.0 * (t - 0.5))),
+        "slow exponential": lambda t: 0.25 + 0.75 * np.exp(-2.2 * t),
+        "piecewise": lambda t: np.interp(t, (0.0, 0.15, 0.55, 1.0), (1.0, 0.6, 0.3, 0.22)),
+        "saw": lambda t: 0.9 - 0.6 * t - 0.08 * np.mod(4.0 * np.minimum(t, 0.9999), 1.0),
+        "hump": lambda t: 0.3 + 5.0 * t * np.exp(-6.0 * t),
     },
 }
+FALLS: dict[str, dict[str, Callable[[FloatArray], FloatArray]]] = {
+    "tuned on": {"exponential": lambda u: np.exp(-u)},
+    "set aside": {
+        "exponential": lambda u: np.exp(-u),
+        "logistic": lambda u: 1.0 / (1.0 + np.exp((u - 2.0) / 0.5)),
+        "line, then flat": lambda u: np.maximum(1.0 - u / 3.0, 0.0),
+    },
+}
+"""Falls of execution from 1 to 0, over times of which 0.05 to 0.1 runs are 1."""
 RESIDUALS = {
     "tuned on": (("white", 0.0), ("drift", 0.6), ("drift", 0.9), ("drift", 0.97)),
     "set aside": (("t3", 0.6), ("spikes", 0.6), ("cycles", 0.6), ("two drifts", 0.94)),
@@ -48,11 +56,10 @@ RESIDUALS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Curves of one kind: ``task`` is the name of a function of :data:`TASKS`."""
+    """Curves of one kind: ``task`` is the name of a function of :data:`TASKS`. Each is one of the decays."""
 
     task: str
     world: str
-    decay: str = ""
     residual: str = "drift"
     rho: float = 0.0
     n: int = 150
@@ -84,6 +91,12 @@ def drifting(shocks: FloatArray, rho: float) -> FloatArray:
     return values
 
 
+def truth_of(rng: np.random.Generator, cell: Cell) -> tuple[str, FloatArray, FloatArray]:
+    """The name of one of the world's decays, the times (n,), 0 to 1, and the decay there."""
+    decay, t = str(rng.choice(list(DECAYS[cell.world]))), np.linspace(0.0, 1.0, cell.n)
+    return decay, t, DECAYS[cell.world][decay](t)
+
+
 def fitted(curve: FloatArray) -> CurvePhases:
     """The phases of one curve of positive entropies."""
     found = fit_phases(np.arange(curve.size), aggregate=np.maximum(curve, 1e-4)).aggregate
@@ -92,38 +105,39 @@ def fitted(curve: FloatArray) -> CurvePhases:
 
 
 def no_rise(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
-    """Falsely found: a rise; an eruption. Whether the true curve leaves the band."""
-    t = np.linspace(0.0, 1.0, cell.n)
-    truth = DECAYS[cell.world][cell.decay](t)
-    curve = fitted(truth + 0.1 * truth.min() * residual(rng, cell))
+    """Falsely found: a rise; an eruption. Whether the band holds the true curve.
+
+    Whether a rise of x in a new run of the same kind is found where the curve does not rise (x), and whether
+    it is one of those.
+    """
+    decay, t, truth = truth_of(rng, cell)
+    noise = 0.1 * truth.min()
+    curve = fitted(truth + noise * residual(rng, cell))
     true = np.interp(curve.step, np.arange(cell.n), truth)
     least, most = curve.entropy.min(), curve.entropy.max()
     outside = (np.clip(true, least, most) < curve.low - 1e-12) | (
         np.clip(true, least, most) > curve.high + 1e-12
     )
-    return float(bool(curve.rises)), float(bool(curve.eruptions)), float(not outside.any())
+    # A hump is a sharp rise.
+    erupts = float("nan") if decay == "hump" else float(bool(curve.eruptions))
+    answers = float(bool(curve.rises)), erupts, float(not outside.any())
+    if decay == "flat" or cell.rho > 0.9:
+        return *answers, float("nan"), float("nan")
+    if curve.rises is not False or curve.detectable is None:
+        return *answers, float("nan"), 0.0
+    ramp = curve.detectable * np.clip((t - rng.uniform(0.65, 0.8)) / 0.1, 0.0, 1.0)
+    return *answers, float(bool(fitted(truth + ramp + noise * residual(rng, cell)).rises)), 1.0
 
 
 def doubling(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
     """Found: a rise that doubles the lowest level and stays."""
-    t = np.linspace(0.0, 1.0, cell.n)
-    truth = DECAYS[cell.world][cell.decay](t)
+    decay, t, truth = truth_of(rng, cell)
+    if decay == "flat":
+        return (float("nan"),)
     start = rng.uniform(0.5, 0.7)
     lowest = float(truth[t <= start].min())
     truth = truth + lowest * np.clip((t - start) / 0.15, 0.0, 1.0)
     return (float(bool(fitted(truth + 0.1 * lowest * residual(rng, cell)).rises)),)
-
-
-def injected(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
-    """Of a curve that does not rise (x): whether a rise of x in a new run of the same kind is found."""
-    t = np.linspace(0.0, 1.0, cell.n)
-    truth = DECAYS[cell.world][cell.decay](t)
-    noise = 0.1 * truth.min()
-    first = fitted(truth + noise * residual(rng, cell))
-    if first.rises is not False or first.detectable is None:
-        return float("nan"), 0.0
-    ramp = first.detectable * np.clip((t - rng.uniform(0.65, 0.8)) / 0.1, 0.0, 1.0)
-    return float(bool(fitted(truth + ramp + noise * residual(rng, cell)).rises)), 1.0
 
 
 def three_jumps(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
@@ -141,10 +155,12 @@ def three_jumps(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
 def order(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
     """Claimed: settles, then rises; the reverse. Covered: the onset, and the step of settling."""
     t = np.linspace(0.0, 1.0, cell.n)
-    time_of_fall = rng.uniform(0.05, 0.1)
-    settles = -time_of_fall * np.log(0.05)
+    fall = FALLS[cell.world][rng.choice(list(FALLS[cell.world]))]
+    time_of_fall, finely = rng.uniform(0.05, 0.1), np.linspace(0.0, 1.0, 10_001)
+    truth = fall(finely / time_of_fall)
+    settles = float(finely[np.flatnonzero(truth - truth[-1] > 0.05 * np.ptp(truth))[-1]])
     onset = settles + cell.gap
-    execution = 0.1 + 0.5 * np.exp(-t / time_of_fall) + 0.012 * residual(rng, cell)
+    execution = 0.1 + 0.5 * fall(t / time_of_fall) + 0.012 * residual(rng, cell)
     planning = 0.3 + 0.5 * np.exp(-t / 0.03) + cell.rise * np.clip((t - onset) / (1.0 - onset), 0.0, 1.0)
     planning = planning + 0.012 * residual(rng, cell)
     fit: PhaseFit = fit_phases(np.arange(cell.n), planning, np.maximum(execution, 1e-4))
@@ -159,21 +175,20 @@ def order(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
     return *claimed, covers(fit.planning.onset, onset), covers(fit.execution.settled, settles)
 
 
-TASKS = {task.__name__: task for task in (no_rise, doubling, injected, three_jumps, order)}
+TASKS = {task.__name__: task for task in (no_rise, doubling, three_jumps, order)}
 
 
 def cells(world: str) -> Iterable[Cell]:
     """All cells of one world."""
     for kind, rho in RESIDUALS[world]:
         for n in (40, 150):
-            for decay in DECAYS[world]:
-                look = {"world": world, "decay": decay, "residual": kind, "rho": rho, "n": n}
-                yield Cell(task="no_rise", **look)  # type: ignore[arg-type]
-                if decay != "flat" and rho <= 0.9:
-                    yield Cell(task="doubling", **look)  # type: ignore[arg-type]
-                    yield Cell(task="injected", **look)  # type: ignore[arg-type]
+            look = {"world": world, "residual": kind, "rho": rho, "n": n}
+            yield Cell(task="no_rise", **look)  # type: ignore[arg-type]
+            if rho <= 0.9:
+                yield Cell(task="doubling", **look)  # type: ignore[arg-type]
         for n in (150, 400):
-            yield Cell(task="three_jumps", world=world, residual=kind, rho=min(rho, 0.6), n=n)
+            if rho <= 0.6:
+                yield Cell(task="three_jumps", world=world, residual=kind, rho=rho, n=n)
         for rise in (0.25, 0.1):
             for gap in (0.25, 0.0):
                 if rho <= 0.9:
@@ -205,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         results = [measured(job) for job in jobs]
     found = list(zip((cell for cell, _ in jobs), results, strict=True))
-    head = f"{given.runs} curves per cell; per cent, mean over cells and the worst cell."
+    head = f"{given.runs} curves per cell (a residual at a length); per cent, mean over cells and the worst."
     text = "\n\n".join([head, *(table(world, found) for world in worlds), slowest(found)])
     print(text)
     if given.write:
@@ -218,6 +233,11 @@ Found = list[tuple[Cell, tuple[FloatArray, float]]]
 def has(cell: Cell, **required: float) -> bool:
     """Whether a cell has these values."""
     return all(getattr(cell, name) == value for name, value in required.items())
+
+
+def in_drift(same: Callable[[Cell], bool], rho: float, cell: Cell) -> bool:
+    """Whether a cell is one of those that are the same, with a correlation up to 0.6, or above."""
+    return same(cell) and (cell.rho <= 0.6) == (rho <= 0.6)
 
 
 def table(world: str, found: Found) -> str:
@@ -241,18 +261,22 @@ def table(world: str, found: Found) -> str:
         long = partial(has, n=n)
         add(f"false rise, n {n}", "≤ 5", "no_rise", 0, "most", long)
         add(f"a doubling is found, n {n}", "≥ 90", "doubling", 0, "least", long)
-    add("rise of x found where “does not rise (x)”", "70–90", "injected", 0, "least", has)
-    add("“does not rise” where it does not", "", "injected", 1, "least", has)
+    add("rise of x found where “does not rise (x)”", "70–90", "no_rise", 3, "least", has)
+    add("“does not rise” where it does not", "", "no_rise", 4, "least", has)
     add("false eruption, n 150", "≤ 5", "no_rise", 1, "most", partial(has, n=150))
     add("the three eruptions, and no other", "≥ 95", "three_jumps", 0, "least", has)
-    add("the curve is inside its band", "95", "no_rise", 2, "least", has)
-    far = {"gap a quarter": 0.25, "no gap": 0.0}
-    for label, gap in far.items():
+    for n in (40, 150):
+        add(f"the curve is inside its band, n {n}", "95", "no_rise", 2, "least", partial(has, n=n))
+    for gap, label in ((0.25, "gap a quarter"), (0.0, "no gap")):
+        required, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
         for rise in (0.25, 0.1):
-            required, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
             same = partial(has, gap=gap, rise=rise)
-            add(f"settles, then rises: {label}, rise {rise}", required, "order", 0, worst, same)
-            add(f"rises, then settles: {label}, rise {rise}", "≤ 5", "order", 1, "most", same)
+            # Of a small rise in a long drift no more is required than that it is not claimed falsely.
+            for most, least in ((0.6, required), (0.9, "" if gap and rise < 0.2 else required)):
+                drift = f"{label}, rise {rise}, correlation {'up to 0.6' if most < 0.9 else '0.9'}"
+                cells_of = partial(in_drift, same, most)
+                add(f"settles, then rises: {drift}", least, "order", 0, worst, cells_of)
+                add(f"rises, then settles: {drift}", "≤ 5", "order", 1, "most", cells_of)
     add("onset covered", "≥ 88", "order", 2, "least", has)
     add("settling covered", "≥ 93", "order", 3, "least", has)
     kinds = ", ".join(f"{kind} {rho:g}" for kind, rho in RESIDUALS[world])
@@ -270,7 +294,10 @@ def table(world: str, found: Found) -> str:
 
 def slowest(found: Found) -> str:
     """Processor time per curve."""
-    times = [seconds / (2 if cell.task in ("order", "injected") else 1) for cell, (_, seconds) in found]
+    times = []
+    for cell, (numbers, seconds) in found:
+        again = float(np.isfinite(numbers[:, 3]).mean()) if cell.task == "no_rise" else cell.task == "order"
+        times.append(seconds / (1.0 + again))
     return f"Processor time per curve: mean {np.mean(times):.2f} s, slowest cell {max(times):.2f} s."
 
 

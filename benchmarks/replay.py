@@ -27,7 +27,7 @@ from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
 from entropylaw.analysis.forecast import FEWEST, Constants
 from entropylaw.analysis.stop import EXPLODED, LOOKS, LOST, replay
-from entropylaw.results.stop import Replay
+from entropylaw.results.stop import STATES, Replay
 
 WITHIN = 3
 """Evaluations after the label within which a failure is to be said."""
@@ -119,29 +119,27 @@ def exploded_label(entropy: FloatArray) -> int | None:
     return int(np.argmax(runs)) + LOOKS - 1 if runs.any() else None
 
 
-def said_in_time(run: Finished, played: Replay) -> tuple[bool, bool]:
-    """Whether a run is lost or has exploded by its label, and whether either was said in time."""
+def label_of(run: Finished) -> int | None:
+    """The evaluation at which a run is lost or has exploded by its label, whichever comes first."""
     labels = [lost_label(run.reward)]
     labels.append(None if run.entropy is None else exploded_label(run.entropy))
-    first = min((label for label in labels if label is not None), default=None)
-    if first is None:
-        return False, False
-    failed = (look for look in played.looks if (look.lost_since, look.exploded_since) != (None, None))
-    said = next(failed, None)
-    latest = run.step[min(first + WITHIN, run.step.size - 1)]
-    return True, said is not None and said.step <= latest
+    return min((label for label in labels if label is not None), default=None)
 
 
-def row(name: str, runs: Sequence[Finished], plays: Sequence[Replay], alarms: Sequence[Alarm | None]) -> str:
-    """A row of the table: alarms, and how many of them on improving runs are false."""
+def in_time(run: Finished, played: Replay, label: int) -> tuple[bool, bool]:
+    """Whether the stop line named a failure, and whether it gave an alarm, by three evaluations after it."""
+    latest = run.step[min(label + WITHIN, run.step.size - 1)]
+    looks = [look for look in played.looks if look.step <= latest]
+    named = any(look.lost_since is not None or look.exploded_since is not None for look in looks)
+    return named, any(look.says in STATES for look in looks)
+
+
+def row(name: str, plays: Sequence[Replay], alarms: Sequence[bool], gained: Sequence[bool]) -> str:
+    """A row of the table: alarms, and how many of them are false: a gain followed in a run that improves."""
     improving = sum(played.improving for played in plays)
-    false = sum(
-        played.improving and alarm is not None and reaches(run, alarm)
-        for run, played, alarm in zip(runs, plays, alarms, strict=True)
-    )
-    count = sum(alarm is not None for alarm in alarms)
+    false = sum(played.improving and after for played, after in zip(plays, gained, strict=True))
     share = f"{100 * false / improving:.0f} %" if improving else "—"
-    return f"| {name} | {count} of {len(runs)} | {false} of {improving} | {share} |"
+    return f"| {name} | {sum(alarms)} of {len(plays)} | {false} of {improving} | {share} |"
 
 
 @cache
@@ -156,21 +154,32 @@ def table(
 ) -> list[str]:
     """The stop line and the rules on some runs."""
     plays = [played_with(run, constants) for run in runs]
-    improving = sum(played.improving for played in plays)
-    stops = [(played, look) for played in plays if (look := played.first("stop")) is not None]
-    false = sum(played.improving and bool(look.gained) for played, look in stops)
     lines = ["| rule | alarms | false, of runs that improve | share |", "| --- | ---: | ---: | ---: |"]
-    share = f"{100 * false / max(improving, 1):.0f} %"
-    lines.append(f"| the stop line | {len(stops)} of {len(runs)} | {false} of {improving} | {share} |")
+    for state in STATES:
+        looks = [played.first(state) for played in plays]
+        gained = [look is not None and bool(look.gained) for look in looks]
+        lines.append(row(f"the stop line, `{state}`", plays, [look is not None for look in looks], gained))
     for name, rule in rules.items():
-        lines.append(row(name, runs, plays, [rule(run) for run in runs]))
-    labelled = [said_in_time(run, played) for run, played in zip(runs, plays, strict=True)]
-    failures = sum(failed for failed, _ in labelled)
-    said = sum(in_time for _, in_time in labelled)
-    saved = [1.0 - look.step / played.looks[-1].step for played, look in stops]
+        alarms = [rule(run) for run in runs]
+        gained = [alarm is not None and reaches(run, alarm) for run, alarm in zip(runs, alarms, strict=True)]
+        lines.append(row(name, plays, [alarm is not None for alarm in alarms], gained))
+    labels = failures = named = alarmed = 0
+    for run, played in zip(runs, plays, strict=True):
+        label = label_of(run)
+        if label is None:
+            continue
+        is_named, is_alarmed = in_time(run, played, label)
+        labels += 1
+        named += is_named
+        # An alarm at a label that a gain follows would be false.
+        if not (played.improving and reaches(run, Alarm(label + 1, gain_of(run)))):
+            failures += 1
+            alarmed += is_alarmed
+    saved = [1.0 - look.step / played.looks[-1].step for played in plays if (look := played.first("stop"))]
     lines += [
         "",
-        f"Lost or exploded by the label: {failures}; said before it or within {WITHIN} evaluations: {said}. "
+        f"Lost or exploded by the label: {labels}, of which the line named {named} in time. Without those "
+        f"of runs that improve and gain after it: {failures}, an alarm in time for {alarmed}. "
         f"After a stop come {100 * sum(saved) / max(len(runs), 1):.1f} % of all steps.",
     ]
     return lines

@@ -146,7 +146,7 @@ def times_table() -> list[str]:
 
 
 PARTS = {
-    "outliers and smoothed entropy": ("usable", "smoothed_at"),
+    "outliers and smoothed entropy": ("usable", "smoothed"),
     "the table": ("table_of",),
     "the law's own numbers": ("law_of_run",),
     "tests of the law": ("law_tests",),

@@ -8,26 +8,18 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forecast import forecast, usual_step
-from entropylaw.analysis.law.diagnostics import (
-    cautions_of,
-    lag1,
-    lost_reward,
-    reasons_of,
-    strongest_influence,
-    why_lost,
-)
+from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of, why_lost
 from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
-from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
-from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
-from entropylaw.analysis.numbers import averaged_numbers, law_numbers, median_crossing, smoothed_at
+from entropylaw.analysis.law.evaluations import check_rewards, checked_shifts, usable
+from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
+from entropylaw.analysis.numbers import averaged_numbers, law_of_run, median_crossing
 from entropylaw.arguments import as_number, several, with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results import Residuals, Verdict
+from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, replace
@@ -134,7 +126,7 @@ def fit_law(
     check_rewards(used.reward, max_reward, eval_size)
     evaluations = with_unpaired(used.step, used.entropy, used.reward, used.unpaired)
     gain = usual_gain(evaluations[2], max_reward) if gain is None else checked_gain(gain)
-    shifts, smoothed, lost = checked_shifts(seams, used.step), smoothed_at(used), lost_reward(evaluations[2])
+    shifts, smoothed, lost = checked_shifts(seams, used.step), used.smoothed(), lost_reward(evaluations[2])
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(
@@ -190,42 +182,6 @@ def _ahead(
         return {"forecast": forecast(*evaluations, at_step=at, **how)}
     except (FitError, UsageError) as error:
         return {"no_forecast": error.message}
-
-
-def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
-    """The law's own numbers; ``fields`` are those of the fit that are given."""
-    step, entropy, reward = used.step, smoothed.entropy, used.reward
-    numbers: dict[str, Any] = law_numbers(reads, fields["level"])
-    (curve,) = reads.mean_curves(entropy, [reads.law])
-    fitted, residual = np.minimum(curve, reads.top), reward - curve
-    for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
-        array.setflags(write=False)
-    drift_share, effective_n = reads.memory()
-    return LawFit(
-        n=step.size,
-        **numbers,
-        correlation=reads.correlation(),
-        entropy_now=float(entropy[-1]),
-        entropy_noise=smoothed.noise,
-        residuals=Residuals(
-            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-            lag1=lag1(residual),
-            effective_n=min(effective_n * reads.table.group, float(step.size)),
-            drift_share=drift_share,
-            long_memory=reads.share(reads.long),
-        ),
-        influence=strongest_influence(step, used.entropy, reward),
-        r_squared=r_squared(used.entropy, reward),
-        step=step,
-        entropy=used.entropy,
-        smoothed_entropy=entropy,
-        smoothing_error=smoothed.sd,
-        reward=reward,
-        fitted=fitted,
-        dropped=used.dropped,
-        entropy_sd=used.entropy_sd,
-        **fields,
-    )
 
 
 def column_of(data: Any, name: Any) -> Any:

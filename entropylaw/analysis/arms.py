@@ -7,7 +7,7 @@ the seed as the unit (:mod:`entropylaw.analysis.between_seeds`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, starmap
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ def undecided(
         arms=tuple(map(design.arm, range(len(names)))),
         baseline=chosen,
         chosen=how,
-        pairs=tuple(design.pair(a, b) for a, b in compared),
+        pairs=tuple(starmap(design.pair, compared)),
         level=level,
         margin=design.margin,
         along=design.along,

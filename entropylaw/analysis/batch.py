@@ -1,8 +1,8 @@
-"""The law alone in many runs at once: the filter runs over the columns of all runs with the same steps."""
+"""The law alone in many runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from entropylaw.analysis.law.diagnostics import lost_reward, why_lost
 from entropylaw.analysis.law.estimates import checked_level
-from entropylaw.analysis.law.evaluations import Evaluations, usable
-from entropylaw.analysis.numbers import OWN, law_numbers, smoothed_at
+from entropylaw.analysis.law.evaluations import usable
+from entropylaw.analysis.numbers import OWN, law_numbers
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import NO_TERM, PRIOR
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.table import tables_of
+from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 
@@ -34,9 +34,6 @@ LAW_ALONE = replace(
 )
 """The rows of the law, which are those that its own numbers are read from, and of the free curve, which with
 them says where the nodes are."""
-
-_AT_ONCE = 50
-"""Runs whose columns are whitened together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,20 +128,18 @@ def fit_laws(
     numbers, memory = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((2, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
-    groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
     for i in range(runs):
         try:
             used = usable(entropy[i], reward[i], steps[i], keep_outliers=keep_outliers)
         except FitError as error:
             refused[i] = error
-        else:
-            n[i] = used.step.size
-            groups.setdefault(used.step.tobytes(), []).append((i, used))
-    for group in groups.values():
-        for start in range(0, len(group), _AT_ONCE):
-            members, evaluations = zip(*group[start : start + _AT_ONCE], strict=True)
-            for i, (law, of_residual) in zip(members, _laws(evaluations, level), strict=True):
-                numbers[:, :, i], memory[:, i] = law, of_residual
+            continue
+        n[i] = used.step.size
+        table = table_of(used.step, used.smoothed().entropy, used.reward, prior=LAW_ALONE)
+        reads = Reads(table, no_ceiling=why_lost(lost_reward(used.reward)))
+        law, (share, effective) = law_numbers(reads, level), reads.memory()
+        numbers[:, :, i] = [[getattr(law[name], end) for end in Numbers.__slots__] for name in _NUMBERS]
+        memory[:, i] = share, min(effective * table.group, used.step.size)
     arrays = {name: Numbers(*values) for name, values in zip(_NUMBERS, numbers, strict=True)}
     return LawBatch(
         n=n, **arrays, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused
@@ -157,14 +152,3 @@ def steps_by_run(step: Any, runs: int) -> list[Any]:
         return [None] * runs
     steps: list[Any] = list(several(step, object, "step"))
     return [step] * runs if steps and np.ndim(steps[0]) == 0 else steps
-
-
-def _laws(runs: Sequence[Evaluations], level: float) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Numbers (5, 4) and memory (2,) of runs with the same steps."""
-    smoothed = [smoothed_at(used).entropy for used in runs]
-    rewards = [used.reward for used in runs]
-    for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
-        reads = Reads(table, no_ceiling=why_lost(lost_reward(used.reward)))
-        law, (share, effective) = law_numbers(reads, level), reads.memory()
-        ends = [[getattr(law[name], end) for end in Numbers.__slots__] for name in _NUMBERS]
-        yield np.array(ends, dtype=float), np.array([share, min(effective * table.group, used.step.size)])

@@ -14,7 +14,6 @@ from functools import cache
 import numpy as np
 from scipy.special import betaincinv, chdtri, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
-from entropylaw.analysis.law.estimates import of_cells
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import NORMAL, Cells
 from entropylaw.results import Estimate
@@ -317,7 +316,7 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
         df=np.full(TAUS, NORMAL),
     )
     method = f"between seeds ({k} seeds, their spread integrated out)"
-    integrated = of_cells(around, level=level, method=method)
+    integrated = around.estimate(level=level, method=method)
     ends = [
         end for estimate in (centre, integrated) for end in (estimate.low, estimate.high) if end is not None
     ]

@@ -1,8 +1,9 @@
 """Forecasts of the reward at later steps, with the probability of a gain, and the best step so far.
 
-A forecast goes from the level of the reward along the slope of the whole run, with eleven constants that were
-learned from other runs (``forecast_constants.json``, made by ``python -m benchmarks.forecasts --learn``). It
-uses no curve in the entropy; what the law says along the entropy's path is computed beside it.
+A forecast goes from the level of the reward along the slope of the whole run, with seven constants that were
+learned from other runs (``forecast_constants.json``, made by ``python -m benchmarks.forecasts --learn``). Its
+interval and the probability of a gain are of one distribution. It uses no curve in the entropy; what the law
+says along the entropy's path is computed beside it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import law_line
-from entropylaw.analysis.law.estimates import checked_gain, checked_level, tails, usual_gain
+from entropylaw.analysis.law.estimates import (
+    checked_entropies,
+    checked_gain,
+    checked_level,
+    tails,
+    usual_gain,
+)
 from entropylaw.analysis.law.evaluations import (
-    HIGHEST_ENTROPY,
     LARGEST,
     Evaluations,
     check_rewards,
@@ -52,22 +58,16 @@ METHOD = "errors of such forecasts in other runs"
 DF = 4.0
 """Degrees of freedom of a forecast's error."""
 
-TAIL = 3.0
-"""See :func:`p_reached`."""
-
 
 class Constants(NamedTuple):
     """What was learned from other runs.
 
-    ``path`` are the slope's scale of trust, the shares of slope and room, and the logarithms of three parts
-    of the variance; ``gain`` are the coefficients of the logistic curve; ``widened`` is the factor by which
-    intervals cover in repositories that they were not learned from. ``reliability`` has a row per range of
-    probabilities: its ends, the share that came true, and the number of forecasts.
+    ``path`` are the slope's scale of trust, the shares of slope and room, the logarithms of three parts of
+    the variance, and a shift in scales. ``reliability`` has a row per range of probabilities: its ends, the
+    share that came true, and the number of forecasts.
     """
 
     path: Sequence[float]
-    gain: Sequence[float]
-    widened: float
     reliability: Sequence[tuple[float, float, float, int]] = ()
 
 
@@ -83,9 +83,9 @@ class SoFar(NamedTuple):
 
     ``level`` is that of the reward at the last step, ``spread`` the range after the first evaluation, which
     may be from before any change, ``most`` the largest possible reward (infinite where unknown), and
-    ``noise`` the variance of the difference between the level and the mean of three later evaluations. Slopes
-    and their standard errors are of least-squares lines over the whole run, its second half (``half_se``) and
-    its last third, in reward per length of the run.
+    ``noise`` the variance of the difference between the level and the mean of three later evaluations.
+    ``slope`` and ``slope_se`` are those of the least-squares line over the whole run, ``half_se`` is the
+    standard error of that over its second half, in reward per length of the run.
     """
 
     level: Any
@@ -95,34 +95,27 @@ class SoFar(NamedTuple):
     slope: Any
     slope_se: Any
     half_se: Any
-    third: Any
-    third_se: Any
 
 
 def so_far(
     step: FloatArray, reward: FloatArray, raw: FloatArray, levels: Levels, most: float | None
 ) -> SoFar:
     """What blocks (m,) of a run, and its ``raw`` rewards (n,), say; m ≥ 8."""
-    m, least = step.size, 1e-3 * float(np.ptp(reward))
+    least, half = 1e-3 * float(np.ptp(reward)), max(6, step.size // 2)
     spread = max(float(np.ptp(reward[1:])), least)
     x = (step - step[-1]) / (step[-1] - step[0])
-    half, third = max(6, m // 2), max(5, m // 3)
     slope, slope_se = _line(x, reward)
-    last_slope, last_se = _line(x[-third:], reward[-third:])
-    rate = raw.min() >= 0 and raw.max() <= 1
     last, change = levels.at(levels.n - 1), np.diff(raw[1:])
     sd = max(float(np.median(np.abs(change))) / 0.6745, 0.5 * float(np.std(change))) / np.sqrt(2.0)
     variance = last.weight @ (last.scale**2 + (last.location - last.mean()) ** 2)
     return SoFar(
         level=last.mean(),
         spread=spread,
-        most=(1.0 if rate else np.inf) if most is None or raw.min() < 0 else most,
+        most=np.inf if most is None else most,
         noise=float(variance) + max(sd, 0.02 * spread) ** 2 / 3.0,
         slope=slope,
         slope_se=max(slope_se, least),
         half_se=max(_line(x[-half:], reward[-half:])[1], least),
-        third=last_slope,
-        third_se=max(last_se, least),
     )
 
 
@@ -143,44 +136,21 @@ def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
     Slope and room count by the root of the lead, and so do their parts of the scale: at a lead of half a
     length they count once.
     """
-    trust, along, upward, noise, of_room, of_slope = path
+    trust, along, upward, noise, of_room, of_slope, shift = path
     # A reward may rise by the range so far, and to the largest one.
     room, times = np.minimum(run.spread, np.maximum(run.most - run.level, 0.0)), np.sqrt(2.0 * lead)
-    kept = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
-    location = run.level + times * (along * run.spread * np.tanh(kept / run.spread) + upward * room)
+    steady = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
+    location = run.level + times * (along * run.spread * np.tanh(steady / run.spread) + upward * room)
     square = np.exp(noise) * run.noise
     square += times**2 * (np.exp(of_room) * room**2 + np.exp(of_slope) * (0.5 * run.half_se) ** 2)
-    return np.minimum(location, run.most), np.sqrt(square)
+    scale = np.sqrt(square)
+    return location + shift * scale, scale
 
 
-def gain_columns(run: SoFar, lead: Any, reward: Any) -> FloatArray:
-    """What the logarithm of the odds that ``reward`` is reached is linear in, shape (..., 5)."""
-    times = np.sqrt(2.0 * lead)
-    scale = np.sqrt(run.noise + times**2 * (0.1 * (0.5 * run.half_se) ** 2 + (0.03 * run.spread) ** 2))
-    kept = 0.5 * run.slope**3 / (run.slope**2 + 25.0 * run.slope_se**2)
-    third = 0.5 * run.third**3 / (run.third**2 + 4.0 * run.third_se**2)
-    left = np.maximum(1.0 - run.level / run.most, 0.0)
-    share = np.where(np.isfinite(run.most), np.tanh(3.0 * left) - 0.5, 0.3)
-    columns = (
-        np.ones_like(scale),
-        2.0 * np.tanh((run.level - reward) / scale / 2.0),
-        2.0 * np.tanh(times * kept / scale / 2.0),
-        share * np.minimum(times, 1.5),
-        4.0 * np.tanh(times * third / scale / 4.0),
-    )
-    return np.stack(np.broadcast_arrays(*columns), axis=-1)
-
-
-def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> Any:
-    """Probability that the mean of three evaluations is at least ``reward``.
-
-    It was learned from small gains: a large one is at most :data:`TAIL` times as probable as the
-    distribution of the interval says.
-    """
-    location, scale = ahead(run, lead, constants.path)
-    above = stdtr(DF, (location - reward) / (constants.widened * scale))
-    chance = expit(gain_columns(run, lead, reward) @ np.asarray(constants.gain))
-    return np.where(reward > run.most, 0.0, np.minimum(chance, TAIL * above))
+def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> Any:
+    """Probability that the mean of three evaluations is at least ``reward``; 0 above the largest one."""
+    location, scale = ahead(run, lead, path)
+    return np.where(reward > run.most, 0.0, stdtr(DF, (location - reward) / scale))
 
 
 @one_thread
@@ -208,7 +178,8 @@ def forecast(
     at_step
         The later step, or m of them, up to four lengths of the run after its end.
     gain
-        Reward units; by default :func:`entropylaw.analysis.law.estimates.usual_gain`.
+        Reward units; by default :func:`entropylaw.analysis.law.estimates.usual_gain`, which takes rewards
+        between 0 and 1 for rates: nothing else depends on the unit.
     level, run
         Coverage of the intervals, and the run's name in the result.
     max_reward
@@ -231,16 +202,31 @@ def forecast(
     evaluation, q the room to the largest reward (at most r), λ the lead in lengths of the run and b its
     least-squares slope with standard error e, the reward is L + √(2λ)·(c₁ r tanh(b′/r) + c₂ q), with
     b′ = ½ b³/(b² + exp(c₀) e²): a slope is kept where it is many standard errors. The error is a t with 4
-    degrees of freedom and squared scale exp(c₃) n + 2λ(exp(c₄) q² + exp(c₅)(e′/2)²), n the variance of noise
-    and level and e′ the standard error of the slope over the second half, widened so that repositories that
-    it was not learned from are covered. P(gain) is a logistic curve of five terms. Runs of more than 64
+    degrees of freedom and squared scale s² = exp(c₃) n + 2λ(exp(c₄) q² + exp(c₅)(e′/2)²), n the variance of
+    noise and level and e′ the standard error of the slope over the second half, and its median c₆ s. The
+    interval and P(gain) are of this distribution, which ends at the largest reward. Runs of more than 64
     evaluations are averaged over blocks.
     """
     level = checked_level(level)
-    used = _checked(step, entropy, reward)
-    has_entropy = np.isfinite(used.entropy)
+    if step is None:
+        raise FitError(
+            "forecast-needs-steps",
+            "no steps were given, and a forecast is for a later step",
+            "pass the trainer's step of every evaluation",
+        )
+    used = complete(entropy, reward, step, law=False)
+    remedy = "wait for more evaluations, or forecast"
+    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
     check_rewards(used.reward, max_reward)
-    at, given = _targets(at_step, entropy_path, used.step)
+    at = _targets(at_step, used.step)
+    path = None if entropy_path is None else checked_entropies(entropy_path)
+    if path is not None and path.size != at.size:
+        raise UsageError(
+            "lengths-differ",
+            f"{at.size} steps and {path.size} entropies in the path, expected one for each",
+            "give one entropy for each step, or none to continue it",
+        )
+    has_entropy = np.isfinite(used.entropy)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r, may_jump=True)
     top = np.inf if max_reward is None else max_reward
@@ -254,9 +240,8 @@ def forecast(
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
-    half = constants.widened * stdtrit(DF, tails(level)[2]) * scale
-    ends = (np.clip(value, bottom, top).tolist() for value in (location - half, location, location + half))
-    chances = p_reached(done, lead, done.level + counts, constants).tolist()
+    ends = np.clip(location + np.outer(stdtrit(DF, tails(level)), scale), bottom, top)
+    chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
     return Forecast(
         run=run,
@@ -268,7 +253,7 @@ def forecast(
         step=tuple(at.tolist()),
         rewards=tuple(
             Estimate(value=value, low=low, high=high, level=level, method=METHOD)
-            for low, value, high in zip(*ends, strict=True)
+            for low, value, high in ends.T.tolist()
         ),
         p_gains=tuple(chances),
         gain=counts,
@@ -280,7 +265,7 @@ def forecast(
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
-        **_with_entropy(used, at, given, level=level, top=top, findings=findings),
+        **_with_entropy(used, at, path, level=level, top=top, findings=findings),
     )
 
 
@@ -297,40 +282,37 @@ def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
 
 def rests_on(chance: float, constants: Constants) -> RestsOn:
     """The range of probabilities that ``chance`` is in, and how often such forecasts came true."""
-    rows = [
-        RestsOn(low=low, high=high, came_true=share, forecasts=n)
-        for low, high, share, n in constants.reliability
-    ]
-    return next(row for row in rows if chance <= row.high or row is rows[-1])
+    low, high, share, forecasts = next(row for row in constants.reliability if chance <= row[1])
+    return RestsOn(low=low, high=high, came_true=share, forecasts=forecasts)
 
 
 def _with_entropy(
     used: Evaluations,
     at: FloatArray,
-    given: FloatArray | None,
+    path: FloatArray | None,
     *,
     level: float,
     top: float,
     findings: list[Finding],
 ) -> dict[str, Any]:
     """The fields of a forecast that are about the entropy."""
-    path = [
+    entropies = [
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
-        for value in ([] if given is None else given.tolist())
+        for value in ([] if path is None else path.tolist())
     ]
-    known = np.isfinite(used.entropy)
-    step, entropy, reward = (column[known] for column in (used.step, used.entropy, used.reward))
+    paired = np.isfinite(used.entropy)
+    step, entropy, reward = (column[paired] for column in (used.step, used.entropy, used.reward))
     if entropy.size < FEWEST or is_constant(entropy):
-        return {"entropies": tuple(path), "spent": None, "law": None, "findings": tuple(findings)}
+        return {"entropies": tuple(entropies), "spent": None, "law": None, "findings": tuple(findings)}
     continued, spent = entropy_ahead(step, entropy, at, level=level)
-    path = path or continued
-    expected = np.array([point.value for point in path], dtype=float)
+    entropies = entropies or continued
+    expected = np.array([point.value for point in entropies], dtype=float)
     ends = {"low": float(entropy.min()), "high": float(entropy.max())}
     outside = int(((expected < ends["low"]) | (expected > ends["high"])).sum())
     if outside:
         findings = [*findings, note("extrapolated", outside=outside, steps=at.size, **ends)]
     return {
-        "entropies": tuple(path),
+        "entropies": tuple(entropies),
         "spent": spent,
         "law": _law_ahead(entropy, reward, expected, top),
         "findings": tuple(findings),
@@ -347,24 +329,9 @@ def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, to
     return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
 
 
-def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
-    """The evaluations of a forecast, or an error."""
-    if step is None:
-        raise FitError(
-            "forecast-needs-steps",
-            "no steps were given, and a forecast is for a later step",
-            "pass the trainer's step of every evaluation",
-        )
-    used = complete(entropy, reward, step, law=False)
-    remedy = "wait for more evaluations, or forecast"
-    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
-    return used
-
-
-def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """Later steps, and the entropies given for them; or an error."""
+def _targets(at_step: Any, step: FloatArray) -> FloatArray:
+    """Later steps, or an error."""
     at = as_floats(at_step, "at_step")
-    given = None if entropy_path is None else as_floats(entropy_path, "entropy_path")
     last, span = float(step[-1]), float(step[-1] - step[0])
     bad = at[~((at > last) & (at <= LARGEST))]
     if bad.size or not at.size:
@@ -381,22 +348,7 @@ def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatAr
             f"step {at.max():g} is more than {FARTHEST:g} lengths of the run ahead: too little to say",
             f"give a step up to {farthest:g}",
         )
-    if given is None:
-        return at, None
-    if given.size != at.size or not np.isfinite(given).all():
-        raise UsageError(
-            "lengths-differ",
-            f"{at.size} steps and {int(np.isfinite(given).sum())} finite entropies in the path, "
-            "expected one for each",
-            "give one entropy for each step, or none to continue it",
-        )
-    if not ((given >= 0) & (given <= HIGHEST_ENTROPY)).all():
-        raise UsageError(
-            "bad-entropy",
-            f"the path runs from {given.min():g} to {given.max():g} nats, expected 0 to {HIGHEST_ENTROPY:g}",
-            "give entropies in nats per token",
-        )
-    return at, given
+    return at
 
 
 def usual_step(step: FloatArray) -> float:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from entropylaw.analysis.law.estimates import checked_level, of_cells
+from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps, complete
 from entropylaw.analysis.numbers import OWN
 from entropylaw.arguments import as_floats
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
-from entropylaw.engine.reads import Cells, Reads, coefficient_of, merged
+from entropylaw.engine.reads import Cells, Reads, merged
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.engine.table import grouped
 from entropylaw.engine.threads import one_thread
@@ -102,7 +102,7 @@ def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
     table, shifts = reads.table, []
     for start, column in zip(law.shifts, table.candidates.of("shift"), strict=False):
         # The column is the level before.
-        location, scale = table.numbers(-1.0 * coefficient_of(table, [column]))
+        location, scale = table.numbers(-table.coefficient_of([column]))
         cells = merged(location[0], scale[0], table.df, reads.averaged)
         below = float(cells.below(np.zeros(1))[0])
         number = int(np.searchsorted(law.step, start))
@@ -110,7 +110,7 @@ def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
             series="reward",
             step=start,
             after=float(law.step[number - 1]),
-            jump=of_cells(cells, level=law.level, method=OWN),
+            jump=cells.estimate(level=law.level, method=OWN),
             p_value=min(1.0, 2.0 * min(below, 1.0 - below)),
         )
         shifts.append(shift)
@@ -141,7 +141,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     for i, chance in chances.items():
         column = (number >= i).astype(float)[:, None]
         others = trend[:, (trend != column).any(axis=0)]
-        size = of_cells(jumps(step, values, others, column).cells(), level=level, method=OWN)
+        size = jumps(step, values, others, column).cells().estimate(level=level, method=OWN)
         at, after = float(step[i]), float(step[i - 1])
         shifts.append(LevelShift(series=series, step=at, after=after, jump=size, p_value=chance))
     return shifts

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from entropylaw.analysis.forms import FORMS
+from entropylaw.analysis.forms import FORMS, lag1, r_squared, strongest_influence
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_level,
     crossings,
-    headroom,
-    of_cells,
     tails,
     unknown,
 )
@@ -27,20 +25,17 @@ from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.levels import blocked, levels_of
 from entropylaw.engine.reads import (
+    NUMBERS,
     Reads,
-    ceiling_of,
     merged_numbers,
     quantiles_of,
-    reward_at,
-    reward_now,
     t_below,
-    together,
 )
-from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
+from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results import Curve, EntropySet, Estimate, FormAnswer, Prediction
+from entropylaw.results import Curve, EntropySet, Estimate, FormAnswer, Prediction, Residuals
 from entropylaw.results.fit import Fit, IfMemory
 from entropylaw.results.law import LawFit
 
@@ -63,16 +58,6 @@ _LEAST_SHARE = -4.0
 """Share reached below which none is given."""
 
 
-def smoothed_at(used: Evaluations) -> SmoothedEntropy:
-    """The entropy at the evaluations, smoothed over every logged step."""
-    step, entropy = (used.step, used.entropy) if used.logged is None else used.logged
-    sd = None if used.entropy_sd is None else np.interp(step, used.step, used.entropy_sd)
-    smoothed = smoothed_entropy(step, entropy, used.step, sd)
-    if np.ptp(smoothed.entropy) > 0:
-        return smoothed
-    return SmoothedEntropy(entropy=used.entropy, sd=np.zeros(used.step.size), noise=None)
-
-
 @one_thread
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
@@ -88,29 +73,49 @@ def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 # -- the law's own ------------------------------------------------------------------------------------------
 
-NUMBERS = ("ceiling", "headroom", "reward_now")
-"""The numbers that are read of a table over any rows, in its order."""
-
-
-def number(
-    reads: Reads, name: str, weight: FloatArray, level: float, method: str = AVERAGED_OVER
-) -> Estimate:
-    """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
-    is_left = name == "headroom"
-    if reads.no_ceiling and name != "reward_now":
-        return unknown(reads.no_ceiling, level=level, method=method)
-    cells = reads.cells(NUMBERS.index(name), weight, reads.most_left() if is_left else reads.top)
-    estimate = of_cells(cells, level=level, method=method)
-    return headroom(estimate) if is_left else estimate
-
 
 def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
     """Ceiling, reward now, headroom, a and b of the law."""
-    coefficients = {
-        name: of_cells(cells, level=level, method=OWN)
-        for name, cells in zip(("a", "b"), reads.coefficients(reads.law), strict=True)
-    }
-    return coefficients | {name: number(reads, name, reads.law_possible, level, OWN) for name in NUMBERS}
+    how: dict[str, Any] = {"level": level, "method": OWN}
+    numbers = {name: reads.number(name, reads.law_possible, **how) for name in NUMBERS}
+    a, b = (cells.estimate(**how) for cells in reads.coefficients(reads.law))
+    return numbers | {"a": a, "b": b}
+
+
+def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
+    """The law's own numbers; ``fields`` are those of the fit that are given."""
+    step, entropy, reward = used.step, smoothed.entropy, used.reward
+    numbers: dict[str, Any] = law_numbers(reads, fields["level"])
+    (curve,) = reads.table.mean_curves(entropy, [reads.law])
+    fitted, residual = np.minimum(curve, reads.top), reward - curve
+    for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
+        array.setflags(write=False)
+    drift_share, effective_n = reads.memory()
+    return LawFit(
+        n=step.size,
+        **numbers,
+        correlation=reads.correlation(),
+        entropy_now=float(entropy[-1]),
+        entropy_noise=smoothed.noise,
+        residuals=Residuals(
+            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+            lag1=lag1(residual),
+            effective_n=min(effective_n * reads.table.group, float(step.size)),
+            drift_share=drift_share,
+            long_memory=reads.share(reads.long),
+        ),
+        influence=strongest_influence(step, used.entropy, reward),
+        r_squared=r_squared(used.entropy, reward),
+        step=step,
+        entropy=used.entropy,
+        smoothed_entropy=entropy,
+        smoothing_error=smoothed.sd,
+        reward=reward,
+        fitted=fitted,
+        dropped=used.dropped,
+        entropy_sd=used.entropy_sd,
+        **fields,
+    )
 
 
 # -- averaged -----------------------------------------------------------------------------------------------
@@ -119,26 +124,27 @@ def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
 def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
     bare, long = reads.table.term == 0, reads.long
+    number = partial(reads.number, level=level, method=AVERAGED_OVER)
     without_term = None
     if reads.share(bare) > _EXCLUDED and not reads.no_ceiling:
-        without_term = number(reads, "ceiling", reads.averaged * bare, level)
+        without_term = number("ceiling", reads.averaged * bare)
     return {
-        **{name: number(reads, name, reads.averaged, level) for name in NUMBERS},
-        "used": _used(reads, level),
+        **{name: number(name, reads.averaged) for name in NUMBERS},
+        "p_term": reads.share(~bare),
+        "p_first": reads.share(reads.table.first > 0),
+        "p_no_curve": max(reads.p_no_curve()),
         "gain": gain,
-        "p_headroom": None if reads.no_ceiling else p_gain(reads, gain),
+        "p_headroom": None if reads.no_ceiling else reads.p_gain(gain),
+        "used": _used(reads, level),
+        "without_term": without_term,
+        "if_short": _if_memory(reads, ~long, level),
+        "if_long": _if_memory(reads, long, level),
         "forms": _forms(law, reads, level),
         "skipped": {
             name: UNDETERMINED.get(name, "the evaluations do not determine it")
             for name in AVERAGED
             if not reads.table.is_form(name).any()
         },
-        "p_term": reads.share(~bare),
-        "p_first": reads.share(reads.table.first > 0),
-        "p_no_curve": max(reads.p_no_curve()),
-        "without_term": without_term,
-        "if_short": _if_memory(reads, ~long, level),
-        "if_long": _if_memory(reads, long, level),
     }
 
 
@@ -148,19 +154,16 @@ def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
     if min(probability, float(of_law.sum())) < _EXCLUDED:
         return None
     possible = of_law if reads.passed else of_law * reads.possible
+    if not possible.any():
+        possible = of_law
+    number = partial(reads.number, level=level, method=AVERAGED_OVER)
     return IfMemory(
         probability=probability,
-        ceiling=number(reads, "ceiling", reads.averaged * rows, level),
-        headroom=number(reads, "headroom", reads.averaged * rows, level),
-        law_ceiling=number(reads, "ceiling", possible if possible.any() else of_law, level, OWN),
-        a=of_cells(reads.coefficients(of_law)[0], level=level, method=OWN),
+        ceiling=number("ceiling", reads.averaged * rows),
+        headroom=number("headroom", reads.averaged * rows),
+        law_ceiling=number("ceiling", possible, method=OWN),
+        a=reads.coefficients(of_law)[0].estimate(level=level, method=OWN),
     )
-
-
-def p_gain(reads: Reads, gain: float) -> float:
-    """Probability that the headroom is at least a gain."""
-    below = reads.cells(1, reads.averaged, reads.most_left()).below(np.array([gain]))
-    return float(np.clip(1.0 - below[0], 0.0, 1.0))
 
 
 def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
@@ -168,9 +171,10 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
     answers, probability = [], reads.probability()
     weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
     weights = {name: weight for name, weight in weights.items() if weight.any()}
-    curves = reads.mean_curves(law.smoothed_entropy, weights.values())
+    curves = reads.table.mean_curves(law.smoothed_entropy, weights.values())
+    number = partial(reads.number, level=level, method=AVERAGED_OVER)
     for (name, weight), curve in zip(weights.items(), curves, strict=True):
-        residual = law.reward - curve
+        shapes, residual = _shapes(reads, name, level), law.reward - curve
         freedom = max(law.n - FORMS[name].parameters, 1)
         answers.append(
             FormAnswer(
@@ -178,10 +182,10 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
                 formula=FORMS[name].formula,
                 parameters=FORMS[name].parameters,
                 probability=probability[name],
-                ceiling=number(reads, "ceiling", weight, level),
-                headroom=number(reads, "headroom", weight, level),
+                ceiling=number("ceiling", weight),
+                headroom=number("headroom", weight),
                 residual_sd=float(np.sqrt(residual @ residual / freedom)),
-                shapes=_shapes(reads, name, level),
+                shapes=shapes,
             )
         )
     return tuple(sorted(answers, key=lambda answer: (-round(answer.probability, 9), answer.form)))
@@ -213,12 +217,15 @@ def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction 
     """:meth:`Predictor.predict <entropylaw.results.law.Predictor.predict>`: the curve, and an evaluation."""
     law, weight, method = _curve_of(fit)
     level, values = checked_level(law.level if level is None else level), checked_entropies(entropy)
-    estimate = partial(of_cells, level=level, method=method)
-    means = map(estimate, law.reads.predicted(values, weight))
-    fresh = map(estimate, law.reads.predicted(values, weight, fresh=True))
+    means, fresh = (law.reads.predicted(values, weight, fresh=fresh) for fresh in (False, True))
     lowest, highest = float(law.smoothed_entropy.min()), float(law.smoothed_entropy.max())
     predictions = tuple(
-        Prediction(entropy=at, mean=mean, observation=new, extrapolated=not lowest <= at <= highest)
+        Prediction(
+            entropy=at,
+            mean=mean.estimate(level=level, method=method),
+            observation=new.estimate(level=level, method=method),
+            extrapolated=not lowest <= at <= highest,
+        )
         for at, mean, new in zip(values.tolist(), means, fresh, strict=True)
     )
     return predictions[0] if np.ndim(entropy) == 0 else predictions
@@ -235,7 +242,7 @@ def curve(fit: Fit) -> Curve:
     drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
-    means = reads.mean_curves(at, rows)
+    means = reads.table.mean_curves(at, rows)
     forms = {
         name: tuple(np.minimum(mean, reads.top).tolist()) for name, mean in zip(drawn, means, strict=True)
     }
@@ -258,7 +265,7 @@ def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
     reads = fit.law.reads
     bare = reads.averaged * (reads.table.term == 0)
     weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.asarray(np.minimum(reads.mean_curves(entropy, [weight])[0], reads.top))
+    return np.asarray(np.minimum(reads.table.mean_curves(entropy, [weight])[0], reads.top))
 
 
 @one_thread
@@ -315,10 +322,10 @@ def _used(reads: Reads, level: float) -> Estimate:
     if reads.no_ceiling:
         return unknown(reads.no_ceiling, level=level, method=method)
     table = reads.table
-    now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
+    now, first, ceiling = table.reward_now(), table.reward_at(table.entropy[:1]), table.ceiling()
     # R − (1 − s) R₀ − s c at s = 1, 0 and ½, which fix it everywhere; and the gain c − R₀.
     numbers = (now - ceiling, now - first, now - 0.5 * (first + ceiling), ceiling - first)
-    location, scale = table.numbers(together(*numbers))
+    location, scale = table.numbers(*numbers)
     likely = reads.averaged * (reads.averaged > _LIKELY * reads.averaged.max())
     # A ceiling above the largest reward is that reward.
     above = np.maximum(reads.location[0] - reads.top, 0.0)

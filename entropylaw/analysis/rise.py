@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.law.estimates import of_cells, tails
+from entropylaw.analysis.law.estimates import tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.levels import level_now
@@ -48,7 +48,7 @@ the falls before it, and of rises that level off."""
 LIKELY, MOST_LIKELY = 0.02, 6
 """Least probability of a covariance for the onset, and the largest number of them."""
 
-WIDER = 0.02
+WIDER = 0.03
 """Share of the run by which the interval of a step is wider than its draws at both ends."""
 
 ALLOWANCE = 1.2
@@ -56,6 +56,11 @@ ALLOWANCE = 1.2
 
 CORNERS = 1.25
 """Factor of the band's width, for what splines and decays leave of a sharp corner."""
+
+TEMPERED = 0.05
+"""Power of the weights of models in a band, over the root of the number of points. Drift and a bent curve
+explain a short run equally well, and the evidence, an approximation for many points, prefers one of them too
+clearly."""
 
 METHOD = "splines, decays and steps, drift + noise of changing scale integrated out"
 
@@ -90,8 +95,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     trend = likelier(plain, y)
     there = np.isfinite(entropy)
     lowest = lowest_window(y)
-    drawn = trend.draws(DRAWS)
-    curves = in_nats(trend, drawn, y)
+    curves = in_nats(trend, trend.draws(DRAWS), y)
     before, recent = (y[window].mean() for window in lowest)
     test = windows_of(s.tobytes())[0]
     deviations = test.deviations(trend.whitened.scale)
@@ -113,15 +117,15 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         # What is seen has to be less than what would have been found.
         shows = x is not None and recent - before < x <= max(before, SMALL * float(np.ptp(y)))
         verdict = WORDS[1] if shows else WORDS[2]
-        falling = in_nats(trend, trend.draws(DRAWS, steps=False), y)
+        falling = in_nats(trend, trend.draws(DRAWS, falling=True), y)
         if np.quantile(falling[:, 0] - falling[:, -1], 1.0 - level) > 0.0:
             at = settling(falling)
             settled = s[at]
             answers["settled"] = between(s, at, settled, level)
     # An entropy is never below 0, and neither is the interval of its level at the last step.
-    now = of_cells(level_now(s, y), level=level, method=NOW)
+    now = level_now(s, y).estimate(level=level, method=NOW)
     value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
-    fitted, low, high = band(trend, drawn, level, y)
+    fitted, low, high = band(trend, level, y)
     curve = CurvePhases(
         name=name,
         n=s.size,
@@ -192,9 +196,10 @@ def level_findings(curve: CurvePhases) -> list[Finding]:
             )
         )
     if curve.eruptions:
-        steps = tuple(eruption.step for eruption in curve.eruptions)
         rises = tuple(eruption.rise for eruption in curve.eruptions)
-        findings.append(caution("entropy-erupts", curve=CURVES[curve.name], steps=steps, rises=rises))
+        findings.append(
+            caution("entropy-erupts", curve=CURVES[curve.name], steps=curve.eruption_steps, rises=rises)
+        )
     return findings
 
 
@@ -203,9 +208,9 @@ def in_nats(trend: Trend, curves: FloatArray, y: FloatArray) -> FloatArray:
     return np.clip(np.exp(np.minimum(curves, 100.0)) if trend.y is not y else curves, y.min(), y.max())
 
 
-def of_draws(values: FloatArray, level: float) -> Estimate:
-    """Median and equal-tailed interval of equally probable values (d,)."""
-    low, value, high = np.quantile(values, tails(level)).tolist()
+def of_draws(values: FloatArray, level: float, reach: float = 0.0) -> Estimate:
+    """Median and equal-tailed interval of equally probable values (d,), wider by ``reach`` at both ends."""
+    low, value, high = (np.quantile(values, tails(level)) + np.array([-reach, 0.0, reach])).tolist()
     return Estimate(
         value=value, low=low, high=high, level=level, method=METHOD, std_error=float(values.std())
     )
@@ -305,7 +310,7 @@ def onset(trend: Trend) -> FloatArray:
     """Draws (d,) of the point, or between points, at which a rise begins.
 
     After the fall the curve is a constant and at most one exponential, to which a rise is added from one
-    point to another, or one that levels off. All pairs of points are equally probable.
+    point to another, or one that levels off.
     """
     means = np.convolve(trend.y, np.ones(5) / 5, "valid")
     low = means[: int(means.argmin()) + 1].min()
@@ -321,26 +326,33 @@ def onset(trend: Trend) -> FloatArray:
     after = np.maximum(time[:, None, None] - time[ends][:, None], 0.0) / np.array(BENDS)
     rises = np.hstack([ramps, 1.0 - np.exp(-after.reshape(y.size, -1))])
     begins = np.concatenate([first, np.repeat(ends, len(BENDS))])
+    # Every onset is equally probable, and so are the rises that begin there.
+    log_number = np.log(np.bincount(begins)[begins])
     share = np.exp(trend.models.weight - trend.models.total).sum(axis=1)
     points = [point for point in np.argsort(-share, kind="stable")[:MOST_LIKELY] if share[point] > LIKELY]
-    evidence = []
+    evidence, onsets = [], []
     for point in points:
         root = np.linalg.cholesky(trend.design.correlations[point][start:, start:] * np.outer(scale, scale))
         white, columns = np.linalg.solve(root, y), np.linalg.solve(root, rises)
+        log = trend.design.group.log_prior[point] - np.log(np.diagonal(root)).sum()
         for fall in falls:
-            q = np.linalg.qr(np.linalg.solve(root, fall))[0]
+            q, r = np.linalg.qr(np.linalg.solve(root, fall))
             left, beyond = white - q @ (q.T @ white), columns - q @ (q.T @ columns)
             along = np.maximum(beyond.T @ left, 0.0)
-            gain = along**2 / np.maximum((beyond**2).sum(axis=0), 1e-12)
-            rss = np.maximum(left @ left - gain, trend.slack)
+            height = along / np.maximum((beyond**2).sum(axis=0), 1e-12)
+            rss = np.maximum(left @ left - height * along, trend.slack)
+            # While more falls than rises, the slope is not above 0 yet.
+            depth = q[:, -1] @ (white[:, None] - height * columns) / r[-1, -1]
+            curves = np.where(rises < rises[-1], depth * fall[:, -1:] + height * rises, np.inf)
+            onsets.append(np.maximum(begins, curves.argmin(axis=0)))
             cost = 0.5 * fall.shape[1] * np.log(y.size)
-            evidence.append(np.log(share[point]) - 0.5 * y.size * np.log(rss) - cost)
-    log = np.concatenate(evidence)
-    shares = np.cumsum(np.exp(log - log.max()))
-    picked = np.searchsorted(shares / shares[-1], (np.arange(DRAWS) + 0.5) / DRAWS).clip(max=log.size - 1)
+            evidence.append(log - log_number - 0.5 * y.size * np.log(rss) - cost)
+    every = np.concatenate(evidence)
+    shares = np.cumsum(np.exp(every - every.max()))
+    picked = np.searchsorted(shares / shares[-1], (np.arange(DRAWS) + 0.5) / DRAWS).clip(max=every.size - 1)
     random = np.random.default_rng(3)
     spacing = float(np.median(np.diff(ends)))
-    places = start + begins[picked % begins.size] + random.uniform(-spacing, spacing, DRAWS)
+    places = start + np.concatenate(onsets)[picked] + random.uniform(-spacing, spacing, DRAWS)
     return random.permutation(places).clip(0.0, trend.y.size - 1.0)
 
 
@@ -354,10 +366,9 @@ def settling(curves: FloatArray) -> Any:
     return np.minimum(n - np.argmax(far[:, ::-1], axis=1), n - 1)
 
 
-def band(
-    trend: Trend, curves: FloatArray, level: float, y: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The mean of curves (d, n), and a band that holds all of one at the level, in nats."""
+def band(trend: Trend, level: float, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The mean curve (n,), and a band that holds all of a curve at the level, in nats."""
+    curves = trend.draws(DRAWS, power=TEMPERED * float(np.sqrt(y.size)))
     mean, sd = curves.mean(axis=0), curves.std(axis=0) + 1e-12 * float(np.ptp(trend.y))
     reach = CORNERS * float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
     low, middle, high = (in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ LOST = 0.2
 EXPLODED = 2.0
 """Times its lowest level above which an entropy has exploded."""
 
-STRETCH = 0.1
-"""Share of the evaluations so far for which it is that high: entropies of long runs rise now and then."""
+SURE = 0.99
+"""Probability that the reward is below its best from which on such an entropy is a failure."""
 
 
 def stop_line(
@@ -50,8 +50,6 @@ def stop_line(
     max_reward: float | None = None,
     left: float | None = None,
     label: str = "reward",
-    looked: MutableMapping[int, float] | None = None,
-    every: int = 1,
 ) -> StopLine:
     """The stop line of a run, so far.
 
@@ -65,63 +63,26 @@ def stop_line(
         As for :func:`entropylaw.forecast`.
     cost_per_step, left, label
         What a step costs, what is left on a fitted curve, and the name of the reward.
-    looked
-        Number of evaluations → the probability at that look, where it is known; looks are added.
-    every
-        Evaluations from one look to the next, at least.
-
-    Notes
-    -----
-    A look comes a sixteenth of the evaluations so far after the last one in ``looked``; without any, the line
-    has looked that much earlier, and twice that.
     """
     used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
-    looked = {} if looked is None else looked
-    ahead, why = _look(s, r, steps, gain=gain, max_reward=max_reward)
-    looks = sorted(looked)
-    if looks and n < looks[-1] + max(every, -(-looks[-1] // PARTS)):
-        judged = looks[-LOOKS:][::-1]
-    else:
-        spacing = max(every, -(-n // PARTS))
-        judged = [n, *(looks[:-LOOKS:-1] or (n - spacing, n - 2 * spacing))]
-        if ahead is not None:
-            looked[n] = ahead.p_gains[0]
-    low = 0
-    for until in judged:
-        if until not in looked:
-            earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
-            if earlier is None:
-                break
-            looked[until] = earlier.p_gains[0]
-        if looked[until] >= LOW:
-            break
-        low += 1
-    lost = lost_since(s, r)
-    measured = np.isfinite(used.entropy)
-    exploded = exploded_since(s[measured], used.entropy[measured])
-    says: State = "go on"
-    if lost is not None:
-        says = "lost"
-    elif low == LOOKS or (n >= NOTHING and not r.any()):
-        says = "stop"
-    elif exploded is not None:
-        says = "exploded"
-    elif n and steps is not None and steps <= s[-1]:
-        says = "finished"
-    now = float(s[-1]) if n else 0.0
-    end = steps
-    if end is None:
-        end = now if ahead is None else ahead.step[0]
-    steps_left = max(end - now, 0.0)
-    forecast_fields: dict[str, Any] = {"why_none": why}
+    now = end = float(s[-1]) if n else 0.0
+    ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    fields: dict[str, Any] = {"why_none": why_none}
     if ahead is not None:
-        best = ahead.best_so_far
-        forecast_fields = {"now": ahead.now, "at_step": ahead.step[0], "expected": ahead.rewards[0]}
-        forecast_fields |= {"gain": ahead.gain, "p_gain": ahead.p_gains[0]}
-        forecast_fields |= {"best_step": best.step, "best": best.level}
-    return StopLine(
-        says=says,
+        end, best = ahead.step[0], ahead.best_so_far
+        fields = {"now": ahead.now, "at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
+        fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
+    low, earlier = 0, ahead
+    while earlier is not None and earlier.p_gains[0] < LOW:
+        low += 1
+        if low == LOOKS:
+            break
+        until = n - low * -(-n // PARTS)
+        earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
+    steps_left = max((end if steps is None else steps) - now, 0.0)
+    line = StopLine(
+        says="go on",
         reward=label,
         step=now,
         evaluations=n,
@@ -129,10 +90,23 @@ def stop_line(
         low_looks=low,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
-        lost_since=lost,
-        exploded_since=exploded,
-        **forecast_fields,
+        lost_since=lost_since(s, r),
+        exploded_since=exploded_since(s, used.entropy),
+        **fields,
     )
+    return structs.replace(line, says=_state(line, r, ahead, steps))
+
+
+def _state(line: StopLine, reward: FloatArray, ahead: Forecast | None, steps: float | None) -> State:
+    """What a stop line says, by its numbers and the forecast."""
+    if line.lost_since is not None:
+        return "lost"
+    if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
+        return "stop"
+    below_best = ahead is not None and ahead.best_so_far.p_better >= SURE
+    if line.exploded_since is not None and below_best:
+        return "exploded"
+    return "finished" if steps is not None and steps <= line.step else "go on"
 
 
 def _look(
@@ -171,15 +145,15 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 
 
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
-    """The step from which an entropy is above twice its lowest level; None where it is not.
+    """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
 
-    At a tenth of the evaluations, at least three. An entropy of 0 is none that was measured.
+    An entropy of 0, or of nan, is none that was measured.
     """
+    measured = np.isfinite(entropy)
+    step, entropy = step[measured], entropy[measured]
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
-    if first is None or entropy.size - first < STRETCH * entropy.size:
-        return None
-    return float(step[first])
+    return None if first is None else float(step[first])
 
 
 def _first_of_last(marked: BoolArray) -> int | None:
@@ -187,6 +161,12 @@ def _first_of_last(marked: BoolArray) -> int | None:
     unmarked = np.flatnonzero(~marked)
     first = int(unmarked[-1]) + 1 if unmarked.size else 0
     return first if marked.size - first >= LOOKS else None
+
+
+def fails_lately(step: FloatArray, entropy: FloatArray | None, reward: FloatArray) -> bool:
+    """Whether a reward was lost, or an entropy has exploded, at the last six evaluations or fewer."""
+    since = lost_since(step, reward), None if entropy is None else exploded_since(step, entropy)
+    return any(first is not None and first >= step[-2 * LOOKS :][0] for first in since)
 
 
 def replay(
@@ -218,22 +198,29 @@ def replay(
     if n < FEWEST + LOOKS:
         message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
         raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
-    looks, looked, until = list[Look](), dict[int, float](), FEWEST
-    how: dict[str, Any] = {"steps": float(s[-1]), "max_reward": max_reward, "every": every, "looked": looked}
-    while until < n:
-        line = stop_line(s[:until], used.entropy[:until], r[:until], **how)
-        reached, gained, later = None, None, r[until:]
-        if line.at_step is not None and later.size >= LOOKS:
-            means = np.convolve(later, np.full(LOOKS, 1.0 / LOOKS), "valid")
-            inside = int(np.searchsorted(s[until + 1 : -1], line.at_step, side="right"))
-            reached = float(means[: max(1, inside)].max())
-            gained = reached >= (line.now or 0.0) + (line.gain or 0.0)
-        looks.append(Look(**structs.asdict(line), reached=reached, gained=gained))
-        until += max(every, -(-until // MOST))
+    looks, due, last = list[Look](), FEWEST, float(s[-1])
+    for until in range(LOOKS + 1, n):
+        earlier = s[:until], used.entropy[:until], r[:until]
+        if until < due and (every > 1 or not fails_lately(*earlier)):
+            continue
+        looks.append(_with_outcome(stop_line(*earlier, steps=last, max_reward=max_reward), s, r))
+        if until >= due:
+            due = until + max(every, -(-until // MOST))
     eighth = max(LOOKS, n // 8)
     gain = next((look.gain for look in looks if look.gain is not None), 0.0)
     improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)
     return Replay(looks=tuple(looks), improving=improving)
+
+
+def _with_outcome(line: StopLine, step: FloatArray, reward: FloatArray) -> Look:
+    """A stop line of a finished run, and the highest mean of three evaluations after it."""
+    reached, gained, until = None, None, line.evaluations
+    if line.now is not None and line.gain is not None and reward.size - until >= LOOKS:
+        means = np.convolve(reward[until:], np.full(LOOKS, 1.0 / LOOKS), "valid")
+        inside = int(np.searchsorted(step[until + 1 : -1], line.at_step or 0.0, side="right"))
+        reached = float(means[: max(1, inside)].max())
+        gained = reached >= line.now + line.gain
+    return Look(**structs.asdict(line), reached=reached, gained=gained)
 
 
 def score(replays: Sequence[Replay]) -> ReplayScore | None:

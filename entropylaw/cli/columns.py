@@ -15,9 +15,11 @@ def columns(options: ColumnsCommand) -> None:
     """Run ``entropylaw columns``."""
     inputs = gather(options.logs, options, options)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
-    named = [entry for entry in inputs.entries if entry.path in options.logs and entry.path != "-"]
-    without_step = [entry for entry in named if getattr(entry.error, "slug", "") == "no-step-column"]
-    problems = {entry.path: entry.error for entry in without_step}
+    named = {*options.logs} - {"-"}
+    refused = {entry.path: entry.error for entry in inputs.entries if entry.path in named}
+    problems = {
+        path: error for path, error in refused.items() if getattr(error, "slug", "") == "no-step-column"
+    }
     runs = inputs.runs
     if problems:
         runs += gather(list(problems), options, replace(options, step=ROW)).runs

@@ -114,7 +114,7 @@ class _Reader:
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; typer gets the rest: a command, or excess arguments."""
-        if ctx.resilient_parsing or (not args and self.no_args_is_help):
+        if ctx.resilient_parsing or self.shows_help(args):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
         values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         values = {name: value for name, value in values.items() if value not in (None, ())}
@@ -122,7 +122,7 @@ class _Reader:
             # An option without a value for the command acts at once, such as --version and completion.
             if parameter.name in values and (parameter.is_eager or not parameter.expose_value):
                 parameter.handle_parse_result(ctx, values, rest)
-        if not rest and self.no_args_is_help:
+        if self.shows_help(rest):
             return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
         self.accept(ctx, values)
         self._read = True
@@ -130,6 +130,10 @@ class _Reader:
             return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
         finally:
             self._read = False
+
+    def shows_help(self: Any, args: list[str]) -> bool:
+        """Whether the help is shown, since there are no arguments."""
+        return not args and self.no_args_is_help
 
     def get_params(self: Any, ctx: Any) -> list[Any]:
         """The parameters; those that were read are not read again."""

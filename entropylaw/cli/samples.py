@@ -29,24 +29,22 @@ if TYPE_CHECKING:
 def samples(options: SamplesCommand) -> None:
     """Run ``entropylaw samples``."""
     if options.tables[0] == "columns" and len(options.tables) > 1:
-        lines = column_lines(options.tables[1:], options)
-        print_result("".join(f"{one_line(line)}\n" for line in lines))
+        print_result("\n".join((*map(one_line, column_lines(options.tables[1:], options)), "")))
         return
-    suffixes = {path: Path(path).suffix.lower() for path in options.output}
-    files = [path for path, suffix in suffixes.items() if suffix in (*PAGES, ".parquet")]
+    files = [path for path in options.output if Path(path).suffix.lower() in (*PAGES, ".parquet")]
     others = [path for path in options.output or ["-"] if path not in files]
     formats = output.destinations(others, options.format)
     picture = picture_of(options.figure)
     with share_shown("counting samples") as progress:
         document = document_of(options.tables, options, options.against, progress)
     used = ", ".join(f"{role} {name}" for role, name in document.columns.items())
-    for line in (f"{document.format}: {used}", *(f"note: {note}" for note in document.notes)):
+    for line in (f"{document.format}: {used}", *map("note: {}".format, document.notes)):
         say(one_line(line), quiet=options.quiet)
     check_targets([*options.output, *filter(None, [options.figure])])
     if options.figure is not None:
         draw(document, options.figure, picture, quiet=options.quiet)
     for path in files:
-        write_atomically(path, content_of(document, suffixes[path]))
+        write_atomically(path, content_of(document, Path(path).suffix.lower()))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
 

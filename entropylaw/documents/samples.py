@@ -62,13 +62,13 @@ class Fate(Struct, frozen=True, kw_only=True):
     """The problems of one fate: ``kept``, ``gained``, ``lost`` or ``neither``.
 
     ``problems`` are those of which it is the most probable fate, ``mistakes`` how many of them are expected
-    to have another one, ``expected`` the expected number of problems of this fate.
+    to have another one, ``expected`` how many problems there are of this fate.
     """
 
     fate: str
     problems: tuple[str, ...]
     mistakes: float
-    expected: float
+    expected: Estimate
 
 
 class Unsolved(Struct, frozen=True, kw_only=True):

@@ -1,12 +1,12 @@
 """The candidates: columns of every curve and term at the evaluations, and curves at other entropies.
 
 Columns of curves and terms have mean 0 and sd 1 over the evaluations, so that cross products lose no digits;
-the reward as well. What a curve is at H = 0, and a term at the last evaluation, is in :meth:`Candidates.row`.
+the reward as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -93,17 +93,6 @@ class Candidates:
             slope=self.slope[chosen],
         )
 
-    def row(self, entropy: FloatArray) -> FloatArray:
-        """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
-        rows = np.zeros((entropy.size, len(self.names)))
-        rows[:, 0] = 1.0
-        terms = [i for i, name in enumerate(self.names) if name in (STEP, LOG_STEP)]
-        rows[:, terms] = self.columns[-1, terms]
-        for i, onward in enumerate(self.onward):
-            if onward is not None:
-                rows[:, i] = (onward(entropy) - self.middle[i]) / self.spread[i]
-        return rows
-
 
 def candidates(
     entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior, shifts: Sequence[int] = ()
@@ -120,46 +109,57 @@ def candidates(
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
-    n, number = entropy.size, np.arange(entropy.size)
-    # Name, shape, values at the evaluations, and at other entropies.
-    every: list[tuple[str, float, FloatArray, At | None]] = [("one", np.nan, np.ones(n), None)]
-    every += [(name, shape, at(entropy), at) for name, shape, at in _curves(entropy, prior)]
-    # At a steady entropy this is the law.
-    every += [(LAGGED, lag, np.expm1(lagged(entropy, lag)), np.expm1) for lag in prior.lags]
-    every += [(FREE, np.nan, at(entropy), at) for at in _free_curve(entropy, prior)]
-    every += [(STEP, np.nan, share, None), (LOG_STEP, np.nan, np.log1p(share * (n - 1)), None)]
-    every += [(SATURATION, rate, np.exp(-rate * share), None) for rate in prior.saturations]
-    for i, (early, _) in enumerate(prior.firsts):
-        if early:
-            every.append((f"{FIRST}{i}", np.nan, number < max(round(early * n), 1), None))
-    every += [("shift", np.nan, number < start, None) for start in shifts]
-    every.append(("reward", np.nan, (reward - origin) / unit, None))
-    names, rows = np.array([column[0] for column in every]), np.array([column[2] for column in every])
-    scaled = np.isin(names, (*_DIRECTED, SATURATION, STEP, LOG_STEP))
-    moves = ~scaled | (np.ptp(rows, axis=1) > _FLAT_COLUMN * np.abs(rows).max(axis=1))
-    every, names, rows, scaled = (
-        [every[i] for i in np.flatnonzero(moves)],
-        names[moves],
-        rows[moves],
-        scaled[moves],
-    )
-    middle = np.where(scaled, rows.mean(axis=1), 0.0)
-    spread = np.where(scaled, rows.std(axis=1), 1.0)
-    columns = np.ascontiguousarray(((rows - middle[:, None]) / spread[:, None]).T)
+    names, listed = list[str](), list[tuple[FloatArray, float, At | None, float, float]]()
+    for name, values, shape, at in _columns(entropy, share, prior, shifts):
+        middle, spread = 0.0, 1.0
+        if name in (*_DIRECTED, SATURATION, STEP, LOG_STEP):
+            if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
+                continue
+            middle, spread = float(np.mean(values)), float(np.std(values))
+        names.append(name)
+        listed.append(((values - middle) / spread, shape, at, middle, spread))
+    names.append("reward")
+    listed.append(((reward - origin) / unit, np.nan, None, 0.0, 1.0))
+    rows, shapes, onward, middles, spreads = zip(*listed, strict=True)
+    columns = np.column_stack(rows)
     # Reward rises as entropy falls; a free curve has no direction.
     towards = np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
     return Candidates(
         columns=columns,
-        names=tuple(names.tolist()),
-        shapes=np.array([column[1] for column in every]),
-        onward=tuple(column[3] for column in every),
-        middle=middle,
-        spread=spread,
+        names=tuple(names),
+        shapes=np.array(shapes),
+        onward=onward,
+        middle=np.array(middles),
+        spread=np.array(spreads),
         slope=np.where(np.isin(names, _DIRECTED), -prior.slope * towards, 0.0),
         unit=unit,
         origin=origin,
         law_unit=float(np.std(np.expm1(entropy))) or 1.0,
     )
+
+
+def _columns(
+    entropy: FloatArray, share: FloatArray, prior: Prior, shifts: Sequence[int]
+) -> Iterator[tuple[str, FloatArray, float, At | None]]:
+    """Every column but the reward: name, values at the evaluations, shape, and values at other entropies."""
+    n, number = entropy.size, np.arange(entropy.size)
+    yield "one", np.ones(n), np.nan, None
+    for name, shape, at in _curves(entropy, prior):
+        yield name, at(entropy), shape, at
+    for lag in prior.lags:
+        # At a steady entropy this is the law.
+        yield LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1
+    for at in _free_curve(entropy, prior):
+        yield FREE, at(entropy), np.nan, at
+    yield STEP, share, np.nan, None
+    yield LOG_STEP, np.log1p(share * (n - 1)), np.nan, None
+    for rate in prior.saturations:
+        yield SATURATION, np.exp(-rate * share), rate, None
+    for i, (early, _) in enumerate(prior.firsts):
+        if early:
+            yield f"{FIRST}{i}", (number < max(round(early * n), 1)).astype(float), np.nan, None
+    for start in shifts:
+        yield "shift", (number < start).astype(float), np.nan, None
 
 
 def lagged(entropy: FloatArray, lag: float) -> list[float]:
@@ -202,8 +202,8 @@ def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
     The basis is that of Hastie, Tibshirani & Friedman 2009 (doi:10.1007/978-0-387-84858-7, eq. 5.4): straight
     lines outside the knots.
     """
-    knots = np.unique(np.quantile(entropy, prior.knots)) if prior.knots else np.empty(0)
-    if not prior.knots or knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
+    knots = np.unique(np.quantile(entropy, prior.knots))
+    if knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
         return []
     range_square, last = float(np.ptp(entropy)) ** 2, knots[-1]
 

@@ -7,7 +7,7 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,19 +22,18 @@ from entropylaw.engine.constants import (
     FLAT,
     FORMS,
     FREE,
-    LAGGED,
     LAW,
     LEAST_SHORT,
-    LISTED,
-    LOG_STEP,
     NEGLIGIBLE,
-    NO_TERM,
-    SATURATION,
     SHORT_MEMORY,
-    STEP,
     WIDE_CELL,
 )
 from entropylaw.engine.table import Table
+from entropylaw.results import Estimate
+from entropylaw.results.result import replace as changed
+
+NUMBERS = ("ceiling", "headroom", "reward_now")
+"""The numbers that are read of a table over any rows, in its order."""
 
 NORMAL = 1e12
 """Degrees of freedom of a normal distribution."""
@@ -44,39 +43,6 @@ _FEWEST_HILL = 6.0
 
 _NEAR = 1e-7
 """Share of a distribution's spread to which a quantile is known where it is at a jump."""
-
-# -- numbers ------------------------------------------------------------------------------------------------
-
-
-def ceiling_of(table: Table) -> FloatArray:
-    """The reward at H = 0."""
-    return reward_at(table, np.zeros(1))
-
-
-def reward_at(table: Table, entropy: FloatArray) -> FloatArray:
-    """The curve at entropies (q,), at the present stage: q numbers."""
-    return np.pad(table.candidates.row(entropy), ((0, 0), (0, 1)))[:, None, :]
-
-
-def reward_now(table: Table) -> FloatArray:
-    """The reward at the last evaluation without its white noise: the curve and the drift there."""
-    products = table.whitened
-    row = table.candidates.columns[-1] - products.drift
-    row[:, -1] = products.drift[:, -1]
-    return np.column_stack([row, np.sqrt(products.drift_variance)])[None]
-
-
-def coefficient_of(table: Table, columns: Sequence[int]) -> FloatArray:
-    """The coefficient of one of some columns, in the rows of which it is."""
-    row = np.zeros((1, 1, len(table.candidates.names) + 1))
-    row[..., columns] = 1.0
-    return row
-
-
-def together(*numbers: FloatArray) -> FloatArray:
-    """Numbers of shape (1, 1 or K, m + 1) as one functional."""
-    return np.concatenate(np.broadcast_arrays(*numbers))
-
 
 # -- mixtures -----------------------------------------------------------------------------------------------
 
@@ -113,6 +79,13 @@ class Cells:
         mean = self.mean()
         spread = np.where(self.df > 2, self.df / np.maximum(self.df - 2.0, 1e-9), np.inf) * self.scale**2
         return float(np.sqrt(self.weight @ (spread + (self.location - mean) ** 2)))
+
+    def estimate(self, *, level: float, method: str) -> Estimate:
+        """Median and equal-tailed interval."""
+        tail, error = (1.0 - level) / 2.0, self.sd()
+        low, value, high = self.quantiles((tail, 0.5, 1.0 - tail)).tolist()
+        finite = error if np.isfinite(error) else None
+        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=finite)
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles at k probabilities, shape (k,), increasing."""
@@ -220,6 +193,21 @@ def merged_numbers(
     return total, of_df, mean[:, None] + centre, np.asarray(square)
 
 
+def headroom(difference: Estimate) -> Estimate:
+    """What a run may still gain, from ceiling − reward now: of each draw what is above 0, and else 0.
+
+    That is increasing in the difference, so that quantiles of the one are those of the other. A rounding
+    error of the difference is 0.
+    """
+    if difference.low is None or difference.low >= 0:
+        return difference
+    least, ends = 1e-9 * (difference.width or 0.0), dict[str, float]()
+    for name in ("low", "value", "high"):
+        end = getattr(difference, name)
+        ends[name] = end if end > least else 0.0
+    return changed(difference, **ends, std_error=None)
+
+
 # -- answers ------------------------------------------------------------------------------------------------
 
 
@@ -236,8 +224,8 @@ class Reads:
         self.table, self.top, self.no_ceiling = table, top, no_ceiling
         self.evidence = np.exp(table.log_weight - table.log_weight.max())
         self.long = table.whitened.long[table.covariance]
-        ceiling, now = ceiling_of(table), reward_now(table)
-        location, scale = table.numbers(together(ceiling, ceiling - now, now))
+        ceiling, now = table.ceiling(), table.reward_now()
+        location, scale = table.numbers(ceiling, ceiling - now, now)
         location[[0, 2]] += table.candidates.origin
         self.location, self.scale = location, scale
         self.possible = np.ones(table.form.size)
@@ -258,8 +246,17 @@ class Reads:
         self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
 
     def cells(self, number: int, weight: FloatArray, top: float = np.inf) -> Cells:
-        """Ceiling (0), headroom (1) or reward now (2) over rows of some weights."""
+        """One of :data:`NUMBERS`, by its place there, over rows of some weights."""
         return merged(self.location[number], self.scale[number], self.table.df, weight, top)
+
+    def number(self, name: str, weight: FloatArray, *, level: float, method: str) -> Estimate:
+        """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
+        if self.no_ceiling and name != "reward_now":
+            note = self.no_ceiling
+            return Estimate(value=None, low=None, high=None, level=level, method=method, note=note)
+        top = self.most_left() if name == "headroom" else self.top
+        estimate = self.cells(NUMBERS.index(name), weight, top).estimate(level=level, method=method)
+        return headroom(estimate) if name == "headroom" else estimate
 
     def most_left(self) -> float:
         """The largest headroom: what is above the reward now."""
@@ -281,7 +278,7 @@ class Reads:
             at_last = (white.last_square * of_one)[self.table.covariance[heavy]]
             variance = at_last * self.table.variance[heavy] * self.table.candidates.unit**2
         for start in range(0, entropy.size, 16):
-            numbers = self.table.numbers(reward_at(self.table, entropy[start : start + 16]))
+            numbers = self.table.numbers(self.table.reward_at(entropy[start : start + 16]))
             for location, scale in zip(*(values[:, heavy] for values in numbers), strict=True):
                 at, spread = location + self.table.candidates.origin, np.sqrt(scale**2 + variance)
                 if merge:
@@ -301,22 +298,15 @@ class Reads:
             cells = [replace(numbers, top=np.inf) for numbers in cells]
         return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
 
-    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
-        """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
-        columns = self.table.candidates
-        at, curves = columns.row(entropy), list[FloatArray]()
-        for weight in weights:
-            share, coefficients = weight / max(float(weight.sum()), 1e-300), np.zeros(len(columns.names))
-            for block, span in self.table.parts():
-                if share[span].any():
-                    block.add_coefficients(share[span], coefficients)
-            curves.append(at @ coefficients * columns.unit + columns.origin)
-        return curves
-
     def probability(self) -> dict[str, float]:
         """Probability of each averaged curve."""
         shares = np.bincount(self.table.form, self.averaged, len(FORMS)).tolist()
         return {name: shares[FORMS.index(name)] for name in AVERAGED}
+
+    def p_gain(self, gain: float) -> float:
+        """Probability that the headroom is at least a gain."""
+        below = self.cells(1, self.averaged, self.most_left()).below(np.array([gain]))
+        return float(np.clip(1.0 - below[0], 0.0, 1.0))
 
     def share(self, rows: BoolArray) -> float:
         """Probability of some rows among the averaged."""
@@ -329,42 +319,13 @@ class Reads:
         among = self.share(short)
         return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
 
-    def odds(self) -> dict[str, float]:
-        """Marginal likelihood of each rival over the law's, levels of the first evaluations averaged."""
-        table = self.table
-
-        def total(name: str, term: str = NO_TERM) -> float:
-            number = [other for other, _ in table.prior.terms].index(term)
-            return float(self.evidence[table.is_form(name) & (table.term == number)].sum())
-
-        rivals = {name: total(name) for name in (*LISTED, SATURATION, LAGGED) if name != LAW}
-        rivals |= {term: total(LAW, term) for term in (STEP, LOG_STEP)}
-        return {name: value / max(total(LAW), 1e-300) for name, value in rivals.items()}
-
-    def p_step(self) -> tuple[float | None, float | None]:
-        """Two-sided p-values of the step and of its logarithm beside the law."""
-        table, values = self.table, list[float | None]()
-        for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
-            weight = self.evidence * (table.is_form(LAW) & (table.term == number))
-            if not weight.any() or not table.candidates.of(name):
-                values.append(None)
-                continue
-            location, scale = table.numbers(coefficient_of(table, table.candidates.of(name)), weight > 0)
-            heavy = heavier(weight)
-            z = location[0, heavy] / np.maximum(scale[0, heavy], 1e-300)
-            # Both tails: one minus the larger would lose all digits of a small one.
-            tails = [float(weight[heavy] @ stdtr(table.df[heavy], side * z)) for side in (-1.0, 1.0)]
-            values.append(min(1.0, 2.0 * min(tails) / float(weight[heavy].sum())))
-        first, second = values
-        return first, second
-
     @cached_property
     def _of_law(self) -> tuple[FloatArray, FloatArray]:
         """Location and scale of the law's a, and of b = ceiling + a, in the rows of the law."""
         table = self.table
         name = FLAT if self.evidence[table.is_form(FLAT)].any() else LAW
-        a = -1.0 / table.candidates.law_unit * coefficient_of(table, table.candidates.of(name))
-        location, scale = table.numbers(together(a, ceiling_of(table) + a), self.law > 0)
+        a = -1.0 / table.candidates.law_unit * table.coefficient_of(table.candidates.of(name))
+        location, scale = table.numbers(a, table.ceiling() + a, rows=self.law > 0)
         return location + np.array([[0.0], [table.candidates.origin]]), scale
 
     def coefficients(self, weight: FloatArray) -> tuple[Cells, Cells]:

@@ -9,9 +9,9 @@ doi:10.1017/CBO9781107049994).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -243,16 +243,6 @@ class Whitened:
     last_square: FloatArray
     number: IntArray
 
-    def only(self, chosen: IntArray) -> Whitened:
-        """Some of the covariances."""
-        return Whitened(**{name: getattr(self, name)[chosen] for name in Whitened.__slots__})
-
-    @classmethod
-    def joined(cls, parts: Sequence[Whitened]) -> Whitened:
-        """Several sets of covariances, numbered anew."""
-        arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in cls.__slots__}
-        return cls(**arrays | {"number": np.arange(arrays["number"].size)})
-
 
 def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
     """The residual's sd along the run, (scales, n): 1 at the largest entropy, falling with exp(H)."""
@@ -261,47 +251,33 @@ def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
     return np.exp(np.outer([ratio for ratio, _ in prior.scales], height - 1.0))
 
 
-def whitened(runs: Sequence[tuple[FloatArray, FloatArray, FloatArray, Prior]]) -> list[Whitened]:
-    """The columns of runs under all residual models: scale by scale, one drift first.
+def whitened(columns: FloatArray, step: FloatArray, entropy: FloatArray, prior: Prior) -> Whitened:
+    """The columns (n, m) of a run under all residual models: scale by scale, one drift first.
 
-    A run is its columns (n, m), scale profiles (scales, n), gaps (n − 1,) and prior. The filter runs over all
-    columns and scales of all runs of the same gaps and prior at once.
+    The filter runs over the columns at all scales at once.
     """
-    results, together = dict[int, Whitened](), dict[tuple[bytes, Prior], list[int]]()
-    for i, (_, _, gap, prior) in enumerate(runs):
-        together.setdefault((gap.tobytes(), prior), []).append(i)
-    for (gaps, prior), members in together.items():
-        wide = [runs[i][0] / profile[:, None] for i in members for profile in runs[i][1]]
-        groups = covariances(gaps, prior)
-        filtered = [group.whitened(np.concatenate(wide, axis=1)) for group in groups]
-        start = 0
-        for i in members:
-            columns, profiles, products = *runs[i][:2], list[Whitened]()
-            for profile, (_, probability) in zip(profiles, prior.scales, strict=True):
-                span = slice(start, start + columns.shape[1])
-                for group, (white, drift) in zip(groups, filtered, strict=True):
-                    products.append(_products(group, white[:, :, span], drift[:, span], profile, probability))
-                start = span.stop
-            results[i] = Whitened.joined(products)
-    return [results[i] for i in range(len(runs))]
-
-
-def _products(
-    group: Covariances, white: FloatArray, drift: FloatArray, profile: FloatArray, probability: float
-) -> Whitened:
-    """The cross products of whitened columns (c, n, m), with their drift (c, m) at the last evaluation."""
-    last, same = float(profile[-1]), np.ones(group.white.size)
-    weight = np.maximum(group.part.sum(axis=1), 1e-300)
-    return Whitened(
-        product=white.transpose(0, 2, 1) @ white,
-        log_det=2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
-        log_prior=group.log_prior + np.log(probability),
-        drift=drift * last,
-        drift_variance=group.last * last**2,
-        white=group.white,
-        length=(group.part * group.length).sum(axis=1) / weight,
-        long=same * group.long > 0,
-        mean_square=same * np.mean(profile**2),
-        last_square=same * last**2,
-        number=np.arange(same.size),
-    )
+    profiles, parts, m = scale_profiles(entropy, prior), list[dict[str, Any]](), columns.shape[1]
+    wide = np.concatenate([columns / profile[:, None] for profile in profiles], axis=1)
+    groups = covariances(spacings(step, entropy).tobytes(), prior)
+    filtered = [group.whitened(wide) for group in groups]
+    for i, (profile, (_, probability)) in enumerate(zip(profiles, prior.scales, strict=True)):
+        span, last = slice(i * m, (i + 1) * m), float(profile[-1])
+        for group, (innovations, drift) in zip(groups, filtered, strict=True):
+            white, same = innovations[:, :, span], np.ones(group.white.size)
+            weight = np.maximum(group.part.sum(axis=1), 1e-300)
+            parts.append(
+                {
+                    "product": white.transpose(0, 2, 1) @ white,
+                    "log_det": 2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
+                    "log_prior": group.log_prior + np.log(probability),
+                    "drift": drift[:, span] * last,
+                    "drift_variance": group.last * last**2,
+                    "white": group.white,
+                    "length": (group.part * group.length).sum(axis=1) / weight,
+                    "long": same * group.long > 0,
+                    "mean_square": same * np.mean(profile**2),
+                    "last_square": same * last**2,
+                }
+            )
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Whitened(**arrays, number=np.arange(arrays["white"].size))

@@ -10,7 +10,7 @@ is added by its Schur complement, so that no small system is solved one at a tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -31,6 +31,7 @@ from entropylaw.engine.constants import (
     LAW,
     LEAST_NEW,
     LEFT_OUT,
+    LOG_STEP,
     NODES,
     PRIOR,
     SATURATION,
@@ -162,25 +163,65 @@ class Table:
     log_weight: FloatArray
     variance: FloatArray
 
-    def numbers(self, functional: FloatArray, rows: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
+    # A linear number is an array (1, 1 or K, m + 1): the factor of each column, a constant in place of the
+    # reward's, and last the root of a variance that the data do not reduce, in units of the residual
+    # variance. Sums of numbers are those of their arrays, if one of them has such a variance at most.
+
+    def ceiling(self) -> FloatArray:
+        """The reward at H = 0."""
+        return self.reward_at(np.zeros(1))
+
+    def reward_at(self, entropy: FloatArray) -> FloatArray:
+        """The curve at entropies (q,) at the present stage, q numbers: terms as now, no dummies."""
+        columns = self.candidates
+        row = np.zeros((entropy.size, 1, len(columns.names) + 1))
+        row[:, 0, 0] = 1.0
+        terms = [*columns.of(STEP), *columns.of(LOG_STEP)]
+        row[:, 0, terms] = columns.columns[-1, terms]
+        for i, onward in enumerate(columns.onward):
+            if onward is not None:
+                row[:, 0, i] = (onward(entropy) - columns.middle[i]) / columns.spread[i]
+        return row
+
+    def reward_now(self) -> FloatArray:
+        """The reward at the last evaluation without its white noise: the curve and the drift there."""
+        row = self.candidates.columns[-1] - self.whitened.drift
+        row[:, -1] = self.whitened.drift[:, -1]
+        return np.column_stack([row, np.sqrt(self.whitened.drift_variance)])[None]
+
+    def coefficient_of(self, columns: Sequence[int]) -> FloatArray:
+        """The coefficient of one of some columns, in the rows of which it is."""
+        row = np.zeros((1, 1, len(self.candidates.names) + 1))
+        row[..., columns] = 1.0
+        return row
+
+    def numbers(
+        self, *functionals: FloatArray, rows: BoolArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Location and scale of F linear numbers in every row, shapes (F, rows), in the reward's units.
 
         Locations leave out the reward's mean, which a level has and a difference has not. Blocks without any
         of some ``rows`` are left out: there both are 0.
-
-        Parameters
-        ----------
-        functional
-            Shape (F, 1 or K, m + 1): the factor of each column, a constant in place of the reward's, and last
-            the root of a variance that the data do not reduce, in units of the residual variance. Sums and
-            differences of numbers are those of their arrays, if one of them has such a variance at most.
         """
-        count, unit = len(functional), self.candidates.unit
+        functional, unit = np.concatenate(np.broadcast_arrays(*functionals)), self.candidates.unit
+        count = len(functional)
         location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
         for block, span in self.parts():
             if rows is None or rows[span].any():
                 location[:, span], squared[:, span] = block.numbers(functional)
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
+
+    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
+        """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
+        columns, curves = self.candidates, list[FloatArray]()
+        at = self.reward_at(entropy)[:, 0, :-1]
+        for weight in weights:
+            share, coefficients = weight / max(float(weight.sum()), 1e-300), np.zeros(len(columns.names))
+            for block, span in self.parts():
+                if share[span].any():
+                    block.add_coefficients(share[span], coefficients)
+            curves.append(at @ coefficients * columns.unit + columns.origin)
+        return curves
 
     def parts(self) -> Iterator[tuple[Block, slice]]:
         """Every block with its rows."""
@@ -224,73 +265,68 @@ def table_of(
     entropy: FloatArray,
     reward: FloatArray,
     *,
-    eval_size: int | None = None,
-    **options: Any,
-) -> Table:
-    """The table of a run, of rates over ``eval_size`` samples where given; parameters as :func:`tables_of`.
-
-    The noise of a rate is then R(1 − R)/size in the mean, at the least-squares law's rewards R.
-    """
-    if eval_size is not None:
-        design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
-        fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
-        # Never 0 or 1: at least half a success and half a failure are expected.
-        rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
-        options["noise"] = float(np.mean(rate * (1.0 - rate))) / eval_size
-    (table,) = tables_of(step, [entropy], [reward], **options)
-    return table
-
-
-def tables_of(
-    step: FloatArray,
-    entropies: Sequence[FloatArray],
-    rewards: Sequence[FloatArray],
-    *,
     shifts: tuple[float, ...] = (),
-    noise: float = 0.0,
+    eval_size: int | None = None,
     prior: Prior = PRIOR,
-) -> list[Table]:
-    """The tables of runs with the same steps, whose columns are whitened together.
-
-    Runs whose entropy jumps up, so that the drift starts anew, are whitened alone.
+) -> Table:
+    """The table of a run.
 
     Parameters
     ----------
-    step, entropies, rewards
-        Shape (n,): steps, increasing; and of each run smoothed entropy in nats, and reward.
+    step, entropy, reward
+        Shape (n,): steps, increasing; smoothed entropy in nats, and reward.
     shifts
         Steps from which the reward has a new level.
-    noise
-        Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
+    eval_size
+        Samples behind each reward, a rate: the white noise of each evaluation has at least their variance.
     """
-    runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
-    columns, gaps, profiles = list[Candidates](), list[FloatArray](), list[FloatArray]()
-    for _, (steps, entropy, reward) in runs:
-        time = (steps - steps[0]) / (steps[-1] - steps[0])
-        starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
-        columns.append(candidates(entropy, time, reward, prior, starts))
-        gaps.append(spacings(steps, entropy))
-        profiles.append(scale_profiles(entropy, prior))
-
-    def under(chosen: Sequence[Candidates], priors: Sequence[Prior]) -> list[Whitened]:
-        arrays = [run.columns for run in chosen]
-        return whitened(list(zip(arrays, profiles, gaps, priors, strict=True)))
-
-    priors = [prior] * len(runs)
-    nodes = max((count for fewest, count in NODES if gaps[0].size >= fewest - 1), default=0)
+    noise = 0.0 if eval_size is None else noise_of_rate(entropy, reward, eval_size)
+    size, (step, entropy, reward) = grouped(step, entropy, reward)
+    starts = [int(i) for i in np.searchsorted(step, np.array(shifts)) if 0 < i < step.size]
+    share = (step - step[0]) / (step[-1] - step[0])
+    columns = candidates(entropy, share, reward, prior, starts)
+    nodes = max((count for fewest, count in NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        few = [run.only("one", "shift", STEP, LAW, FLAT, FREE, "reward") for run in columns]
-        priors = [_narrowed(*pair, prior, nodes) for pair in zip(few, under(few, priors), strict=True)]
-    rows = zip(columns, under(columns, priors), runs, priors, strict=True)
-    return [_table(*parts, noise) for parts in rows]
+        prior = _narrowed(columns, step, entropy, prior, nodes)
+    products = whitened(columns.columns, step, entropy, prior)
+    blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
+    chosen = that_matter(blocks)
+    blocks, rows = [block.only(chosen) for block in blocks], dict[str, Any]()
+    for name in ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance"):
+        # One row for each covariance and each curve of a block, in this order.
+        every = [np.broadcast_to(getattr(block, name), block.slope.shape).ravel() for block in blocks]
+        rows[name] = np.concatenate(every)
+    return Table(
+        candidates=columns,
+        whitened=Whitened(**{name: getattr(products, name)[chosen] for name in Whitened.__slots__}),
+        blocks=tuple(blocks),
+        prior=prior,
+        time=share * (step.size - 1),
+        entropy=entropy,
+        reward=reward,
+        group=size,
+        noise=noise,
+        **rows,
+    )
 
 
-def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int) -> Prior:
+def noise_of_rate(entropy: FloatArray, reward: FloatArray, size: int) -> float:
+    """Mean variance R(1 − R)/size of rates (n,) over samples, at the rewards R of the least-squares law."""
+    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
+    fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
+    # Never 0 or 1: at least half a success and half a failure are expected.
+    rate = np.clip(fitted, 0.5 / size, 1.0 - 0.5 / size)
+    return float(np.mean(rate * (1.0 - rate))) / size
+
+
+def _narrowed(columns: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
     """The prior with its nodes where the posterior of the law, or of a free curve, is."""
+    few = columns.only("one", "shift", STEP, LAW, FLAT, FREE, "reward")
+    products = whitened(few.columns, step, entropy, prior)
     likely = np.zeros((len(prior.lengths), len(prior.shares)))
     alone = replace(prior, terms=prior.terms[:1], firsts=prior.firsts[:1])
-    for block in Blocks(columns, products, alone, 0.0).all():
+    for block in Blocks(few, products, alone, 0.0).all():
         for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
             if FORMS[form] in (FLAT, FREE) and np.isfinite(log_weight.max()):
                 weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
@@ -299,37 +335,14 @@ def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int)
     return narrowed(prior, likely, nodes)
 
 
-def _table(
-    columns: Candidates, products: Whitened, run: tuple[int, list[FloatArray]], prior: Prior, noise: float
-) -> Table:
-    """The rows of one run from its whitened columns."""
-    size, (step, entropy, reward) = run
-    blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
-    # Covariances are left out on which a number of no curve depends.
-    matters = np.zeros(products.white.size, dtype=bool)
+def that_matter(blocks: Sequence[Block]) -> IntArray:
+    """Numbers of the covariances on which a number of some curve depends."""
+    matters = np.zeros(len(blocks[0].level), dtype=bool)
     for block in blocks:
         for form in np.unique(block.form):
             log_weight = block.log_weight[:, block.form == form].max(axis=1)
             matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
-    chosen = np.flatnonzero(matters)
-    blocks = [block.only(chosen) for block in blocks]
-    rows = dict[str, Any]()
-    for name in ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance"):
-        # One row for each covariance and each curve of a block, in this order.
-        every = [np.broadcast_to(getattr(block, name), block.slope.shape).ravel() for block in blocks]
-        rows[name] = np.concatenate(every)
-    return Table(
-        candidates=columns,
-        whitened=products.only(chosen),
-        blocks=tuple(blocks),
-        prior=prior,
-        time=(step - step[0]) * ((step.size - 1) / (step[-1] - step[0])),
-        entropy=entropy,
-        reward=reward,
-        group=size,
-        noise=noise,
-        **rows,
-    )
+    return np.flatnonzero(matters)
 
 
 class Blocks:

@@ -10,10 +10,11 @@ only the residual from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
 import numpy as np
 from scipy.special import logsumexp
@@ -33,6 +34,10 @@ line); fewest points per column."""
 
 DECAYS = ((0.02,), (0.05,), (0.12,), (0.3,), (0.02, 0.12), (0.05, 0.3), (0.05, np.inf), (0.12, np.inf))
 """Sums of exponentials, by their times in runs; an infinite one is a line."""
+
+FALL_TIMES, FALL_POWERS = 0.02 * 1.2 ** np.arange(20.0), (0.5, 1.0, 2.0, 4.0)
+"""Times, in runs, and exponents of the stretched exponentials by which a curve may fall; a line ends at twice
+each time."""
 
 COLUMN_COST, STEP_COST, MOST_STEPS = 1.0, 4.0, 6
 """Costs of a column and of a step in units of ln(n)/2, and the largest number of steps."""
@@ -68,6 +73,14 @@ def smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
         yield np.column_stack([np.ones(time.size), *decays])
 
 
+def falls(time: FloatArray) -> Iterator[FloatArray]:
+    """The columns (n, 2) of the means that are a constant and one fall: stretched exponentials, lines."""
+    for fall in FALL_TIMES:
+        shapes = [np.exp(-((time / fall) ** power)) for power in FALL_POWERS]
+        for shape in (*shapes, np.maximum(1.0 - time / (2.0 * fall), 0.0)):
+            yield np.column_stack([np.ones(time.size), shape])
+
+
 class Design:
     """Covariances, bases and steps for all curves at the same steps (n,)."""
 
@@ -84,15 +97,25 @@ class Design:
             white=white,
             prior=np.append(1.0, np.full(rho.size, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS)),
         )
-        bases = [np.linalg.qr(basis)[0] for basis in smooth_curves(self.time)]
-        self.columns: FloatArray = np.hstack(bases)
-        self.sizes: IntArray = np.array([basis.shape[1] for basis in bases])
-        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+        self._span(smooth_curves(self.time))
         index = np.arange(n)
         steps = (index[:, None] >= np.arange(2, n - 2)).astype(float)
         starts = np.arange(2, n - n // 5, 2)
         ramps = [np.clip((index[:, None] - starts) / max(3.0, n * share), 0.0, 1.0) for share in RAMPS]
         self.steps: FloatArray = np.hstack([steps, *ramps])
+
+    def _span(self, means: Iterable[FloatArray]) -> None:
+        bases = [np.linalg.qr(basis)[0] for basis in means]
+        self.columns: FloatArray = np.hstack(bases)
+        self.sizes: IntArray = np.array([basis.shape[1] for basis in bases])
+        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def falling(self) -> Design:
+        """The same design with falls among the means."""
+        design = copy(self)
+        design._span(chain(smooth_curves(self.time), falls(self.time)))
+        return design
 
     @cached_property
     def correlations(self) -> FloatArray:
@@ -154,9 +177,9 @@ class Whitened:
         white = self.whiten(design.columns)
         self.columns, log_size = np.empty_like(white), []
         for start, end in pairwise([*design.starts, white.shape[2]]):
-            own = white[:, :, start:end]
-            triangle = np.linalg.cholesky(own.swapaxes(-1, -2) @ own)
-            self.columns[:, :, start:end] = own @ np.linalg.inv(triangle).swapaxes(-1, -2)
+            basis = white[:, :, start:end]
+            triangle = np.linalg.cholesky(basis.swapaxes(-1, -2) @ basis)
+            self.columns[:, :, start:end] = basis @ np.linalg.inv(triangle).swapaxes(-1, -2)
             log_size.append(np.log(np.diagonal(triangle, axis1=-2, axis2=-1)).sum(axis=-1))
         self.log_size = np.array(log_size).T
         self.log_det = np.log(design.group.sd).sum(axis=0) + np.log(scale).sum()
@@ -258,13 +281,17 @@ class Trend:
         variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
         return np.asarray(np.sqrt(variance / variance.mean()))
 
-    def draws(self, count: int, *, steps: bool = True) -> FloatArray:
-        """Curves (count, n) without drift and noise, with the steps or without any."""
-        columns, white, models = self.steps, self.white_steps, self.models
-        if not steps:
-            columns, white = columns[:, :0], white[:, :, :0]
-            models = self.whitened.models(white, self.white, self.slack)
-        weight = np.exp(models.weight - models.total).ravel()
+    def draws(self, count: int, *, falling: bool = False, power: float = 1.0) -> FloatArray:
+        """Curves (count, n) without drift and noise, of models by a ``power`` of their weights.
+
+        Those that are ``falling`` have no steps, but falls among their means.
+        """
+        whitened, steps, models = self.whitened, self.steps, self.models
+        if falling:
+            whitened, steps = Whitened(self.design.falling, whitened.scale), steps[:, :0]
+            models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
+        design, scale = whitened.design, whitened.scale
+        weight = np.exp(power * (models.weight - models.weight.max())).ravel()
         # Every draw has a model, by its weight; the random numbers are the same for all curves.
         shares = np.cumsum(weight) / weight.sum()
         model = np.searchsorted(shares, (np.arange(count) + 0.5) / count).clip(max=weight.size - 1)
@@ -272,13 +299,13 @@ class Trend:
         curves = np.empty((count, self.y.size))
         for number in np.unique(model):
             point, basis = np.unravel_index(number, models.weight.shape)
-            start, size = self.design.starts[basis], self.design.sizes[basis]
-            mean = np.hstack([self.design.columns[:, start : start + size], columns])
+            start, size = design.starts[basis], design.sizes[basis]
+            mean = np.hstack([design.columns[:, start : start + size], steps])
             at = np.flatnonzero(model == number)
-            q, r = np.linalg.qr(self.design.filters[point] @ (mean / self.whitened.scale[:, None]))
-            scale = np.sqrt(models.rss[point, basis] / random.chisquare(models.free[basis], at.size))
+            q, r = np.linalg.qr(design.filters[point] @ (mean / scale[:, None]))
+            sd = np.sqrt(models.rss[point, basis] / random.chisquare(models.free[basis], at.size))
             normal = random.standard_normal((q.shape[1], at.size))
-            coefficients = np.linalg.solve(r, (q.T @ self.white[point]) + scale * normal)
+            coefficients = np.linalg.solve(r, (q.T @ self.white[point]) + sd * normal)
             curves[at] = (mean @ coefficients).T
         return curves[random.permutation(count)]
 

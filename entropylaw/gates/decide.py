@@ -185,7 +185,7 @@ def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
             return Outcome.passed, "the run was not refused"
         return Outcome.tripped, f"the run was refused: {refusal.message}"
     if subject.verdict is None:
-        reason = refusal.message if refusal else "none of the given documents contains a fit of this run"
+        reason = getattr(refusal, "message", "none of the given documents contains a fit of this run")
         answer = "the run lost its reward" if name == "lost" else "the law holds"
         return Outcome.unknown, f"whether {answer} is not known: {reason}"
     if name != "lost":

@@ -125,10 +125,7 @@ class _Reader:
         if quantity.kind is Kind.flag:
             self.end(f"; {name} stands alone")
             return gate
-        sign_at, operator = self.place, self.take(_OPERATOR)
-        if operator is None:
-            equals = self.text.startswith("=", self.place)
-            self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
+        sign_at, operator = self.place, self.operator(name)
         if quantity.kind is Kind.word:
             gate = replace(gate, operator=operator, word=self.word(quantity, operator, sign_at))
         else:
@@ -137,6 +134,14 @@ class _Reader:
             self.check_range(gate)
         self.end("; a gate is one comparison, and --fail-if can be repeated")
         return gate
+
+    def operator(self, name: str) -> str:
+        """The operator after a name."""
+        operator = self.take(_OPERATOR)
+        if operator is None:
+            equals = self.text.startswith("=", self.place)
+            self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
+        return operator
 
     def reward(self) -> str:
         """The pattern of rewards before a colon; empty where there is none."""
@@ -225,8 +230,8 @@ class _Reader:
 
     def word(self, quantity: Quantity, operator: str, before: int) -> str:
         words = ", ".join(f"'{word}'" for word in quantity.words)
-        given = self.text[self.place :].strip("'\" ")
-        meant = (*difflib.get_close_matches(given.casefold(), quantity.words, n=1), quantity.words[0])[0]
+        written = self.text[self.place :].strip("'\" ")
+        meant = (*difflib.get_close_matches(written.casefold(), quantity.words, n=1), quantity.words[0])[0]
         sign = operator if operator in ("==", "!=") else "=="
         hint = f"type --fail-if \"{quantity.name}{sign}'{meant}'\", with both kinds of quotes"
         if operator not in ("==", "!="):

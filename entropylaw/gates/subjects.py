@@ -139,33 +139,35 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         parts = {f"samples {name}".rstrip(): {Part.samples: (document, row)} for row, name in rows}
         return [Subject(run=run, path=source, sources=(source,), holders=part) for run, part in parts.items()]
     phases = {run.run: run for run in getattr(document, "phases", ())}
-    subjects = []
-    for entry in document.runs:  # type: ignore[attr-defined]
-        # The result with the verdict and the findings; phases have none.
-        judged: Any = None if kind == "phases" else entry.result
-        holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
-        if kind == "report":
-            holders[Part.phases] = phases.get(entry.run)
-        findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
-        sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
-        subject = Subject(
-            run=entry.run,
-            path=entry.path,
-            sources=(source,),
-            holders=holders,
-            verdict=getattr(judged, "verdict", None),
-            why=getattr(judged, "why", None),
-            reasons=sentences(findings, "reason"),
-            lost=sentence_of.get(LOST, ""),
-            refusal=entry.refusal,
-            read=entry.read,
-            reward=entry.reward,
-            column=getattr(chosen, "column", ""),
-            named=getattr(chosen, "label", ""),
-            ends=sentence_of.get(ENDS, ""),
-        )
-        subjects.append(subject)
-    return subjects
+    entries = document.runs  # type: ignore[attr-defined]
+    return [subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
+
+
+def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
+    """The run in an entry of a document of a kind, which may have phases of it beside a fit."""
+    # The result with the verdict and the findings; phases have none.
+    judged = None if kind == "phases" else entry.result
+    holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
+    if kind == "report":
+        holders[Part.phases] = phases
+    findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
+    sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
+    return Subject(
+        run=entry.run,
+        path=entry.path,
+        sources=(source,),
+        holders=holders,
+        verdict=getattr(judged, "verdict", None),
+        why=getattr(judged, "why", None),
+        reasons=sentences(findings, "reason"),
+        lost=sentence_of.get(LOST, ""),
+        refusal=entry.refusal,
+        read=entry.read,
+        reward=entry.reward,
+        column=getattr(chosen, "column", ""),
+        named=getattr(chosen, "label", ""),
+        ends=sentence_of.get(ENDS, ""),
+    )
 
 
 def stored_subjects(document: Stored) -> list[Subject]:

@@ -139,21 +139,20 @@ class _Builder:
 
     def node(self, event: Any, depth: int = 1) -> Node:
         """Return the value that begins with an event."""
-        import yaml
-
         self._count(1)
-        if isinstance(event, yaml.AliasEvent):
+        kind = type(event).__name__
+        if kind == "AliasEvent":
             if event.anchor not in self._anchors:
                 raise ValueError("not YAML: an alias without its anchor")
             return self._anchors[event.anchor]
-        if isinstance(event, yaml.ScalarEvent):
+        if kind == "ScalarEvent":
             self._anchors[event.anchor] = scalar = yaml_scalar(event)
             return scalar
         if depth == _DEEPEST:
             raise ValueError(f"more than {_DEEPEST} levels")
-        events = takewhile(lambda other: not isinstance(other, yaml.CollectionEndEvent), self._events)
+        events = takewhile(lambda other: not type(other).__name__.endswith("EndEvent"), self._events)
         inner = (self.node(other, depth + 1) for other in events)
-        if isinstance(event, yaml.SequenceStartEvent):
+        if kind == "SequenceStartEvent":
             sequence: list[Any] = []
             self._anchors[event.anchor] = sequence
             sequence.extend(inner)

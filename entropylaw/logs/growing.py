@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -114,14 +115,14 @@ def run_in(table: Table, path: str, format: str) -> Run:
 class GrowingLog:
     """A log at a path, which may end in ``:FORMAT``, as for :func:`entropylaw.read_runs`.
 
-    ``said`` is what happened to the file since the last reading: sentences, to be emptied by the caller.
+    ``say`` is called with a sentence for whatever happens to the file.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], say: Callable[[str], object]) -> None:
         # It is kept open so that its end can be read after it was moved away.
         self._stream: IO[bytes] | None = None
         self.path, self._forced = split_format(os.fspath(path))
-        self.said: list[str] = []
+        self._say = say
         self._earlier = NOTHING
         self._start()
 
@@ -156,7 +157,7 @@ class GrowingLog:
         try:
             stream = Path(self.path).open("rb")  # noqa: SIM115  open until the file is moved away
         except OSError:
-            self.said.append(f"{quoted_path(self.path)} cannot be read at the moment")
+            self._say(f"{quoted_path(self.path)} cannot be read at the moment")
             return
         previous, head = self._stream, stream.read(HEAD)
         if previous is not None and self._head:
@@ -183,12 +184,12 @@ class GrowingLog:
         """Keep the records of a file that another one has replaced, with the rest of one that was moved."""
         # Records of a file that are read again have the steps of earlier ones, which they replace.
         if head.startswith(self._head):
-            self.said.append(f"{quoted_path(self.path)} was written anew; it is read from its start")
+            self._say(f"{quoted_path(self.path)} was written anew; it is read from its start")
         elif self._gets_longer():
             if moved is not None:
                 with suppress(EntropyLawError):
                     self._take(moved)
-            self.said.append(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
+            self._say(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
             self._earlier = joined(self._earlier, self._table)
         self._start()
 
@@ -202,19 +203,19 @@ class GrowingLog:
             self._done, self._before, self._table = 0, b"", NOTHING
         stream.seek(self._done)
         start, data = len(self._before), self._before + stream.read()
-        end = len(data)
-        if self._gets_longer():
-            end = ENDS.get(self._format, whole_lines)(data, start)
-        if end > start and not self._add(data[:end]) and self._done:
+        end = ENDS.get(self._format, whole_lines)(data, start) if self._gets_longer() else len(data)
+        if end == start:
+            return None
+        if not self._add(data[:end]) and self._done:
             self._in_parts = False
             return self._take(stream)
         self._done += end - start
-        if self._in_parts and end > start:
+        if self._in_parts:
             self._end = data[max(end - HEAD, start) : end]
             self._before = before_part(self._format, data, self._done)
         if len(self._head) < HEAD:
             stream.seek(0)
-            self._head = stream.read(min(HEAD, self._done or len(data)))
+            self._head = stream.read(min(HEAD, self._done))
         return None
 
     def _gets_longer(self) -> bool:

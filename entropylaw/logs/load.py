@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import structs
@@ -58,24 +58,15 @@ class Ignored(NamedTuple):
 class Reading:
     """The result of reading some paths: runs, errors, and files that are no logs.
 
-    ``given`` maps every path in it to the argument that led to it.
+    ``half_written`` says of logs with a last record that breaks off which one that is; ``given`` maps every
+    path in it to the argument that led to it.
     """
 
     runs: tuple[Run, ...]
     failures: tuple[Failure, ...] = ()
     ignored: tuple[Ignored, ...] = ()
+    half_written: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-
-    def by_argument(self) -> dict[str, Reading]:
-        """Split the reading by argument; a run that several arguments led to belongs to the first."""
-        return {
-            argument: Reading(
-                runs=tuple(run for run in self.runs if self.given[run.source.path] == argument),
-                failures=tuple(failure for failure in self.failures if self.given[failure.path] == argument),
-                ignored=tuple(file for file in self.ignored if self.given[file.path] == argument),
-            )
-            for argument in dict.fromkeys(self.given.values())
-        }
 
 
 def read_runs(
@@ -138,6 +129,7 @@ def read_all(
         runs=tuple(replace(run, name=name) for run, name in zip(unique, names, strict=True)),
         failures=tuple(collector.failures),
         ignored=(*collector.ignored, *(Ignored(path=path, why=reason) for path, reason in copies)),
+        half_written=collector.half_written,
         given=dict(collector.given),
     )
 
@@ -166,10 +158,9 @@ class _Collector:
         self.ignored: list[Ignored] = []
         self.copies: dict[str, str] = {}
         self.given: dict[str, str] = {}
+        self.half_written: dict[str, str] = {}
         self._step, self._run, self._columns, self._any_table = step, run, columns, any_table
         self._seen: set[object] = set()
-        # Files of the current folder that are skipped, each for a reason, unless they resemble its logs.
-        self._doubtful: list[tuple[str, str, _Read | EntropyLawError]] = []
 
     def take(self, path: object) -> None:
         """Read a file, a folder, standard input or a table in memory."""
@@ -218,8 +209,7 @@ class _Collector:
 
     def take_folder(self, folder: str) -> None:
         """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
-        runs, ignored, any_log = len(self.runs), len(self.ignored), False
-        self._doubtful = []
+        ignored, any_log = len(self.ignored), False
         for log in folders.logs_in(folder):
             files = log.files or (log.path,)
             seen = [self._seen_before(file, found=log.named) for file in files]
@@ -231,7 +221,6 @@ class _Collector:
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
             any_log |= self.take_log(log)
-        any_log |= self.take_doubtful([PurePath(run.source.path) for run in self.runs[runs:]])
         if not any_log:
             skipped, looked = self.ignored[ignored:], "no file with a log's suffix"
             if skipped:
@@ -241,29 +230,8 @@ class _Collector:
             hint = "name the log itself, or force its format with FILE:csv"
             raise InputError("no-logs-in-folder", message, hint)
 
-    def take_doubtful(self, logs: Sequence[PurePath]) -> bool:
-        """Use skipped files that resemble the logs in their folder, or all tables of numbers; whether any."""
-        any_log = False
-        for path, reason, outcome in self._doubtful:
-            table = outcome.table if isinstance(outcome, _Read) else None
-            numbers = self._any_table and table is not None and folders.is_of_numbers(table)
-            if not numbers and not folders.resembles(path, table, logs):
-                self.ignored.append(Ignored(path=path, why=reason))
-                continue
-            any_log = True
-            try:
-                if isinstance(outcome, EntropyLawError):
-                    raise outcome
-                self._add(outcome)
-            except EntropyLawError as error:
-                self.failures.append(Failure(path=path, error=error))
-        return any_log
-
     def take_log(self, log: folders.Log) -> bool:
-        """Read one file of a folder, or the files that are one log together; returns whether it was a log.
-
-        Tables without a metric, and files without any record, are decided when all others are read.
-        """
+        """Read one file of a folder, or the files that are one log together; returns whether it was a log."""
         content = None
         try:
             if log.reader is not None:
@@ -285,17 +253,19 @@ class _Collector:
         """Use a table of a folder if it is one of a log; returns whether it is."""
         alone = read.source.format == "jsonl"
         reason = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
-        if not reason or (reason == folders.UNMEASURED and self._step is not None):
-            try:
-                self._add(read)
-            except EntropyLawError as error:
+        unmeasured = reason == folders.UNMEASURED
+        numbers = unmeasured and log.named and self._any_table and folders.is_of_numbers(read.table)
+        if reason and not numbers and not (unmeasured and self._step is not None):
+            if log.named or not unmeasured:
+                self.ignored.append(Ignored(path=log.path, why=reason))
+            return False
+        try:
+            self._add(read)
+        except EntropyLawError as error:
+            if not numbers:
                 return self._refuse(log, error, content, read.table)
-            return True
-        if reason != folders.UNMEASURED:
-            self.ignored.append(Ignored(path=log.path, why=reason))
-        elif log.named:
-            self._doubtful.append((log.path, reason, read))
-        return False
+            self.failures.append(Failure(path=log.path, error=error))
+        return True
 
     def _refuse(
         self, log: folders.Log, error: EntropyLawError, content: Content | None, table: Table | None = None
@@ -308,14 +278,9 @@ class _Collector:
         if not reason:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        binary = error.slug == "not-a-log" and content is not None and not content.is_text
-        # What an empty or a binary file is, its neighbours decide.
-        if table is None and (binary or error.slug in ("file-empty", "no-records")):
-            self._doubtful.append((log.path, reason, error))
-        else:
-            if error.slug == "not-a-log":
-                release_input(log.path)
-            self.ignored.append(Ignored(path=log.path, why=reason))
+        if error.slug == "not-a-log":
+            release_input(log.path)
+        self.ignored.append(Ignored(path=log.path, why=reason))
         return False
 
     def _seen_before(self, path: str, *, found: bool = False) -> bool:
@@ -349,6 +314,11 @@ class _Collector:
         source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
         table = _with_settings(table, content.path)
         notes += table.notes
+        if table.half_written is not None:
+            self.half_written[content.path] = note = (
+                f"the last line ({table.half_written}) is half-written, and is not read"
+            )
+            notes += (note,)
         if reader.name in ("csv", "parquet", "jsonl"):
             notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
         # A crashed file system leaves NULs at the end.

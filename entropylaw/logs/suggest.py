@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from operator import itemgetter
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import Match, Trainer
 from entropylaw.logs.runs import FRAME, ROWS_COUNTED, Run, Table
-from entropylaw.logs.runs.number_parsing import Column, parse_column
+from entropylaw.logs.runs.number_parsing import Column, parse_column, parse_number
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
 from entropylaw.paths import hostless
 from entropylaw.units import MOST_NATS, is_rate, is_share
@@ -57,17 +56,24 @@ _OTHERS = frozenset(
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
 _HELD_OUT = frozenset(_WORDS["reward"][_WORDS["reward"].index("val") :])
-# With one of these words a column is taken for a reward though the catalog does not have its name.
-_EVIDENT = frozenset(("reward", "rewards", "score", "scores", "accuracy", "winrate", "return"))
+# With one of these words a column is taken for an entropy or a reward that the catalog does not have.
+_EVIDENT: Mapping[str, frozenset[str]] = {
+    "entropy": frozenset(("entropy", "entropies", "entropie", "entropia", "entropía", "ent", "entr")),
+    "reward": frozenset(
+        (
+            *("reward", "rewards", "rew", "rews", "score", "scores", "accuracy", "winrate", "return", "ret"),
+            *("belohnung", "récompense", "recompensa"),
+        )
+    ),
+}
 # With one of these words a column is a metric, whatever run, class or data set is named before or behind it.
-_METRICS = frozenset(("reward", "rewards", "rew", "score", "scores", "acc", "accuracy"))
+_METRICS = frozenset(("reward", "rewards", "rew", "ret", "score", "scores", "acc", "accuracy", "ent", "entr"))
 _DURATIONS = frozenset(("timing", "time", "perf", "profiling"))
 # "entropy": 0.31, anywhere in a text that no reader could use.
 _NAME_AND_NUMBER = re.compile(r"([A-Za-z_][\w/.@-]{0,80})\\?['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 # Names that are quoted where a file has no step: its first line may be no header, and hold a secret key.
 _PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
 _ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 # A table with more columns has names that say what they are.
 _MOST_COLUMNS = 20
 
@@ -102,9 +108,20 @@ def likely(
     return next((Likely(name, False) for name in resembling), None)
 
 
+def is_headless(table: Table) -> bool:
+    """Whether the names of columns are numbers: the table has no header, or its first lines were lost."""
+    values = [parse_number(name.partition("#")[0]) for name in table.columns]
+    return bool(np.isfinite(values).sum() * 2 > len(values))
+
+
 def no_step(table: Table, path: str) -> InputError:
     """Make the error of a table without a step column; its hint is the command that names all that lacks."""
     names = tuple(table.columns)
+    if is_headless(table):
+        message = f"{quoted_path(path)} has numbers in its first line, in place of the names of its columns"
+        hint = f"write the names of its {counted(len(names), 'column')} above it: "
+        hint += f"(echo step,entropy,reward,…; cat {in_shell(path)}) > named.csv"
+        return InputError("no-step-column", message, hint)
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
     roles, taken = ["step"], list[str]()
@@ -138,7 +155,7 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     text = next((name for name in run.texts if catalog.is_metric(name) or _rank(role, name)), None)
     if text is not None:
         message = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        return InputError("column-not-numeric", message, numbers_hint(run, run.texts[text], role))
+        return InputError("column-not-numeric", message, f"name another column with --{role}, {NUMBERS}")
     trainer = catalog.detect(run.names).trainer
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
@@ -166,16 +183,6 @@ def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
         return f"the file is a part of a log: also name the file with the {role}, or the folder of both"
     command = _command("columns", path) or "entropylaw columns LOG"
     return f"name it with --{role} COLUMN; `{command}` lists all columns"
-
-
-def numbers_hint(run: Run, cell: str, role: str) -> str:
-    """What to do about a column of text that begins with a cell."""
-    path = run.source.path
-    if not _DECIMAL_COMMA.fullmatch(cell) or not _command("fit", path):
-        return f"name another column with --{role}, {NUMBERS}"
-    plain = in_shell(str(Path(path).with_suffix(".points.csv")))
-    change = f"tr , . < {in_shell(path)} > {plain}"
-    return f"its numbers have decimal commas: {change}; {_command('columns', plain)}"
 
 
 def nearest_names(run: Run, role: str) -> str:
@@ -228,6 +235,11 @@ def is_like(role: str, name: str) -> bool:
     return in_catalog or _rank(role, name) is not None
 
 
+def names_an_entropy(names: Iterable[str]) -> bool:
+    """Whether one of some names is like that of an entropy."""
+    return any(is_like("entropy", name) for name in names)
+
+
 def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
     """The column of a log of no known trainer that is by its name an entropy, or a reward, beyond doubt."""
     if run.partial or catalog.detect(run.names).trainer is not catalog.trainers()[-1]:
@@ -239,41 +251,20 @@ def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
 
 def is_evident(role: str, name: str) -> bool:
     """Whether a name is beyond doubt that of an entropy or of a reward."""
-    words = "entrop" in name.casefold() if role == "entropy" else is_rate(name) or _EVIDENT & {*_words(name)}
-    return bool(words) and _rank(role, name) is not None
+    words = not _EVIDENT[role].isdisjoint(_words(name)) or (
+        "entrop" in name.casefold() if role == "entropy" else is_rate(name)
+    )
+    return words and _rank(role, name) is not None
 
 
 def measured(names: Iterable[str]) -> list[str]:
-    """Return those names that are a metric's, after any prefix or before any suffix.
-
-    Short forms count where there is one of an entropy and one of a reward with the same prefix or suffix,
-    such as ``B/ent`` and ``B/ret``, or both alone.
-    """
-    names = list(dict.fromkeys(names))
-    around = {name: (_affixes(name, "entropy"), _affixes(name, "reward")) for name in names}
-    entropies, rewards = (set[str]().union(*(pair[role] for pair in around.values())) for role in (0, 1))
-    both = entropies & rewards
-    return [name for name in names if _is_measured(name) or not both.isdisjoint(set().union(*around[name]))]
+    """Return those names that are a metric's, after any prefix or before any suffix."""
+    return list(filter(_is_measured, dict.fromkeys(names)))
 
 
-def _affixes(name: str, role: str) -> set[str]:
-    """The first and the last word of a name, if another one is short for a role; nothing for other names."""
-    words = _words(name)
-    places = [index for index, word in enumerate(words) if word in _WORDS[role]]
-    if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
-        return set()
-    if len(words) == 1:
-        return {""}
-    first, last = (
-        f"{words[0]}/" if places[-1] > 0 else "",
-        f"/{words[-1]}" if places[0] < len(words) - 1 else "",
-    )
-    return {first, last} - {""}
-
-
-def measured_in_text(text: str) -> bool:
-    """Whether a text names an entropy or a reward, and a number behind it."""
-    return bool(measured(set(_NAME_AND_NUMBER.findall(text))))
+def measured_numbers(text: str) -> list[str]:
+    """The names of entropies and rewards in a text that have a number behind them, as often as they have."""
+    return list(filter(_is_measured, _NAME_AND_NUMBER.findall(text)))
 
 
 @lru_cache(maxsize=1 << 14)

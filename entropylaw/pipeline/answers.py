@@ -16,7 +16,6 @@ from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
-from entropylaw.analysis.numbers import p_gain
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import replay, stop_line
@@ -314,7 +313,7 @@ def predict_run(
         why=answer.why,
         findings=answer.findings,
         gain=gain,
-        p_headroom=None if answer.lost else p_gain(law.reads, gain),
+        p_headroom=None if answer.lost else law.reads.p_gain(gain),
         entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
         predictions=answer.predict(entropies, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),

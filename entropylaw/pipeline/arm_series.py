@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from entropylaw.results.fit import Fit
 
 ENTROPY = "entropy"
+
+
+T = TypeVar("T")
 
 
 class ArmRun(NamedTuple):
@@ -101,8 +104,8 @@ def results_of(
         members, failed = taken(of_reward, along, options)
         refuse_same_run(members)
         if options.stage is None:
-            how["refused"] = {arm: [pair for run, *pair in failed if run.arm == arm] for arm in arms}
-            rewards[label] = {arm: [series for run, series in members if run.arm == arm] for arm in arms}
+            how["refused"] = by_arm(arms, failed)
+            rewards[label] = by_arm(arms, members)
         else:
             rewards[label], pairs = stages_as_arms(staged_runs(members, options))
             how = {"pairs": pairs, "paired": "run"}
@@ -117,20 +120,23 @@ def results_of(
     limits = other_entropies(runs)
     if options.at_equal is None and along.column == STEP:
         limits.append(note("no-entropy-in-arms"))
-    return (
-        [replace(result, findings=(*result.findings, *limits)) for result in results] if limits else results
-    )
+    return [replace(result, findings=(*result.findings, *limits)) for result in results]
+
+
+def by_arm(arms: Sequence[str], of_runs: Iterable[tuple[ArmRun, T]]) -> dict[str, list[T]]:
+    """What there is of each run, arm by arm."""
+    return {arm: [value for run, value in of_runs if run.arm == arm] for arm in arms}
 
 
 def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     """A caution where entropies were logged at another temperature or at another time in a step."""
-    kinds: dict[tuple[str, str], str] = {}
+    kinds: dict[tuple[str | None, str | None], str] = {}
     for run in runs:
         log, entry = run.input.run, run.entry
         if log is not None and entry is not None and run.fit is not None:
             meaning, set_to = entry.columns["entropy"].meaning, entropy_settings(log).temperature
             temperature = meaning.temperature if set_to is None else f"{set_to.value:g}"
-            kinds.setdefault((temperature or "", meaning.timing or ""), run.name)
+            kinds.setdefault((temperature, meaning.timing), run.name)
     if len(kinds) < 2:
         return []
     (first, name), (second, other) = islice(kinds.items(), 2)
@@ -142,10 +148,10 @@ def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
 
 def taken(
     runs: Sequence[ArmRun], along: Along, options: CompareOptions
-) -> tuple[list[tuple[ArmRun, RunSeries]], list[tuple[ArmRun, str, str]]]:
+) -> tuple[list[tuple[ArmRun, RunSeries]], list[tuple[ArmRun, tuple[str, str]]]]:
     """The runs with what is compared of them; and those that have nothing, with names and reasons."""
     members: list[tuple[ArmRun, RunSeries]] = []
-    failed: list[tuple[ArmRun, str, str]] = []
+    failed: list[tuple[ArmRun, tuple[str, str]]] = []
     rewards: Kinds = {}
     for run in runs:
         try:
@@ -153,7 +159,7 @@ def taken(
         except InputError as error:
             outcome = error.message
         if isinstance(outcome, str):
-            failed.append((run, run.name, f"refused: {outcome}"))
+            failed.append((run, (run.name, f"refused: {outcome}")))
         else:
             members.append((run, replace(outcome, unit=seed_of(run.name, run.input.path))))
     refuse_mixed("reward", rewards)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import as_stored
@@ -58,18 +57,24 @@ def _paths(arm: str, argument: str) -> list[str]:
     """The paths of one argument: a path, a pattern, or several with commas between them."""
     if "://" in argument:
         return [argument]
-    paths = expanded(argument)
-    if paths != [argument] or os.path.exists(argument):  # noqa: PTH110  pathlib raises
+    if paths := _matching(argument):
         return paths
-    names = argument.split(",")
-    if all(expanded(name) != [name] or Path(name).exists() for name in names):
-        return [path for name in names for path in expanded(name)]
+    of_names = [*map(_matching, argument.split(","))]
+    if all(of_names):
+        return [*chain.from_iterable(of_names)]
     if set(argument) & set("*?["):
         message = f"{quoted_path(argument)} matches no file"
         if arm:
             message += f", and is all of arm {shown(arm)}"
         raise InputError("arm-without-logs", message, f"check the pattern; as in {EXAMPLE}")
-    return paths
+    return [argument]
+
+
+def _matching(name: str) -> list[str]:
+    """The path of that name, or those that match it as a pattern; empty where there is none."""
+    paths = expanded(name)
+    # Not pathlib, which raises for names that no file can have.
+    return paths if paths != [name] or os.path.exists(name) else []  # noqa: PTH110
 
 
 def gather_arms(

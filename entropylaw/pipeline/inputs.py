@@ -217,10 +217,8 @@ def gather(
         message = f"{shown_path(sources.documents[0].path)} was given together with {', '.join(fixed)}, "
         message += "an option of the fit"
         raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
-    documents: list[Document[Any]] = []
-    if kinds is not None and not strict:
-        documents += [load(stored, kinds) for stored in sources.documents]
-    settings = common_settings(documents, options, fresh=bool(sources.logs or not documents))
+    documents = [] if strict else [load(stored, kinds or ()) for stored in sources.documents]
+    settings = common_settings(documents, options, fresh=bool(sources.logs))
     entries = list(chain.from_iterable(map(stored_entries, documents)))
     files = [document.inputs for document in documents]
     if sources.logs:
@@ -244,7 +242,7 @@ def gather(
 def common_settings(documents: Sequence[Document[Any]], options: Any, *, fresh: bool) -> Any:
     """The settings of documents, and those of ``options`` where anything is made fresh; as below."""
     settings = [document.settings for document in documents]  # type: ignore[attr-defined]
-    if fresh:
+    if fresh or not documents:
         whole = isinstance(options, FitOptions | PhaseOptions)
         settings.append(options if whole else part(options, FitOptions))
     return same_settings(settings)
@@ -345,6 +343,8 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
     ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
     for path, reason in ignored:
         sources.skipped.append((reading.given[path], f"{shown_path(path)}{NOT_READ}{reason}"))
+    for path, note in reading.half_written.items():
+        sources.skipped.append((reading.given[path], f"{shown_path(path)}: {note}"))
     order = list(dict.fromkeys(reading.given.values()))
     return sorted(entries, key=lambda entry: order.index(entry.argument))
 

@@ -38,15 +38,16 @@ def table_of(options: Joined) -> dict[str, Run]:
         raise InputError(
             error.slug, error.message, f"{hint}{shown_path(path)} -o FILE.parquet, and join that"
         )
-    labelled = any(run.labels for run in reading.runs)
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
-    if repeated or (len(reading.runs) > 1 and not labelled):
-        message = f"{shown_path(path)} has several rows of a step"
-        if repeated:
-            message += f" ({', '.join(repeated[:3])})"
-        hint = "name what divides them `run`, or take one group: entropylaw samples --only COLUMN=VALUE"
+    message, hint = f"{shown_path(path)} has several rows of a step", "name what divides them `run`, or take "
+    hint += "one group: entropylaw samples --only COLUMN=VALUE"
+    if repeated:
+        raise InputError("join-repeats-steps", f"{message} ({', '.join(repeated[:3])})", hint)
+    if any(run.labels for run in reading.runs):
+        return {run.name: run for run in reading.runs}
+    if len(reading.runs) > 1:
         raise InputError("join-repeats-steps", message, hint)
-    return {run.name if labelled else "": run for run in reading.runs}
+    return {"": reading.runs[0]}
 
 
 def joined(runs: Sequence[Run], table: dict[str, Run], options: Joined) -> list[Run]:

@@ -24,7 +24,7 @@ from entropylaw.pipeline.inputs import Input
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, Need, parts
-from entropylaw.report.pages import Neighbour, section_of
+from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhaseFit, PhaseSummary
@@ -254,28 +254,28 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         from entropylaw.tokens.summary import bands
 
         tokens = TokenHistogram(**bands(Path(options.histogram[0])))
-    first, *others = stems(slug, document.reports)
-    below: list[str] = []
-    # The page of the first reward is last: it has the others below it.
-    for stem, report in reversed(others):
-        svgs, links = yield from _figures(stem, parts(report, None), options)
-        below.insert(0, pages.run_page(document, report, svgs, links, section=section_of(stem), home=""))
-    stem, report = first
-    svgs, links = yield from _figures(stem, parts(report, tokens), options)
+    drawn: list[pages.Drawn] = []
+    for stem, report in stems(slug, document.reports):
+        # The tokens are those of the run.
+        svgs, links = yield from _figures(stem, parts(report, None if drawn else tokens), options)
+        drawn.append(pages.Drawn(report, stem, svgs, links))
+    run, _, svgs, links = drawn[0]
+    several = [reward.report.fit for reward in drawn]
+    if len(several) > 1 and any(entry.result is not None for entry in several):
+        of_all, files = yield from _figures(slug, {"rewards": several}, options)
+        svgs, links = svgs | of_all, links | files
     before, after = options.neighbours
     page = pages.run_page(
         document,
-        report,
+        run,
         svgs,
         links,
         section=options.section or "",
-        sections=below,
+        rewards=drawn if len(drawn) > 1 else (),
         previous=before,
         following=after,
         home="../index.html" if options.section is None else "",
     )
-    if options.section:
-        page += "".join(below)
     yield f"runs/{slug}.html", page.encode()
 
 

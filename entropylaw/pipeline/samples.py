@@ -20,6 +20,9 @@ from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
 from entropylaw.samples.run import Sampled, sizes, summarise_samples
 
+FEWEST_EXPECTED = 0.5
+"""Right samples of a problem that is just solved, from which on its fate is decided by the samples."""
+
 
 def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
     """Samples per problem of tables, by the options of ``entropylaw samples`` with underscores.
@@ -31,7 +34,7 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
         name: (value if isinstance(value, tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
-    base = None if against is None else fspath(against) if not isinstance(against, int) else str(against)
+    base = None if against is None else str(against)
     return document_of([fspath(table) for table in tables], SampleOptions(**given), base)
 
 
@@ -47,18 +50,15 @@ def document_of(
     ``no-such-row``, ``several-rows``.
     """
     sampled = summarise_samples(tables, options, progress=progress)
-    about, notes, comparison = sampled.about, sampled.notes, None
+    notes, comparison = sampled.notes, None
     if against is not None:
         comparison, more = compared(sampled, against, options, progress)
         notes += more
     return as_stored(
         SamplesDocument(
-            tables=tuple(SampleTable(**file) for file in about["read"]),
-            format=about["format"],
-            columns=about["columns"],
+            tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),
+            **sampled.about,
             groups=sampled.groups,
-            missing=about["missing"],
-            rarefied=about["rarefied"],
             level=options.level,
             rows=tuple(sampled.rows),
             t=tuple(student(row["problems"], options.level) for row in sampled.rows),
@@ -87,6 +87,13 @@ def compared(
         message = f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed"
         first = f"{shown(every.problem[0])} and {shown(every_base.problem[0])}"
         raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
+    fewest = min(now.least, base.least)
+    if fewest * options.solved < FEWEST_EXPECTED:
+        message = (
+            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished "
+        )
+        message += "from 0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
+        notes += (f"{message}{min(1 / fewest, 0.5):.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
 
@@ -94,13 +101,14 @@ def compared(
 def rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
     """The row that is compared, and that of ``against``: STEP or COLUMN=VALUE; UsageError ``no-such-row``."""
     group, _, value = against.rpartition("=")
-    cells = [str(row[group or "step"]) for row in sampled.rows]
+    column = group or "step"
+    cells = [str(row[column]) for row in sampled.rows]
     same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
-    rows = [row for row, cell in enumerate(cells) if cell in same]
-    others = [row for row, cell in enumerate(cells) if cell not in same]
+    inside = np.isin(cells, [*same])
+    rows, others = np.flatnonzero(inside).tolist(), np.flatnonzero(~inside).tolist()
     if not rows or not others or (len(rows) > 1 and not group):
         message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
-        hint = f"{group or 'step'} is {listing([*dict.fromkeys(cells)])}; see --only"
+        hint = f"{column} is {listing([*dict.fromkeys(cells)])}; see --only"
         raise UsageError("no-such-row", message, hint)
     return others[-1] if group else last_of(sampled), rows[-1]
 
@@ -149,16 +157,23 @@ def pairing(
                 word="loss" if high < 0 else word,
             )
         )
-    by_fate = chances(now, base, options.solved)
+    by_fate, draws = chances(now, base, options.solved)
     likeliest, fates = by_fate.argmax(axis=1), []
+    ends = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0).T.tolist()
     for column, fate in enumerate(CLASSES):
-        called = np.flatnonzero(likeliest == column)
+        called, expected = np.flatnonzero(likeliest == column), float(by_fate[:, column].sum())
         fates.append(
             Fate(
                 fate=fate,
                 problems=tuple(now.problem[row] for row in called),
                 mistakes=float((1.0 - by_fate[called, column]).sum()),
-                expected=float(by_fate[:, column].sum()),
+                expected=Estimate(
+                    value=expected,
+                    low=min(ends[column][0], expected),
+                    high=max(ends[column][1], expected),
+                    level=level,
+                    method="bootstrap of problems",
+                ),
             )
         )
     unsolved, distinct = on_unsolved(now, base)

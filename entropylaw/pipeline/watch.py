@@ -10,12 +10,11 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.forecast import FEWEST
-from entropylaw.analysis.stop import stop_line
+from entropylaw.analysis.stop import fails_lately, stop_line
 from entropylaw.arguments import as_positive, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import MOST
@@ -31,15 +30,8 @@ from entropylaw.results.stop import STATES, StopLine
 from entropylaw.roles.rewards import select_all
 from entropylaw.units import largest_reward
 
-
-class Evaluations(NamedTuple):
-    """The evaluations of one reward, (n,) each; the entropy is None where none is logged."""
-
-    label: str
-    step: FloatArray
-    entropy: FloatArray | None
-    reward: FloatArray
-    max_reward: float | None
+Evaluations = tuple[str, FloatArray, FloatArray | None, FloatArray, float | None]
+"""The label, steps, entropies, values and largest value of one reward; (n,) each."""
 
 
 class Watcher:
@@ -97,10 +89,9 @@ class Watcher:
             message = f"stop_on has {sorted(unknown)[0]!r}, expected some of {', '.join(STATES)}"
             raise UsageError("bad-argument", message, "give ('stop', 'lost')")
         self.lines: tuple[StopLine, ...] = ()
-        self.say, self._said = say, set[tuple[str, str]]()
-        self._log = None if log is None else GrowingLog(log)
-        self._values: dict[str, dict[float, float]] = {}
-        self._looked: dict[tuple[str, bytes], dict[int, float]] = {}
+        self.say, self._said = say, set[tuple[Any, ...]]()
+        self._log = None if log is None else GrowingLog(log, lambda text: self.say(f"entropylaw: {text}"))
+        self._rows: dict[float, dict[str, float]] = {}
 
     @property
     def should_stop(self) -> bool:
@@ -116,82 +107,73 @@ class Watcher:
         forgotten. Values that are not finite numbers are left out; one that is no number at all is said.
         """
         with self._guarded():
-            at = _number(step)
-            if at is None or not math.isfinite(at):
-                raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
+            row = self._row(step)
             named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
-            before = {known for values in self._values.values() for known in values}
-            if before and at <= min(before) < max(before):
-                self.say(f"entropylaw: restarted at step {format_step(at)}: the run before it is forgotten")
-            for values in self._values.values():
-                for later in [known for known in values if known > at]:
-                    del values[later]
             for name, value in (("", entropy), *named.items()):
-                values = self._values.setdefault(str(name), {})
                 number = _number(value)
                 if number is not None and math.isfinite(number):
-                    values[at] = number
+                    row[str(name)] = number
                 elif number is None and value is not None:
                     column = f"reward {name}" if name else "entropy"
                     self._complain(f"the {column} is a {type(value).__name__}, not a number: it is left out")
             self._judge(self._updated())
         return self.lines
 
+    def _row(self, step: object) -> dict[str, float]:
+        """The values of a step, the entropy without a name; later steps are forgotten."""
+        at = _number(step)
+        if at is None or not math.isfinite(at):
+            raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
+        if len(self._rows) > 1 and at <= min(self._rows):
+            self.say(f"entropylaw: restarted at step {format_step(at)}: the run before it is forgotten")
+        self._rows = {earlier: row for earlier, row in self._rows.items() if earlier <= at}
+        return self._rows.setdefault(at, {})
+
     def _updated(self) -> Iterator[Evaluations]:
         """The rewards of all updates, each with the last entropy up to its step, if there is any."""
-        known = self._values[""]
-        for name, values in self._values.items():
-            if name and values:
-                step, reward = np.array([*values]), np.array([*values.values()])
-                at = np.searchsorted([*known], step, side="right") - 1
-                entropy = np.array([*known.values()])[at] if known and (at >= 0).all() else None
-                yield Evaluations(name, step, entropy, reward, largest_reward(name, reward))
+        columns: dict[str, dict[float, float]] = {"": {}}
+        for at_step, row in self._rows.items():
+            for name, value in row.items():
+                columns.setdefault(name, {})[at_step] = value
+        entropies = columns.pop("")
+        for name, values in columns.items():
+            step, reward = np.array([*values]), np.array([*values.values()])
+            at = np.searchsorted([*entropies], step, side="right") - 1
+            entropy = np.array([*entropies.values()])[at] if entropies and (at >= 0).all() else None
+            yield name, step, entropy, reward, largest_reward(name, reward)
 
     def read(self) -> tuple[StopLine, ...]:
         """Read what is new in the log, and return the stop line of every reward."""
         with self._guarded():
             if self._log is None:
                 raise UsageError("no-log", "the watcher has no log", "give its path: Watcher(PATH)")
-            try:
-                run = self._log.read()
-            finally:
-                for event in self._log.said:
-                    self.say(f"entropylaw: {event}")
-                self._log.said.clear()
-            self.judge(run)
-        return self.lines
-
-    def judge(self, run: Run) -> tuple[StopLine, ...]:
-        """The stop line of every reward of a run that was read."""
-        with self._guarded():
-            self._judge(_rewards(run, **self._columns))
+            self._judge(_rewards(self._log.read(), **self._columns))
         return self.lines
 
     def _judge(self, rewards: Iterable[Evaluations]) -> None:
         """Make the stop lines, and say those that are new."""
         before = {line.reward: line for line in self.lines}
         lines = []
-        for given in rewards:
-            known, n = before.get(given.label), given.reward.size
-            if known is not None and known.evaluations <= n < known.evaluations + -(-n // MOST):
-                lines.append(known)  # a look later at the earliest
-                continue
-            key = given.label, given.reward[:FEWEST].tobytes()
-            # After a run was resumed, looks at evaluations that are no longer there are of no use.
-            looked = {until: p for until, p in self._looked.get(key, {}).items() if until <= n}
+        for label, step, entropy, reward, max_reward in rewards:
+            line = before.get(label)
+            if line is not None:
+                later = reward.size - line.evaluations
+                near = 0 < later < -(-line.evaluations // MOST)
+                if later == 0 or (near and not fails_lately(step, entropy, reward)):
+                    lines.append(line)
+                    continue
             line = stop_line(
-                *(given.step, given.entropy, given.reward),
+                *(step, entropy, reward),
                 steps=self.steps,
                 gain=self.gain,
                 cost_per_step=self.cost_per_step,
-                max_reward=self.max_reward or given.max_reward,
-                label=given.label,
-                looked=looked,
+                max_reward=self.max_reward or max_reward,
+                label=label,
             )
-            self._looked[key] = looked
             lines.append(line)
-            if line.expected is not None or (given.label, line.why_none) not in self._said:
-                self._said.add((given.label, line.why_none))
+            new = label, line.why_none, line.exploded_since
+            if line.expected is not None or new not in self._said:
+                self._said.add(new)
                 self.say(stop_words(line))
         self.lines = tuple(lines)
 
@@ -226,22 +208,22 @@ def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) 
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
-            yield Evaluations(label, *series.evaluations, series.max_reward)
-        return
+            yield label, *series.evaluations, series.max_reward
     except InputError as error:
-        if error.slug != "no-entropy-column" or entropy is not None:
+        columns = texts(reward, "reward") or _catalogued(run)
+        if error.slug != "no-entropy-column" or not columns:
             raise
-        columns = texts(reward, "reward")
-        for kind in ("validation", "training"):
-            columns = columns or tuple(match.column for match in catalog.found(run, kind))
-        if not columns:
-            raise
-    for column in columns:
-        values = run.columns[column]
-        there = np.isfinite(values)
-        if there.any():
-            most = largest_reward(column, values[there])
-            yield Evaluations(column, run.step[there], None, values[there], most)
+        for column in columns:
+            there = np.isfinite(run.columns[column])
+            values = run.columns[column][there]
+            if values.size:
+                yield column, run.step[there], None, values, largest_reward(column, values)
+
+
+def _catalogued(run: Run) -> tuple[str, ...]:
+    """The validation rewards that the catalog has, or else the training rewards."""
+    matches = catalog.found(run, "validation") or catalog.found(run, "training")
+    return tuple(match.column for match in matches)
 
 
 class EntropyLawCallback:
@@ -251,16 +233,14 @@ class EntropyLawCallback:
 
     Parameters
     ----------
-    stop_on
-        Which of ``"stop"``, ``"lost"`` and ``"exploded"`` end the training; by default none does.
     options
-        As for :class:`Watcher`; the planned end is that of the trainer.
+        As for :class:`Watcher`; the planned end is that of the trainer, and by default nothing ends it.
 
     A run that is resumed from a checkpoint has its earlier log, which is judged with what follows.
     """
 
-    def __init__(self, *, stop_on: str | Sequence[str] = (), **options: Any) -> None:
-        self.watcher = Watcher(stop_on=stop_on, **options)
+    def __init__(self, **options: Any) -> None:
+        self.watcher = Watcher(**options)
         self._records = Records(useful)
 
     def __getattr__(self, name: str) -> Any:
@@ -279,16 +259,18 @@ class EntropyLawCallback:
             planned = _number(state.max_steps)
             if watcher.steps is None and planned is not None and 0 < planned < math.inf:
                 watcher.steps = planned
-            entries = state.log_history
-            if len(entries) < self._records.rows:  # another training
-                self._records = Records(useful)
-            for entry in entries[self._records.rows :]:
-                values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
-                numbers = ((str(name), _number(value)) for name, value in values.items())
-                self._records.add({name: x for name, x in numbers if x is not None and math.isfinite(x)})
-            if entries:
-                columns = self._records.columns(0)[0]
-                table = Table(columns=columns, rows=self._records.rows)
-                watcher.judge(run_in(table, "trainer", "trainer-state"))
+            if state.log_history:
+                watcher._judge(_rewards(self._run(state), **watcher._columns))
             if watcher.should_stop:
                 control.should_training_stop = True
+
+    def _run(self, state: Any) -> Run:
+        """The run by the log of a trainer, of which only what is new is read."""
+        if len(state.log_history) < self._records.rows:  # another training
+            self._records = Records(useful)
+        for entry in state.log_history[self._records.rows :]:
+            values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
+            numbers = ((str(name), _number(value)) for name, value in values.items())
+            self._records.add({name: x for name, x in numbers if x is not None and math.isfinite(x)})
+        table = Table(columns=self._records.columns(0)[0], rows=self._records.rows)
+        return run_in(table, "trainer", "trainer-state")

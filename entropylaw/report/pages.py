@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
-from entropylaw.escaping import one_line
+from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, runs
@@ -56,6 +56,15 @@ class Addresses(NamedTuple):
         return f"#{PHASES}" if self.one_file else f"{PHASES}.html"
 
 
+class Drawn(NamedTuple):
+    """One of several rewards of a run: the name of its figures, these as SVG, and the addresses of files."""
+
+    report: RunReport
+    stem: str
+    figures: Mapping[str, str]
+    links: Mapping[str, Sequence[str]]
+
+
 IN_FOLDER, IN_FILE = Addresses(), Addresses(one_file=True)
 
 
@@ -65,8 +74,8 @@ def section_of(slug: str) -> str:
 
 
 _EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
-_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "links"), ())
-_EMPTY |= {"reading": "", "files": {}, "written": True, "version": __version__}
+_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "links", "rewards"), ())
+_EMPTY |= {"reading": "", "inputs": "", "files": {}, "written": True, "version": __version__}
 """The parts of a page that has none of them."""
 
 
@@ -102,7 +111,7 @@ def run_page(
     following: Neighbour | None = None,
     home: str = "../index.html",
     section: str = "",
-    sections: Sequence[str] = (),
+    rewards: Sequence[Drawn] = (),
 ) -> str:
     """The page of a run.
 
@@ -122,19 +131,27 @@ def run_page(
         The address of the index; empty for a page without one.
     section
         The id of the page as a section of another one.
-    sections
-        The pages of the run's other rewards, which are below this one.
+    rewards
+        All rewards of a run with several: the page has a row and a panel of each, and describes each in a
+        part that is folded away.
     """
-    heading, *blocks = describe(run)
+    if rewards:
+        (heading, *blocks), name = runs.of_rewards([reward.report for reward in rewards]), run.run
+        title = f"{one_line(name)}: {counted(len(rewards), 'reward')}"
+        blocks += runs.of_phases(run) if run.phases is not None else []
+    else:
+        (heading, *blocks), name = describe(run), run.fit.name
+        title = f"{one_line(name)}: {words.verdict_cell(run.fit)}"
     assert isinstance(heading, Heading)
-    blocks += [*figures_of("tokens", None), Heading("Files and settings", name="inputs")]
-    blocks += _inputs(document, run)
+    blocks += figures_of("tokens", None)
+    inputs = [Heading("Files and settings", name="inputs"), *_inputs(document, run)]
     return _page(
-        f"{one_line(run.fit.name)}: {words.verdict_cell(run.fit)} — Entropy law report",
-        run.fit.name,
+        f"{title} — Entropy law report",
+        name,
         fragment([heading, *blocks], figures, links, prefix=_prefix(section)),
+        inputs=fragment(inputs, {}, prefix=_prefix(section)),
+        rewards=[_folded(reward) for reward in rewards],
         section=section,
-        sections=sections,
         home=home,
         previous=previous,
         following=following,
@@ -142,6 +159,14 @@ def run_page(
         warnings=document.warnings,
         written=False,
     )
+
+
+def _folded(reward: Drawn) -> dict[str, Any]:
+    """What the template needs of a reward that is folded away."""
+    entry, section = reward.report.fit, f"reward:{reward.stem}"
+    body = fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section))
+    about = words.why(entry.refusal) if entry.result is None else words.headline(entry.result)
+    return {"id": section, "name": entry.reward, "verdict": entry.verdict, "about": about, "body": body}
 
 
 def _inputs(document: ReportDocument, run: RunReport) -> list[Block]:
@@ -245,18 +270,20 @@ def index_page(
     """
     named = by_name(rows)
     blocks = index.ceilings(named, arms)
-    count = runs.counted_rows([row.cells for row in named])
+    cells = [row.cells for row in named]
+    count = runs.counted_rows(cells)
     return _page(
         f"Entropy law report: {count}",
         count,
         _with_figures(blocks),
         kicker="Entropy law report",
+        about=runs.levels(cells),
         summary=runs.overall(named),
         phases=addresses.phases if phases else "",
         warnings=warnings,
         orders=ORDERS if named else {},
         groups=fragment(index.groups(named, addresses.run), {}),
-        reading=index.reading(named) if named else "",
+        reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},
         version=version,

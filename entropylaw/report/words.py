@@ -87,6 +87,7 @@ NO_FORECAST = "none was made"
 def answers(fit: Fit) -> list[Answer]:
     """What comes next, what is left on the curve, the law, and what that rests on."""
     ahead, law, rewards = fit.forecast, fit.law, fit.evaluations[2]
+    spread = max(rewards) - min(rewards)
     level = format_estimate(fit.reward_now).value if ahead is None else format_number(ahead.now)
     rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats")]
     if fit.lost:
@@ -99,12 +100,12 @@ def answers(fit: Fit) -> list[Answer]:
     elif fit.lost:
         rows += [answer("forecast", "lost: no forecast"), best_answer(ahead)]
     else:
-        rows += forecast_answers(ahead, max(rewards) - min(rewards))
+        rows += forecast_answers(ahead, spread)
         came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
         rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
     if not fit.lost:
         rows.append(left_answer(fit))
-        rows += disagreement(fit)
+        rows += disagreement(fit, spread)
     line = fit.stop_line
     if line is not None and (line.cost is not None or (line.says != "go on" and not fit.lost)):
         rows.append(answer("stop line", line.says, *stop_reasons(line), after=": "))
@@ -154,10 +155,16 @@ def best_answer(ahead: Forecast) -> Answer:
     return answer(label, format_number(best.level), f"at step {format_step(best.step)}", better)
 
 
-def disagreement(fit: Fit) -> list[Answer]:
-    """Which answers what, where the forecast is above the ceiling."""
+def disagreement(fit: Fit, spread: float) -> list[Answer]:
+    """Which answers what, where the whole interval of the forecast is above that of the ceiling.
+
+    Nothing where one of them is not shown: the ceiling is unknown, or the forecast wider than ``spread``.
+    """
     ahead, highest = fit.forecast, fit.ceiling.high
-    if ahead is None or highest is None or (ahead.rewards[-1].low or -inf) <= highest:
+    if ahead is None or highest is None or fit.no_ceiling:
+        return []
+    last = ahead.rewards[-1]
+    if last.low is None or last.low <= highest or (last.width or 0.0) > spread:
         return []
     what = "what such runs did; the ceiling: what is left if entropy alone decides"
     return [answer("above the ceiling", "the forecast", what, after=": ")]
@@ -175,6 +182,8 @@ def stop_reasons(line: StopLine) -> list[str]:
     if line.exploded_since is not None:
         since = format_step(line.exploded_since)
         reasons.append(f"the entropy is above twice its lowest level since step {since}")
+    if line.says == "exploded":
+        reasons.append("the reward is below its best")
     if line.says == "finished":
         reasons.append(line.why_none)
     elif line.cost is not None and line.steps_left:

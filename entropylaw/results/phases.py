@@ -117,6 +117,11 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         return {WORDS[0]: True, WORDS[1]: False}.get(self.verdict)
 
     @property
+    def eruption_steps(self) -> tuple[float, ...]:
+        """The steps of the eruptions; empty also where none were looked for."""
+        return tuple(eruption.step for eruption in self.eruptions or ())
+
+    @property
     def exploded(self) -> bool | None:
         """Whether the curve rises to at least :data:`EXPLODED` times its lowest level; None: not known."""
         return self.rises and (self.ratio is None or self.ratio >= EXPLODED)

@@ -21,9 +21,9 @@ class StopLine(Struct, frozen=True, kw_only=True):
     says
         ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
         probability of a gain was below 0.1 at three looks in a row, or the reward is 0 at all of 20
-        evaluations or more; ``"exploded"``: the entropy is above
-        twice its lowest level, at a tenth of the evaluations, at least three; ``"finished"``:
-        the planned end is reached; otherwise ``"go on"``.
+        evaluations or more; ``"exploded"``: the entropy is above twice its lowest level at three evaluations
+        or more, and the reward is below its best with a probability of 0.99 or more; ``"finished"``: the
+        planned end is reached; otherwise ``"go on"``.
     reward
         A short label of the reward, or its column.
     step, evaluations, now
@@ -41,7 +41,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
     steps_left, cost
         Steps up to the planned end, or up to ``at_step``, and what they cost; None without a cost per step.
     lost_since, exploded_since
-        The first of those evaluations.
+        The first of the last evaluations, at least three, at which the reward is that low or the entropy that
+        high, whatever ``says`` is.
     why_none
         Why there is no forecast.
     """

@@ -5,23 +5,25 @@ The unit is the problem: seeds of training are not in it.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import betainc, betaln, ndtri, stdtrit
 
 from entropylaw.arrays import FloatArray
 from entropylaw.samples.numbers import Counts, IntArray, log_without
 
 DRAWS, SEED = 4000, 20_260_101
-"""Draws of the multiplier bootstrap, and the seed of its generator."""
+"""Draws of the multiplier bootstrap, and the seed of all generators."""
 
-GRID: FloatArray = np.concatenate(([0.0], 1.0 / (1.0 + np.exp(-np.linspace(-8.0, 8.0, 33))), [1.0]))
-"""Chances of a right sample over which the distribution of problems is estimated."""
+SHAPES = tuple(product((0.3, 0.8, 2.0, 5.0, 12.0), (0.3, 0.8, 2.0, 5.0, 12.0, 30.0)))
+"""Beta distributions of the chance of a right sample, of which the mixture is made."""
 
 ATOM = 0.02
-"""Share of problems that are never solved, and of those that always are, at the start of the estimate."""
+"""Share of problems that are never solved, and of those that always are, at the start of an estimate."""
 
-UPDATES = 25
-"""Steps of the estimate from its start; more would fit the noise of few problems (docs/benchmarks)."""
+REPEATS, UPDATES, SPREAD = 40, 30, 0.2
+"""Estimates of the mixture, the steps of each, and the shape of the gamma distribution of its start."""
 
 CLASSES = ("kept", "gained", "lost", "neither")
 """What a problem can be: solved on both sides, only now, only before, on neither."""
@@ -49,34 +51,43 @@ def critical(rows: FloatArray, level: float) -> float:
     return small * float(np.quantile(np.concatenate(largest), level))
 
 
-def chances(now: Counts, base: Counts, solved: float) -> FloatArray:
-    """The chance of each problem (P, 4) to be of one of the :data:`CLASSES`.
+def chances(now: Counts, base: Counts, solved: float) -> tuple[FloatArray, IntArray]:
+    """The chance (P, 4) of each problem to be of one of the :data:`CLASSES`; draws (R, 4) of how many are.
 
-    The joint distribution of the two sides' chances of a right sample is estimated from all problems on a
-    grid, by the EM algorithm from Jeffreys' distribution and :data:`ATOM` (nonparametric empirical Bayes).
+    The joint distribution of the two sides' chances of a right sample is a mixture of products of
+    :data:`SHAPES`, never and always, estimated from all problems by EM (empirical Bayes). How far it is
+    from being known is in the repeats: with other weights of the problems, and from another start.
     """
-    ours, theirs = (_likelihood(counts.n, counts.right) for counts in (now, base))
-    inner = np.sqrt(GRID * (1.0 - GRID))
-    start = (1.0 - 2.0 * ATOM) * inner / inner.sum() + np.where((GRID == 0.0) | (GRID == 1.0), ATOM, 0.0)
-    weights = np.outer(start, start)
-    for _ in range(UPDATES):
-        evidence = np.einsum("pi,ij,pj->p", theirs, weights, ours, optimize=True)
-        weights = weights * ((theirs / evidence[:, None]).T @ ours) / len(ours)
-    above = solved < GRID
-    sides = ((above, above), (~above, above), (above, ~above), (~above, ~above))
-    sums = np.column_stack(
-        [((theirs * was) @ weights * (ours * is_now)).sum(axis=1) for was, is_now in sides]
-    )
-    return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+    (ours, ours_solved), (theirs, theirs_solved) = (_components(side, solved) for side in (now, base))
+    share = np.append(np.full(len(SHAPES), (1.0 - 2.0 * ATOM) / len(SHAPES)), [ATOM, ATOM])
+    random, size = np.random.default_rng(SEED), len(now.n)
+    total, draws = np.zeros((size, len(CLASSES))), []
+    for _ in range(REPEATS):
+        weights = np.outer(*(share * random.gamma(SPREAD, size=(2, len(share)))))
+        times = random.exponential(size=size)
+        for _ in range(UPDATES):
+            evidence = ((theirs @ weights) * ours).sum(axis=1)
+            weights *= (theirs * (times / evidence)[:, None]).T @ ours / times.sum()
+        was, is_now = theirs * theirs_solved, ours * ours_solved
+        not_was, not_now = theirs - was, ours - is_now
+        sides = ((was, is_now), (not_was, is_now), (was, not_now), (not_was, not_now))
+        sums = np.column_stack([((before @ weights) * after).sum(axis=1) for before, after in sides])
+        sums /= sums.sum(axis=1, keepdims=True)
+        total += sums / REPEATS
+        drawn = (random.random((size, 1)) > sums.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        draws.append(np.bincount(drawn, minlength=len(CLASSES)))
+    return total, np.array(draws)
 
 
-def _likelihood(n: IntArray, right: IntArray) -> FloatArray:
-    """Likelihood (P, G) of every chance on the grid, up to a factor of each problem."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        good = np.where(right[:, None] > 0, right[:, None] * np.log(GRID), 0.0)
-        bad = np.where((n - right)[:, None] > 0, (n - right)[:, None] * np.log1p(-GRID), 0.0)
-    log = good + bad
-    return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
+def _components(counts: Counts, solved: float) -> tuple[FloatArray, FloatArray]:
+    """Likelihood (P, J) of every component up to a factor of each problem; the chance to be solved in it."""
+    a, b = np.array(SHAPES).T
+    right, wrong = counts.right[:, None], (counts.n - counts.right)[:, None]
+    ends = np.where(np.column_stack((right, wrong)) == 0, 0.0, -np.inf)
+    log = np.column_stack((betaln(a + right, b + wrong) - betaln(a, b), ends))
+    above = 1.0 - betainc(a + right, b + wrong, solved)
+    above = np.column_stack((above, np.zeros(len(right)), np.ones(len(right))))
+    return np.exp(log - log.max(axis=1, keepdims=True)), above
 
 
 def on_unsolved(now: Counts, base: Counts) -> tuple[float, tuple[float, float, float, float] | None]:

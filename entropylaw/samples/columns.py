@@ -233,7 +233,7 @@ def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
     for layout, (needs, roles) in _LAYOUTS.items():
         if needs <= reader.file.columns.keys():
             return layout, {role: name if reader.place(name) else "" for role, name in roles.items()}
-    return reader.file.layout, {}
+    return reader.file.layout or "table", {}
 
 
 def key_of(*columns: str) -> str:

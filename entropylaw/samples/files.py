@@ -271,11 +271,15 @@ def _cruxeval(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """CRUXEval: lists of verdicts and of answers by problem."""
     answers = document.get("raw_generations", {})
     for problem, verdicts in document["raw_scored_generations"].items():
-        for right, answer in _paired(problem, verdicts, answers.get(problem, [None] * len(verdicts))):
+        for right, answer in _paired(problem, verdicts, answers.get(problem)):
             yield {"problem": problem, "right": right, "answer": answer}
 
 
-def _paired(problem: str, verdicts: Sequence[Any], answers: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def _paired(
+    problem: str, verdicts: Sequence[Any], answers: Sequence[Any] | None
+) -> Iterator[tuple[Any, Any]]:
+    """Verdicts and answers of a problem, which may have no answers; InputError ``lists-differ``."""
+    answers = answers or [None] * len(verdicts)
     if len(verdicts) != len(answers):
         message = f"problem {shown(problem)} has {len(verdicts)} verdicts and {len(answers)} answers"
         raise InputError("lists-differ", message, "write one verdict per answer")
@@ -288,7 +292,7 @@ def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if isinstance(results, dict):
             # Versions before 0.2 have a list of [status, details] for each set of tests.
             first, second = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
-            pairs = _paired(problem, first, second or [None] * len(first))
+            pairs = _paired(problem, first, second)
             results = [{"base_status": base, "plus_status": plus} for base, plus in pairs]
         for result in results:
             base, plus = result.get("base_status"), result.get("plus_status")
@@ -305,7 +309,7 @@ def _status(document: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A log of inspect: of a sample a row per scorer, and per value of one that has several."""
+    """A log of inspect: a row per sample and scorer, and per value of one that has several."""
     about = document.get("eval") or {}
     for sample in document.get("samples") or ():
         row = {

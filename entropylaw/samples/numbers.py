@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from scipy.special import gammaln
 from entropylaw.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
+
+SHUFFLED, SEED = 1 << 15, 20_260_101
+"""Samples that are shuffled for maj@k, at least once and at most 16 times; the seed of the generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,16 +85,36 @@ def _log_choose(n: IntArray, k: int) -> FloatArray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def plurality(counts: Counts) -> FloatArray:
-    """Whether the commonest answer of a problem is right; of several, the share of right ones."""
-    problem, right, times, alike = counts.answers.T
-    most = np.zeros(len(counts.n), dtype=np.int64)
-    np.maximum.at(most, problem, times)
-    leads = times == most[problem]
-    tied, good = (
-        np.bincount(problem[leads], alike[leads] * weight, len(most)) for weight in (1, right[leads])
-    )
-    return np.asarray(good / np.maximum(tied, 1))
+def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
+    """maj@k: whether the commonest answer among k samples is right; of several, the share of right ones.
+
+    The mean over disjoint sets of k samples of each problem after some shuffles: exact with all samples.
+    """
+    n, size, random = counts.n, int(counts.n.sum()), np.random.default_rng(SEED)
+    owner, start = np.repeat(np.arange(len(n)), n), np.cumsum(n) - n
+    rows = np.repeat(counts.answers, counts.answers[:, 3], axis=0)
+    rows = rows[rows[:, 0].argsort(kind="stable")]
+    answered = np.bincount(rows[:, 0], rows[:, 2], len(n)).astype(np.int64)
+    # The samples of a problem without an answer are its last ones.
+    answer = np.full(size, -1)
+    answer[np.arange(size) - start[owner] < answered[owner]] = np.repeat(np.arange(len(rows)), rows[:, 2])
+    shuffles = min(max(SHUFFLED // size, 1), 16)
+    values = {f"maj@{k}": np.zeros(len(n)) for k in ks}
+    for _ in range(shuffles):
+        shuffled = answer[np.lexsort((random.random(size), owner))]
+        for k in ks:
+            sets, place = n // k, np.arange(size) - start[owner]
+            votes = (place < k * sets[owner]) & (shuffled >= 0)
+            number = (np.cumsum(sets) - sets)[owner] + place // k
+            pairs, times = np.unique(number[votes] * len(rows) + shuffled[votes], return_counts=True)
+            number, given = np.divmod(pairs, len(rows))
+            most = np.zeros(sets.sum(), dtype=np.int64)
+            np.maximum.at(most, number, times)
+            leads = times == most[number]
+            tied = np.bincount(number[leads], minlength=len(most))
+            good = np.bincount(number[leads], rows[given[leads], 1], len(most)) / np.maximum(tied, 1)
+            values[f"maj@{k}"] += np.add.reduceat(good, np.cumsum(sets) - sets) / sets / shuffles
+    return values
 
 
 def jackknife_variance(n: IntArray, right: IntArray, k: int) -> FloatArray:
@@ -135,19 +159,14 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     return {name: np.where(given > 0, value, np.nan) for name, value in values.items()}
 
 
-def powers(most: int) -> list[int]:
-    """1, 2, 4 … up to ``most``, which ends them."""
-    return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
-
-
 def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
     """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
-    n, nothing = counts.n, np.full(len(counts.n), np.nan)
+    n, nothing, possible = counts.n, np.full(len(counts.n), np.nan), [k for k in ks if k <= counts.least]
     if not len(counts.answers):
-        return {f"maj@{k}": majority(n, counts.right, k) if k <= counts.least else nothing for k in ks}
-    commonest = plurality(counts)
+        return {f"maj@{k}": majority(n, counts.right, k) if k in possible else nothing for k in ks}
     return {
-        **{f"maj@{k}": commonest if k == counts.least == n.max() else nothing for k in ks},
+        **{f"maj@{k}": nothing for k in ks},
+        **pluralities(counts, possible),
         "distinct": distinct(counts, rarefied),
         "distinct_right": distinct(counts, rarefied, 1),
         "distinct_wrong": distinct(counts, rarefied, 0),
@@ -167,6 +186,8 @@ def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, Fl
         return estimator(n, right, k) if k <= counts.least else nothing
 
     values = {f"pass@{k}": at(k, pass_at) for k in ks}
+    for few, k in pairwise(ks):
+        values[f"gain@{k}"] = (values[f"pass@{k}"] - values[f"pass@{few}"]) / np.log2(k / few)
     most = max((k for k in ks if k <= counts.least), default=1)
     if most > 1:
         # What a doubling of the samples adds on average, from 1 to the most.

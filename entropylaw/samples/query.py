@@ -33,7 +33,7 @@ def verdicts(table: str) -> str:
 
 def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     """Refuse verdicts that are neither right nor wrong: InputError ``not-a-verdict``."""
-    values = [value for value in counts if value is not None and value not in ABSENT]
+    values = [value for value in counts if value not in (None, *ABSENT)]
     others = sorted(set(values) - {*RIGHT, *WRONG}, key=values.index)
     numbers = {number(value) for value in values}
     hint = f"say what is right, such as --right-when '{column}>=1', or name another column with --right"

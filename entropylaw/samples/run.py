@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from entropylaw.arrow import to_numpy
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
@@ -35,6 +36,8 @@ class Sampled:
 
     Attributes
     ----------
+    files
+        The names of files and their bytes.
     rows
         The columns of each step, in ascending order: see :func:`entropylaw.samples.numbers.summary`.
     counts
@@ -42,11 +45,12 @@ class Sampled:
     groups
         The names of the columns that divide the rows of a step.
     about
-        Files, columns, and what counts as right: JSON values.
+        What wrote the files, columns by role, and options, by the names that documents have for them.
     notes
         Data left out and assumptions, a sentence each.
     """
 
+    files: list[tuple[str, int]]
     rows: list[dict[str, Any]]
     counts: list[Counts]
     groups: tuple[str, ...]
@@ -63,7 +67,8 @@ class Opened:
     """Tables of samples in an engine: their files, the columns of each file, and what their samples hold.
 
     ``verdicts`` are the commonest ones with their numbers of samples, ``variants`` the values of the columns
-    that do not make samples; ``samples`` is the table of samples with their verdicts.
+    that do not make samples; ``samples`` is the table of samples with their verdicts, ``layout`` what wrote
+    the files.
     """
 
     engine: Backend
@@ -74,11 +79,7 @@ class Opened:
     verdicts: dict[str | None, int]
     variants: list[dict[str, Any]]
     samples: str
-
-    @property
-    def layouts(self) -> str:
-        """What wrote the files."""
-        return ", ".join(sorted({chosen.layout or "table" for chosen in self.columns}))
+    layout: str
 
 
 @contextmanager
@@ -89,8 +90,8 @@ def opened(
     with temporary_folder() as folder:
         files, notes = find(tables, folder)
         columns = [resolve(file, options) for file in files]
-        groups = tuple(dict.fromkeys(name for chosen in columns for name in chosen.groups))
-        names = list(dict.fromkeys(name for chosen in columns for name in chosen.variants))
+        groups = tuple(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
+        names = list(dict.fromkeys(chain.from_iterable(chosen.variants for chosen in columns)))
         with starting as engine:
             if any(chosen.ordered for chosen in columns):
                 engine.keep_order()
@@ -106,6 +107,7 @@ def opened(
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
                 variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
                 samples=engine.view("judged", query.judged(samples, options.missing)).name,
+                layout=", ".join(sorted({chosen.layout for chosen in columns})),
             )
 
 
@@ -141,15 +143,10 @@ def summarise_samples(
         | row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
         for key, count in counts.items()
     ]
-    about: dict[str, Any] = {
-        "read": [{"name": file.name, "bytes": file.size} for file in source.files],
-        "format": source.layouts,
-        "columns": {role: name for role, name in first.named.items() if role in first.roles},
-        "missing": options.missing,
-        "rarefied": rarefied,
-        "solved": options.solved,
-    }
+    about = {"format": source.layout, "columns": first.named, "rarefied": rarefied}
+    about["missing"] = options.missing
     return Sampled(
+        files=[(file.name, file.size) for file in source.files],
         rows=filled(rows),
         counts=[*counts.values()],
         groups=groups,
@@ -207,7 +204,8 @@ def union(
     """The query of all files' samples; those alike are read together."""
     sets = defaultdict[Any, list[tuple[SampleFile, SampleColumns]]](list)
     for file, chosen in zip(files, columns, strict=True):
-        sets[file.kind, repr(chosen), file.path if chosen.ordered else None].append((file, chosen))
+        path = file.path if chosen.ordered else None
+        sets[file.kind, repr(chosen), file.step is None, path].append((file, chosen))
     queries = []
     for members in sets.values():
         first, chosen = members[0]
@@ -245,18 +243,26 @@ def row_of(
 
 
 def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Step and groups → the columns of their rows, in ascending order."""
-    keys = ["step", *(f"by_{name}" for name in groups)]
-    places = defaultdict[Key, list[int]](list)
-    for row, (step, *others) in enumerate(zip(*(table[name].to_pylist() for name in keys), strict=True)):
-        step = int(step) if step is not None and step.is_integer() else step
-        places[step, *others].append(row)
-    columns = {
-        name: np.array(table[name].to_pylist(), dtype=object if name in ("problem", "label") else float)
-        for name in table.column_names[len(keys) :]
-    }
-    ordered = sorted(places, key=lambda key: [*map(ordinal, key)])
-    return {key: {name: values[places[key]] for name, values in columns.items()} for key in ordered}
+    """Step and groups → the columns of their rows, which follow each other; in ascending order.
+
+    Texts stay in Arrow.
+    """
+    names = ["step", *(f"by_{name}" for name in groups)]
+    keys = [np.array(table[name].to_pylist(), dtype=object) for name in names]
+    columns = {name: table[name].combine_chunks() for name in table.column_names[len(names) :]}
+    columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
+    begins = np.arange(len(table)) == 0
+    for cells in keys:
+        begins[1:] |= cells[1:] != cells[:-1]
+    tables: dict[Key, dict[str, Any]] = {}
+    for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
+        key = _whole_step(*(cells[start] for cells in keys))
+        tables[key] = {name: values[start:stop] for name, values in columns.items()}
+    return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
+
+
+def _whole_step(step: float | None, *groups: str | None) -> Key:
+    return (int(step) if step is not None and step.is_integer() else step, *groups)
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
@@ -269,11 +275,10 @@ def counts_of(
     key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
 ) -> Counts:
     """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
-    problem = [str(name) for name in table["problem"]]
-    rows = np.empty((0, 4), dtype=np.int64)
+    problem, rows = table["problem"].to_pylist(), np.empty((0, 4), dtype=np.int64)
     if answers is not None:
         number = {name: row for row, name in enumerate(problem)}
-        numbered = [number[str(name)] for name in answers["problem"]]
+        numbered = [number[name] for name in answers["problem"].to_pylist()]
         rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
     n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
     if not n.any():
@@ -301,7 +306,7 @@ def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
         rows_of_it = np.flatnonzero(table[column])
         if len(rows_of_it):
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            first = shown(table["problem"][int(rows_of_it[0])])
+            first = shown(table["problem"][int(rows_of_it[0])].as_py())
             message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
             hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
             if column == "negative":
@@ -324,7 +329,7 @@ def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
     if max(given, default=0) > most:
         message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
         raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
-    return sorted({1, *given} if given else {*numbers.powers(most), least})
+    return sorted({1, *given} if given else {1 << i for i in range(most.bit_length())} | {most, least})
 
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
@@ -356,7 +361,7 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
     """What would be read of some tables, a line each; what would be refused is one of them."""
     with opened(tables, options, duckdb_backend()) as source:
         first, files = source.columns[0], source.files
-        lines = {"format": source.layouts, "files": f"{len(files)}"}
+        lines = {"format": source.layout, "files": f"{len(files)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
             lines[role] = first.named.get(role, "none")
             if role in first.lists:
@@ -367,24 +372,25 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
         lines["a row for each"] = ", ".join(("step", *source.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
         lines["not used"] = listing([name for name in files[0].columns if name not in used])
-        if source.variants:
-            values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
-            lines["filters"] = ", ".join(values)
-        verdicts = (f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
-        lines |= {"verdicts": ", ".join(verdicts), **checked(source)}
+        lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in source.notes)
 
 
-def checked(source: Opened) -> dict[str, str]:
-    """How many problems and samples there are; or why the verdicts are refused."""
+def contents(source: Opened) -> dict[str, str]:
+    """Filters, verdicts, and how many problems and samples there are; or why the verdicts are refused."""
+    first, lines = source.columns[0], dict[str, str]()
+    if source.variants:
+        values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
+        lines["filters"] = ", ".join(values)
+    lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
     try:
-        query.check_verdicts(source.verdicts, source.columns[0].named["right"])
+        query.check_verdicts(source.verdicts, first.named["right"])
     except InputError as error:
-        return {"refused": f"{error.message}; {error.hint}"}
-    problems = query.problems(source.samples, source.groups, source.columns[0].roles)
-    columns = source.engine.run(problems).to_pydict()
+        return {**lines, "refused": f"{error.message}; {error.hint}"}
+    columns = source.engine.run(query.problems(source.samples, source.groups, first.roles)).to_pydict()
     return {
+        **lines,
         "problems": f"{len(set(columns['problem'])):,}",
         "samples of each": f"{min(columns['n'])} to {max(columns['n'])}",
         "without verdict": f"{sum(columns['missing']):,}",

@@ -163,8 +163,8 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
         if any(keys):
             result = engine.run(query.responses(table, replace(columns, response=keys)))
             names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
-            numbers = {row["step"]: map(int, map(row.get, names)) for row in result.to_pylist()}
-            by_step[role] = {int(step): Responses(*sums) for step, sums in numbers.items()}
+            rows = result.to_pylist()
+            by_step[role] = {int(row["step"]): Responses(*(int(row[name]) for name in names)) for row in rows}
     return replace(sums, **by_step)
 
 

@@ -5,7 +5,6 @@ import pytest
 import statsmodels.api as sm
 
 from entropylaw.engine.constants import PRIOR
-from entropylaw.engine.reads import ceiling_of, reward_now
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.results.result import replace
 from tests.laws import WHITE, fixed, reads_under
@@ -120,9 +119,9 @@ def test_the_reward_now_has_the_conditional_expectation_of_the_drift():
     row = design[-1] - cross @ inverse @ design
     scale = residual @ inverse @ residual / 23
     variance = scale * (row @ normal @ row + (1 - share) - cross @ inverse @ cross)
-    location, spread = reads.table.numbers(reward_now(reads.table))
+    location, spread = reads.table.numbers(reads.table.reward_now())
     own = reads.law > 1e-100
     assert location[0, own] + reads.table.candidates.origin == pytest.approx(expected, rel=1e-7)
     assert spread[0, own] ** 2 == pytest.approx(variance, rel=1e-6)
-    ceiling, _ = reads.table.numbers(ceiling_of(reads.table))
+    ceiling, _ = reads.table.numbers(reads.table.ceiling())
     assert ceiling[0, own] + reads.table.candidates.origin == pytest.approx(beta[0], rel=1e-7)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.analysis.law.verdict import r_squared
+from entropylaw.analysis.forms import r_squared
 from tests.laws import WHITE, reads_under
 
 CERTIFIED = {

@@ -6,11 +6,10 @@ from scipy.special import stdtr
 
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law.estimates import headroom
 from entropylaw.analysis.law.verdict import law_probability
-from entropylaw.analysis.numbers import p_gain
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED, HOLDS
+from entropylaw.engine.reads import headroom
 from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
@@ -89,7 +88,7 @@ def test_the_probability_of_a_gain_is_that_of_the_headroom(fit):
     every = [fit_law(*LAW, gain=at) for at in (fit.headroom.low, fit.headroom.high)]
     assert [one.p_headroom for one in every] == pytest.approx([0.975, 0.025], abs=1e-5)
     assert [one.gain for one in every] == [fit.headroom.low, fit.headroom.high]
-    chances = [p_gain(fit.law.reads, at) for at in ends(fit.headroom)]
+    chances = [fit.law.reads.p_gain(at) for at in ends(fit.headroom)]
     assert chances == pytest.approx([0.975, 0.5, 0.025], abs=1e-5)
 
 

@@ -50,13 +50,6 @@ def test_runs_of_different_lengths_and_steps():
         assert_same(batch, i, own_law(*run))
 
 
-def test_more_runs_than_are_held_at_once():
-    sample = simulate(World(path="exponential", n=20, rho=0.5, noise=1.0), 120, seed=6)
-    batch = fit_laws(sample.entropy, sample.rewards)
-    for i in (0, 49, 50, 119):
-        assert_same(batch, i, own_law(sample.entropy[i], sample.rewards[i]))
-
-
 def test_a_run_that_cannot_be_fitted_is_named_and_the_others_are_fitted():
     sample = simulate(World(path="exponential", n=20, rho=0.5, noise=1.0), 3, seed=6)
     entropy, reward = sample.entropy.copy(), sample.rewards.copy()

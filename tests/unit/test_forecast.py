@@ -17,6 +17,8 @@ from entropylaw.documents.codec import encode
 from entropylaw.engine.levels import blocked
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
+from entropylaw.results import Verdict, Why
+from entropylaw.results.result import replace as struct_replace
 from tests.conftest import LAB
 
 
@@ -73,7 +75,22 @@ def test_a_larger_gain_is_less_probable_and_one_beyond_the_largest_reward_imposs
     assert forecast(*run, at_step=900, gain=0.9).p_gain < 0.01
     step, _, reward = run
     share = np.clip(reward + 0.3, 0, 1)
-    assert forecast(step, None, share, at_step=900, gain=0.9).p_gain == 0.0
+    assert forecast(step, None, share, at_step=900, gain=0.9, max_reward=1).p_gain == 0.0
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_interval_and_the_probability_of_a_gain_are_of_one_distribution(level):
+    step, _, reward = a_run()
+    steep = 0.2 + 0.001 * step + np.random.default_rng(0).normal(0, 0.004, step.size)
+    for rewards, most in ((reward, None), (steep, None), (steep, 1.0), (1.0 - steep, 1.0)):
+        made = forecast(step, None, rewards, at_step=900, level=level, max_reward=most)
+        for end, chance in (("low", 0.5 + level / 2), ("value", 0.5), ("high", 0.5 - level / 2)):
+            gain = getattr(made.reward, end) - made.now
+            # All that would be above the largest reward is at it.
+            if gain > 0 and getattr(made.reward, end) != most:
+                again = forecast(step, None, rewards, at_step=900, gain=gain, max_reward=most)
+                assert again.p_gain == pytest.approx(chance, abs=1e-9)
+    assert forecast(step, None, steep, at_step=900).reward.low > steep[-1]
 
 
 def test_the_entropy_does_not_change_the_forecast_and_the_law_is_beside_it():
@@ -129,6 +146,23 @@ def test_shift_and_scale_of_the_reward_and_units_of_steps_carry_over():
         )
     assert two.p_gain == pytest.approx(one.p_gain, rel=1e-6)
     assert two.best_so_far.p_better == pytest.approx(one.best_so_far.p_better, abs=1e-6)
+
+
+@pytest.mark.parametrize("most", [None, 1.0])
+def test_a_reward_in_other_units_has_the_same_forecast(most):
+    step, entropy, reward = a_run()
+    rate = np.clip(reward / 2 + 0.4, 0, 1)
+    for factor in (100.0, 1e-3):
+        one = entropylaw.fit_law(entropy, rate, step, max_reward=most, gain=0.01)
+        limits = {"max_reward": most and factor * most, "gain": factor * 0.01}
+        two = entropylaw.fit_law(entropy, factor * rate, step, **limits)
+        assert two.p_headroom == pytest.approx(one.p_headroom, abs=1e-6)
+        for name in ("value", "low", "high"):
+            scaled = factor * getattr(one.forecast.reward, name)
+            assert getattr(two.forecast.reward, name) == pytest.approx(scaled)
+        assert two.forecast.p_gain == pytest.approx(one.forecast.p_gain)
+        assert two.forecast.best_so_far.p_better == pytest.approx(one.forecast.best_so_far.p_better)
+        assert two.forecast.law.rewards[0] == pytest.approx(factor * one.forecast.law.rewards[0])
 
 
 def test_a_long_run_is_averaged_over_blocks_and_says_so():
@@ -226,6 +260,28 @@ def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_en
     short = entropylaw.fit_law(entropy[:6], reward[:6], step[:6])
     assert short.forecast is None
     assert "a forecast needs at least 8" in short.no_forecast
+
+
+def test_the_forecast_is_above_the_ceiling_only_where_the_intervals_are_apart():
+    step, entropy, reward = a_run()
+    fit = entropylaw.fit_law(entropy, reward, step)
+    ends = fit.ceiling
+
+    def said(low, high, **changes):
+        (expected,) = fit.forecast.rewards
+        expected = struct_replace(expected, low=low, value=(low + high) / 2, high=high)
+        ahead = struct_replace(fit.forecast, rewards=(expected,))
+        changed = struct_replace(fit, forecast=ahead, **changes)
+        texts = {medium: rendered(changed, medium) for medium in ("text", "details", "markdown", "html")}
+        told = {"above the ceiling" in text for text in texts.values()}
+        assert len(told) == 1, "all media say the same"
+        return told.pop()
+
+    assert said(ends.high + 0.01, ends.high + 0.1)
+    assert not said(ends.high - 1e-6, ends.high + 0.1)
+    assert not said(ends.low - 0.1, ends.low - 0.01)
+    assert not said(ends.high + 0.01, ends.high + 0.02 + np.ptp(reward)), "no forecast is shown"
+    assert not said(ends.high + 0.01, ends.high + 0.1, verdict=Verdict.fails, why=Why.no_relation)
 
 
 @pytest.fixture(scope="module")

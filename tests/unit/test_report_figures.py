@@ -32,6 +32,7 @@ from entropylaw.report.figures.law import (
 )
 from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.report.figures.rewards import curves_figure, rewards_figure
 from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, caution, replace
@@ -188,6 +189,23 @@ def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
         found = [line for line in axes.get_lines() if line.get_label() == "off the curve of the others"]
         assert sum(len(line.get_xdata()) for line in found) == rings
     assert len(plain.get_lines()) == len(axes.get_lines())
+
+
+def test_several_rewards_have_a_panel_each_in_both_figures() -> None:
+    entries = [
+        replace(RUNS[name](), reward=f"{name} mean@4", columns=synthetic().columns)
+        for name in ("sample", "falling", "few", "by hand")
+    ]
+    refusal = replace(refused(), reward="nothing")
+    for figure, more in ((rewards_figure, 1), (curves_figure, 0)):
+        made = figure([*entries, refusal])
+        assert_words_can_be_read(made)
+        titles = [axes.texts[0].get_text() for axes in made.axes]
+        assert titles[:4] == [entry.reward for entry in entries]
+        assert titles[4:] == ["actor/entropy (nats)"][:more]
+        assert len({axes.get_xlim() for axes in made.axes}) == 1
+    with pytest.raises(ValueError, match="no reward"):
+        rewards_figure([refusal])
 
 
 def test_a_grid_of_axes_has_room_for_every_name() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -155,8 +156,12 @@ def test_a_report_has_a_page_per_run_and_a_row_per_reward(verl, tmp_path):
     page = (tmp_path / "out" / "runs" / "four.html").read_text()
     reports = load_report(tmp_path / "out" / "runs" / "four.json").reports
     assert len(reports) == 5
-    for report in reports:
-        assert f"<h1>{report.fit.name}</h1>" in page
+    assert re.findall("<h1>(.*?)</h1>", page) == ["four"]
+    # A row and a panel of each, and its description folded away under an address of its own.
+    assert re.findall(r'<th scope="row">([^<]*)</th>', page)[:5] == [report.fit.reward for report in reports]
+    assert page.count('<details class="group reward">') == 5
+    assert re.findall('<div id="(reward:.*?)">', page)[:2] == ["reward:four", "reward:four-aime24-mean-32"]
+    assert page.index("<details") > page.index('id="rewards-title"')
     ids = [text.partition('"')[0] for text in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids))
     assert "6 rewards of 2 runs" in (tmp_path / "out" / "index.html").read_text()

@@ -516,6 +516,9 @@ def test_steps_and_runs_by_the_names_of_files(tmp_path: Path) -> None:
         (tmp_path / "r0" / f"step_{step}" / "rollouts.jsonl").rename(tmp_path / "r0" / f"{step}.jsonl")
         (tmp_path / "r1" / f"step_{step}" / "rollouts.jsonl").rename(tmp_path / "r1" / f"{step}.jsonl")
     assert [row["step"] for row in read(tmp_path / "r1" / "*.jsonl").rows] == [5, 40]
+    write(tmp_path / "r1" / "last.jsonl", verifiers())
+    with_and_without = read(tmp_path / "r1" / "5.jsonl", tmp_path / "r1" / "last.jsonl")
+    assert [row["step"] for row in with_and_without.rows] == [None, 5]
     runs = [{"run": run, **row} for run in ("x", "y") for row in plain()]
     assert [row["run"] for row in read(write(tmp_path / "a.jsonl", runs)).rows] == ["x", "y"]
 
@@ -592,6 +595,24 @@ def test_the_formulas_are_means_over_all_sets_of_samples(k: int) -> None:
     assert numbers.all_right(n, right, k)[0] == pytest.approx(expected["all"], abs=1e-12)
     assert numbers.majority(n, right, k)[0] == pytest.approx(expected["majority"], abs=1e-12)
     assert numbers.distinct(counts, k)[0] == pytest.approx(expected["distinct"], abs=1e-12)
+
+
+def test_the_commonest_answer_among_k_samples_by_all_sets_of_them() -> None:
+    random = np.random.default_rng(0)
+    problems = {str(i): [(bool(x < 1), str(x)) for x in random.integers(0, 3, 6)] for i in range(400)}
+    expected = dict.fromkeys((2, 3, 6), 0.0)
+    for k, answers in itertools.product(expected, problems.values()):
+        sets = list(itertools.combinations(answers, k))
+        for chosen in sets:
+            most = max(chosen.count(answer) for answer in chosen)
+            leaders = {answer for answer in chosen if chosen.count(answer) == most}
+            expected[k] += sum(right for right, _ in leaders) / len(leaders) / len(sets) / len(problems)
+    values = numbers.pluralities(counts_of(problems), [*expected])
+    assert {k: values[f"maj@{k}"].mean() for k in expected} == pytest.approx(expected, abs=0.01)
+    assert values["maj@6"].mean() == pytest.approx(expected[6], abs=1e-12)
+    few = counts_of({"a": [(True, "1"), (False, "2"), (False, "2"), (True, "1")], "b": [(True, "3")] * 2})
+    unanswered = Counts(problem=few.problem, n=few.n + 2, right=few.right, answers=few.answers[:1])
+    assert numbers.pluralities(unanswered, [4])["maj@4"].tolist() == [1.0, 0.0]
 
 
 def test_human_evals_estimator_to_12_digits() -> None:

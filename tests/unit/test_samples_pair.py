@@ -69,16 +69,18 @@ def test_the_band_agrees_with_that_of_another_package() -> None:
 def test_the_fate_of_problems_that_are_clear() -> None:
     random = np.random.default_rng(2)
     base_chance, now_chance = np.repeat([0.5, 0.0, 0.5, 0.0], 25), np.repeat([0.5, 0.5, 0.0, 0.0], 25)
-    chances = against.chances(side(random, now_chance, 128), side(random, base_chance, 128), 0.01)
+    chances, draws = against.chances(side(random, now_chance, 128), side(random, base_chance, 128), 0.01)
     assert [int(place) for place in chances.argmax(axis=1)] == [0] * 25 + [1] * 25 + [2] * 25 + [3] * 25
     assert (1 - chances.max(axis=1)).sum() < 4
     assert chances.sum(axis=1) == pytest.approx(np.ones(100))
+    assert (draws.sum(axis=1) == 100).all()
+    assert np.quantile(draws, 0.025, axis=0).max() <= 25 <= np.quantile(draws, 0.975, axis=0).min()
 
 
 def test_a_problem_without_a_right_sample_is_not_certainly_unsolved() -> None:
     random = np.random.default_rng(3)
     few = side(random, random.beta(0.4, 2.0, 200), 8)
-    chances = against.chances(few, few, 0.01)
+    chances, _ = against.chances(few, few, 0.01)
     never = few.right == 0
     assert never.sum() > 20
     assert chances[never, against.CLASSES.index("neither")].max() < 0.95
@@ -126,6 +128,16 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert sum(len(fate.problems) for fate in pair.fates) == 100
     row = pair.at_k[0]
     assert row.now - row.base == pytest.approx(made.last["pass@1"] - made.rows[0]["pass@1"])
+
+
+def test_few_samples_do_not_decide_the_fate_of_problems_and_a_note_says_so() -> None:
+    decided, rare = document(against=0), document(against=0, solved=0.001)
+    assert not any("rest on assumptions" in note for note in decided.notes)
+    assert any(note.endswith("more samples, or --solved 0.02, decide them") for note in rare.notes)
+    assert decided.against is not None
+    for fate in decided.against.fates:
+        assert fate.expected.low <= fate.expected.value <= fate.expected.high
+    assert sum(fate.expected.value for fate in decided.against.fates) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "latex"])
@@ -202,7 +214,7 @@ def test_gates(run: Any, tmp_path: Path) -> None:
         "check", str(path), "--fail-if", "maj@3<0.5", "--fail-if", "pass@3.difference<0", "--format", "json"
     )
     reasons = " ".join(json.loads(other.stdout)["cases"][i]["sentence"] for i in (0, 1))
-    assert "no maj@3 for this run; it has 'maj@64'" in reasons
+    assert "no maj@3 for this run; it has 'maj@2', 'maj@4'" in reasons
     assert "it has 'pass@1.difference', 'pass@2.difference'" in reasons
     wrong = run("check", str(plain), "--fail-if", "pass@64<80")
     assert wrong.returncode == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 
@@ -62,19 +63,19 @@ def test_what_an_error_says_to_type_works(tmp_path, names, separator):
 
 
 def test_what_the_user_named_stays_in_the_command(tmp_path):
-    write(tmp_path / "log.csv", "it", "ent", "perf", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
-    done = typed("fit", "log.csv", "--step", "it", "--reward", "zork", "-o", "-", cwd=tmp_path)
-    assert "as in: entropylaw fit log.csv --step it --reward zork --entropy ent" in done.stderr
-    done = typed("fit", "log.csv", "--step", "it", "--entropy", "zork", "-o", "-", cwd=tmp_path)
-    assert "as in: entropylaw fit log.csv --step it --entropy zork --reward perf" in done.stderr
+    write(tmp_path / "log.csv", "tick", "h", "perf", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
+    done = typed("fit", "log.csv", "--step", "tick", "--reward", "zork", "-o", "-", cwd=tmp_path)
+    assert "as in: entropylaw fit log.csv --step tick --reward zork --entropy h" in done.stderr
+    done = typed("fit", "log.csv", "--step", "tick", "--entropy", "zork", "-o", "-", cwd=tmp_path)
+    assert "as in: entropylaw fit log.csv --step tick --entropy zork --reward perf" in done.stderr
 
 
 def test_other_statistics_and_training_are_not_preferred(tmp_path):
-    more = {"ent_max": 2 * ENTROPY, "acc_std": REWARD, "training_acc": REWARD, "ent_coef": 0.01 + 0 * STEP}
-    write(tmp_path / "log.csv", "it", columns=(STEP,), **more, my_ent=ENTROPY, heldout_acc=REWARD)
+    more = {"h_max": 2 * ENTROPY, "acc_std": REWARD, "training_acc": REWARD, "h_coef": 0.01 + 0 * STEP}
+    write(tmp_path / "log.csv", "tick", columns=(STEP,), **more, my_h=ENTROPY, heldout_acc=REWARD)
     command, done = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
-    assert command[2:-2] == ["--step", "it", "--entropy", "my_ent"]
-    assert "my_ent × heldout_acc (validation)" in " ".join(done.stdout.split())
+    assert command[2:-2] == ["--step", "tick", "--entropy", "my_h"]
+    assert "my_h × heldout_acc (validation)" in " ".join(done.stdout.split())
 
 
 def test_rows_are_counted_where_there_is_no_step(tmp_path):
@@ -89,39 +90,149 @@ def test_rows_are_counted_where_there_is_no_step(tmp_path):
     assert run.step.tolist() == [3, 5]
 
 
-def test_decimal_commas_are_named_with_the_command_that_mends_them(tmp_path):
-    texts = [[str(value).replace(".", ",") for value in column] for column in (ENTROPY, REWARD)]
-    write(tmp_path / "log.csv", "step", "ent", "acc", separator=";", columns=(STEP, *texts))
-    done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
-    assert "error[column-not-numeric]" in done.stderr
-    assert "tr , . < log.csv > log.points.csv; entropylaw columns log.points.csv" in done.stderr
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["0,354", "1", "1,250"], [0.354, 1, 1.25]),
+        (["1,25", "2", ""], [1.25, 2, math.nan]),
+        # Thousands, numbers of two kinds, and lists are text.
+        (["1,234", "12,345"], None),
+        (["0,5", "0.5"], [math.nan, 0.5]),
+        (["0,5", "1,2,3"], None),
+    ],
+)
+def test_decimal_commas_are_read_in_a_column_of_them(tmp_path, cells, values):
+    lines = [f"{step};{cell};1" for step, cell in enumerate(cells)]
+    (tmp_path / "log.csv").write_text("\n".join(("step;entropy;x", *lines, "")))
+    (run,) = read_runs(tmp_path / "log.csv")
+    assert ("entropy" in run.texts) == (values is None)
+    if values is not None:
+        np.testing.assert_array_equal(run.columns["entropy"], values)
+        assert any("decimal commas" in note for note in run.notes) == ("0.5" not in cells)
 
 
 def test_tables_and_remote_files_get_the_flags_alone():
-    table = {"it": STEP, "ent": ENTROPY, "acc": REWARD}
+    table = {"tick": STEP, "h": ENTROPY, "acc": REWARD}
     with pytest.raises(InputError) as caught:
         read_runs(table)
-    assert caught.value.hint == "add --step it --entropy ent --reward acc"
-    (run,) = read_runs(table, step="it")
+    assert caught.value.hint == "add --step tick --entropy h --reward acc"
+    (run,) = read_runs(table, step="tick")
     with pytest.raises(InputError) as caught:
         select(run)
-    assert caught.value.hint == "add --step it --entropy ent --reward acc"
+    assert caught.value.hint == "add --step tick --entropy h --reward acc"
 
 
 def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
     more = {"lr": 1e-6 + 0 * STEP, "phase": ["warm"] * N}
-    write(tmp_path / "log.csv", "it", "ent", "acc", **more)
+    write(tmp_path / "log.csv", "tick", "h", "acc", **more)
     done = typed("columns", "log.csv", cwd=tmp_path)
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
     assert "NOT USABLE" in text
-    assert "add --step it --entropy ent --reward acc, as in: entropylaw fit log.csv --step it" in text
-    for name, what in (("it", "step"), ("ent", "entropy"), ("acc", "reward")):
+    assert "add --step tick --entropy h --reward acc, as in: entropylaw fit log.csv --step tick" in text
+    for name, what in (("tick", "step"), ("h", "entropy"), ("acc", "reward")):
         assert f"could be '{name}': {what}, by its name" in text
     assert "could be 'phase': text" in text
     assert "1 other column: 'lr'" in text
     rows = typed("columns", "log.csv", "--format", "csv", cwd=tmp_path).stdout
-    assert all(f",{name}," in rows for name in ("it", "ent", "acc", "lr", "phase"))
+    assert all(f",{name}," in rows for name in ("tick", "h", "acc", "lr", "phase"))
     (shown,) = json.loads(typed("columns", "log.csv", "--format", "json", cwd=tmp_path).stdout)["runs"]
-    assert set(shown["others"]) == {"it", "ent", "acc", "lr", "phase"}
+    assert set(shown["others"]) == {"tick", "h", "acc", "lr", "phase"}
     assert shown["problem"]["slug"] == "no-step-column"
+
+
+def lines_of(line):
+    """A log with a line per step, in which {i}, {h} and {r} are the step, the entropy and the reward."""
+    return "".join(line.format(i=i, h=h, r=r) for i, h, r in zip(STEP, ENTROPY, REWARD, strict=True))
+
+
+ROWS = [
+    {"step": int(i), "entropy": float(h), "reward": float(r)}
+    for i, h, r in zip(STEP, ENTROPY, REWARD, strict=True)
+]
+COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+BY_HAND = {
+    "short names.jsonl": lines_of('{{"it": {i}, "ent": {h}, "rew": {r}}}\n'),
+    "short names.csv": "iter,ent,ret,loss\n" + lines_of("{i},{h},{r},0\n"),
+    "short names.log": lines_of("it {i} | ent {h} | rew {r}\n"),
+    "columns of short names.txt": "iter      ent     ret\n" + lines_of("{i:6d} {h} {r}\n"),
+    "German.csv": "Schritt;Entropie;Belohnung\n" + lines_of("{i};{h};{r}\n").replace(".", ","),
+    "decimal commas.log": lines_of("step {i}: entropy {h}; reward {r}\n").replace(".", ","),
+    "thousands.log": lines_of("Step {i},000: entropy {h}, tokens 1,{i:03d}, reward {r}\n"),
+    "blanks.csv": "step entropy  reward\n" + lines_of("{i} {h}   {r}\n"),
+    "bars.csv": "step|entropy|reward\n" + lines_of("{i}|{h}|{r}\n"),
+    "brackets.log": lines_of("[{i}] entropy={h} reward={r}\n"),
+    "comments.csv": "# of last night\nstep,entropy,reward\n" + lines_of("{i},{h},{r}\n"),
+    "savetxt.txt": "# step entropy reward\n" + lines_of("{i} {h} {r}\n"),
+    "aligned.log": lines_of("--- Iteration {i} ---\nentropy    {h}\nreward     {r}\n\n"),
+    "history.json": json.dumps({"config": {"lr": 1e-6}, "history": ROWS, "best": 0.5}),
+    "by step.json": json.dumps({row["step"]: row for row in ROWS}),
+    "columns.json": json.dumps({"config": {"tags": ["a"]}, **COLUMNS}),
+    "columns within.json": json.dumps({"results": COLUMNS, "best": 0.5}),
+    "pandas.json": json.dumps({name: dict(enumerate(cells)) for name, cells in COLUMNS.items()}),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_people_write_by_hand_is_read_at_once(tmp_path, name):
+    (tmp_path / name).write_text(BY_HAND[name])
+    (run,) = read_runs(tmp_path)  # in a folder as well
+    series = select(run)
+    np.testing.assert_array_equal(series.step, STEP * (1000 if "thousands" in name else 1))
+    np.testing.assert_array_equal(series.entropy, ENTROPY)
+    np.testing.assert_array_equal(series.reward, REWARD)
+
+
+def test_steps_within_epochs_are_counted_on(tmp_path):
+    lines = [
+        f"Epoch [{i // 10 + 1}/4], Step [{i % 10 + 1}/10], Entropy: {h:.4f}, Reward: {r:.4f}\n"
+        for i, h, r in zip(STEP.tolist(), ENTROPY, REWARD, strict=True)
+    ]
+    (tmp_path / "log.txt").write_text("".join(lines))
+    (run,) = read_runs(tmp_path / "log.txt")
+    assert (run.step.tolist(), run.dropped) == (list(range(1, N + 1)), {})
+    assert run.columns["Entropy"].tolist() == ENTROPY.round(4).tolist()
+    assert "steps begin anew in each epoch: they are counted on" in run.notes
+
+
+def test_evaluations_beside_the_training_in_one_object_are_apart(tmp_path):
+    evaluations = [{"step": row["step"], "reward": 0.5} for row in ROWS[::2]]
+    samples = [{"step": 3, "entropy": 9.0, "reward": 1.0}]
+    (tmp_path / "log.json").write_text(json.dumps({"train": ROWS, "eval": evaluations, "samples": samples}))
+    (run,) = read_runs(tmp_path / "log.json")
+    assert {*run.columns} == {"entropy", "reward [train]", "reward [eval]"}
+    np.testing.assert_array_equal(run.columns["reward [train]"], REWARD)
+    np.testing.assert_array_equal(run.finite("reward [eval]"), [0.5] * 20)
+
+
+def test_a_record_with_records_in_it_is_one_record(tmp_path):
+    record = {"step": 1, "entropy": 0.5, "reward": 0.2, "samples": [{"entropy": 9, "reward": 0}] * 3}
+    (tmp_path / "log.jsonl").write_text(json.dumps(record))
+    (run,) = read_runs(tmp_path / "log.jsonl")
+    assert (run.step.tolist(), run.columns["entropy"].tolist()) == ([1], [0.5])
+
+
+@pytest.mark.parametrize("text", ["lengths=1,2,3", "reward=1,251 tokens=12,345", "reward=0.5,0.7"])
+def test_a_comma_of_unknown_meaning_makes_no_number(tmp_path, text):
+    (tmp_path / "log.txt").write_text(
+        lines_of("step={i} entropy={h} ").replace(" step", f" {text}\nstep") + text
+    )
+    (run,) = read_runs(tmp_path / "log.txt")
+    assert {*run.columns} == {"entropy"}
+
+
+def test_a_table_without_a_header_gets_a_command_that_adds_it(tmp_path):
+    (tmp_path / "log.csv").write_text(lines_of("{i},{h},{r}\n"))
+    done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
+    assert "has numbers in its first line" in done.stderr
+    assert "(echo step,entropy,reward,…; cat log.csv) > named.csv" in done.stderr
+
+
+@pytest.mark.parametrize(("name", "line"), [("log.jsonl", 41), ("log.csv", 42)])
+def test_a_half_written_last_line_is_said_once_and_is_no_loss(tmp_path, name, line):
+    whole = {"log.jsonl": lines_of('{{"step": {i}, "entropy": {h}, "reward": {r}}}\n')}
+    whole["log.csv"] = "step,entropy,reward\n" + lines_of("{i},{h},{r}\n")
+    (tmp_path / name).write_text(whole[name] + {"log.jsonl": '{"step": 40, "entr', "log.csv": "40,0.2"}[name])
+    done = typed("fit", name, "-o", "-", cwd=tmp_path)
+    assert f"{name}: the last line ({line}) is half-written, and is not read" in done.stderr.splitlines()
+    assert "dropped" not in done.stdout

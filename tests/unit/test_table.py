@@ -11,7 +11,7 @@ from scipy.special import stdtr
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged, t_below
 from entropylaw.engine.smoothing import smoothed_entropy
-from entropylaw.engine.table import LARGEST_GROUPED, table_of, tables_of
+from entropylaw.engine.table import LARGEST_GROUPED, table_of
 from tests.laws import reads_under
 
 ENDS = (0.025, 0.5, 0.975)
@@ -60,16 +60,6 @@ def test_inputs_without_information_have_numbers(n, entropies, rewards, seed):
     reward = 0.5 - 0.2 * np.expm1(entropy) if rewards == "exact" else kinds[rewards]
     reads = reads_under(PRIOR, entropy, reward)
     assert np.isfinite(numbers(reads)).all()
-
-
-def test_runs_together_are_the_runs_alone():
-    runs = [run(40, seed) for seed in range(3)]
-    step = runs[0][0]
-    tables = tables_of(step, [entropy for _, entropy, _ in runs], [reward for *_, reward in runs])
-    for table, (_, entropy, reward) in zip(tables, runs, strict=True):
-        np.testing.assert_allclose(
-            numbers(Reads(table)), numbers(Reads(table_of(step, entropy, reward))), rtol=1e-9
-        )
 
 
 def test_a_long_run_is_fitted_to_means_of_neighbours():

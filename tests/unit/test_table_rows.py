@@ -5,8 +5,9 @@ import pytest
 from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from entropylaw import fit_law
+from entropylaw.analysis.law.verdict import odds_of
 from entropylaw.engine.constants import FORMS, LISTED, PRIOR
-from entropylaw.engine.reads import NORMAL, Cells, Reads, ceiling_of, reward_at, reward_now
+from entropylaw.engine.reads import NORMAL, Cells, Reads
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
@@ -146,8 +147,8 @@ def test_averages_weigh_terms_and_odds_name_them(table):
     law = weight * table.is_form("law")
     for number, name in enumerate(("step", "log_step"), start=1):
         expected = law[table.term == number].sum() / law[table.term == 0].sum()
-        assert reads.odds()[name] == pytest.approx(expected, rel=1e-9)
-    assert set(LISTED) - {"law"} < set(reads.odds())
+        assert odds_of(reads)[name] == pytest.approx(expected, rel=1e-9)
+    assert set(LISTED) - {"law"} < set(odds_of(reads))
 
 
 def test_the_prior_of_residuals_is_that_of_the_page(table):
@@ -275,7 +276,7 @@ def test_ends_of_the_share_reached_have_their_probabilities():
     reward = 0.6 - 0.2 * np.expm1(entropy) + 0.01 * np.random.default_rng(3).standard_normal(60)
     fit = fit_law(entropy, reward)
     reads, table = fit.law.reads, fit.law.reads.table
-    now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
+    now, first, ceiling = table.reward_now(), table.reward_at(table.entropy[:1]), table.ceiling()
 
     def below(share):
         location, scale = table.numbers(now - (1.0 - share) * first - share * ceiling)
@@ -290,7 +291,7 @@ def test_known_noise_of_a_mean_of_neighbours_is_smaller():
     n = 2000
     entropy, reward = white_run(n, sd=0.05)
     step = np.arange(n, dtype=float)
-    plain, bounded = (Reads(table_of(step, entropy, reward, noise=noise)) for noise in (0.0, 0.05**2))
+    plain, bounded = (Reads(table_of(step, entropy, reward, eval_size=size)) for size in (None, 100))
     widths = [np.ptp(reads.cells(0, reads.law).quantiles((0.025, 0.975))) for reads in (plain, bounded)]
     assert widths[1] == pytest.approx(widths[0], rel=0.15)
 

@@ -1,4 +1,4 @@
-"""Findings about a fit, and the influence of single evaluations."""
+"""Findings about a fit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from entropylaw.analysis.forms import design, form_label, law_column, least_squares
-from entropylaw.analysis.law.estimates import of_cells, unknown
+from entropylaw.analysis.forms import form_label, lag1, least_squares, r_squared
+from entropylaw.analysis.law.estimates import unknown
 from entropylaw.analysis.law.verdict import (
     IN_ENTROPY,
     IN_STEP,
     OF_ENTROPY,
     law_probability,
     nearest_rival,
-    r_squared,
 )
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
@@ -27,7 +26,7 @@ from entropylaw.engine.constants import (
     SPAN,
 )
 from entropylaw.engine.reads import Reads
-from entropylaw.results import FEWEST_FOR_MEMORY, Influence, Verdict, Why
+from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, reason
@@ -58,9 +57,6 @@ LONG_MEMORY = 0.5
 LAGS = 0.5
 """Probability of the law of an earlier entropy from which it is a caution."""
 
-TIED = 1e-6
-"""Values that differ by less than this share are equal: no choice rests on the last digit."""
-
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
@@ -85,16 +81,12 @@ def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
 
 def reasons_of(fit: Fit) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
-    law, tests = fit.law, fit.tests
-    jumps = fit.verdict is not Verdict.holds and jump_at_start(law.entropy, law.reward)
+    tests = fit.tests
+    jumps = fit.verdict is not Verdict.holds and jump_at_start(fit.law.entropy, fit.law.reward)
     if jumps:
         yield reason("jump-at-start", first=jumps)
     if fit.why is Why.no_relation and not jumps:
-        rises = least_squares(law.entropy, law.reward)[1] < 0
-        if rises and law.a.high is not None and law.a.high < 0:
-            yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
-        else:
-            yield reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
+        yield no_relation(fit)
     elif fit.why is Why.more_than_entropy:
         name = max(IN_STEP, key=lambda curve: getattr(tests, f"odds_{curve}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
@@ -119,13 +111,22 @@ def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
     return 0
 
 
+def no_relation(fit: Fit) -> Finding:
+    """Whether reward falls as entropy does, or does not follow it."""
+    a, tests = fit.law.a, fit.tests
+    rises = least_squares(fit.law.entropy, fit.law.reward)[1] < 0
+    if rises and a.high is not None and a.high < 0:
+        return reason("reward-falls", a=a.value, low=a.low, high=a.high)
+    return reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
+
+
 def another_curve(fit: Fit) -> Finding:
     """The curve in the entropy that is clearly more probable than the law, or how the curve differs."""
     tests = fit.tests
-    own = law_probability(tests, OF_ENTROPY)
+    of_law = law_probability(tests, OF_ENTROPY)
     odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
     if odds >= CLEARLY:
-        values = {"probability": min(odds * own, 1.0), "own": own}
+        values = {"probability": min(odds * of_law, 1.0), "own": of_law}
         return reason("another-curve", form=form, label=form_label(form), **values)
     steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
     # The form with a free rate has the law at k = 1.
@@ -154,25 +155,10 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
 
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     """Whether no curve fits, evaluations are off it or decide on it, or reward follows a past entropy."""
-    table = reads.table
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
-        first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
-        dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
-        with_them, weight = unknown("", level=fit.level, method=""), reads.averaged * (table.first == 0)
-        # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
-        if weight.any():
-            with_them = of_cells(reads.cells(0, weight, reads.top), level=fit.level, method="")
-        yield caution(
-            "rests-on-first",
-            dropped=dropped,
-            step=float(fit.law.step[min(dropped, fit.n - 1)]),
-            probability=fit.p_first,
-            value=with_them.value,
-            low=with_them.low,
-            high=with_them.high,
-        )
+        yield rests_on_first(fit, reads)
     lagged = reads.probability()["lagged"]
     if lagged > LAGS:
         (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
@@ -182,6 +168,19 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
         yield caution("one-evaluation-decides", step=step, a_ratio=a_ratio)
     if 2.0 * abs(shift) >= (fit.ceiling.width or np.inf):
         yield caution("one-evaluation-moves-ceiling", step=step, shift=shift)
+
+
+def rests_on_first(fit: Fit, reads: Reads) -> Finding:
+    """How many first evaluations are off the curve of the others, and the ceiling if they are not."""
+    table, values = reads.table, {"value": None, "low": None, "high": None}
+    first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
+    dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
+    weight, step = reads.averaged * (table.first == 0), float(fit.law.step[min(dropped, fit.n - 1)])
+    # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
+    if weight.any():
+        with_them = reads.cells(0, weight, reads.top).estimate(level=fit.level, method="")
+        values = {name: getattr(with_them, name) for name in values}
+    return caution("rests-on-first", dropped=dropped, step=step, probability=fit.p_first, **values)
 
 
 def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
@@ -213,10 +212,10 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
         yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
         return
-    given = float(np.sqrt(np.mean(law.entropy_sd**2)))
-    ratio = law.entropy_noise / given
+    expected = float(np.sqrt(np.mean(law.entropy_sd**2)))
+    ratio = law.entropy_noise / expected
     if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
-        values = {"noise": law.entropy_noise, "given": given, "ratio": ratio, "factor": NOISE_RATIO}
+        values = {"noise": law.entropy_noise, "given": expected, "ratio": ratio, "factor": NOISE_RATIO}
         yield caution("entropy-noise-differs", **values)
 
 
@@ -225,48 +224,15 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
     law = fit.law
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if law.reward.min() >= 0 and law.reward.max() <= 1 and value > 1:
-        known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
-        impossible = caution("ceiling-impossible", **known)
-        yield impossible if low > 1 else caution("ceiling-above-one", **known)
+        ends = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
+        impossible = caution("ceiling-impossible", **ends)
+        yield impossible if low > 1 else caution("ceiling-above-one", **ends)
     change, edge = np.diff(law.reward), SMOOTH_WINDOW // 2
     if change.size >= 2 * SMOOTH_WINDOW:
         # Less their moving average: the trend is gone.
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
         if (smooth := lag1(change[edge:-edge] - average) or 0.0) > SMOOTH:
             yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
-
-
-def lag1(values: FloatArray) -> float | None:
-    """Lag-1 autocorrelation; None below three values or where they do not vary."""
-    if values.size < 3:
-        return None
-    centred = values - values.mean()
-    total = float(centred @ centred)
-    return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
-
-
-def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Influence:
-    """The evaluation whose deletion moves the least-squares law most, measured on the ceiling and a.
-
-    Deletion formula: β without i = β − (XᵀX)⁻¹ xᵢ rᵢ / (1 − hᵢ), with leverage hᵢ (Cook 1977,
-    doi:10.1080/00401706.1977.10489493). Least squares on purpose: a drift would absorb an outlier, and the
-    question here is which point determines a plain reading of the curve.
-    """
-    x = design(law_column(entropy))
-    ortho, triangle = np.linalg.qr(x)
-    coefficient = np.linalg.solve(triangle, ortho.T @ reward)
-    leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
-    shift = np.linalg.solve(triangle, (ortho * ((reward - x @ coefficient) / (1.0 - leverage))[:, None]).T)
-    # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
-    scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
-    moved = np.max(np.abs(shift) / scale[:, None], axis=0)
-    most = int(np.argmax(moved >= moved.max() * (1.0 - TIED)))
-    return Influence(
-        step=float(step[most]),
-        ceiling_shift=float(-shift[0, most]),
-        # Where a is near 0 without the evaluation, only rounding remains.
-        a_ratio=round(float(1.0 - shift[1, most] / coefficient[1]), 12) if coefficient[1] else 1.0,
-    )
 
 
 def lost_reward(reward: FloatArray, share: float = LOST_SHARE) -> Finding | None:

@@ -11,10 +11,8 @@ from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import blocked
-from entropylaw.engine.reads import Cells
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.result import replace
 
 
 def tails(level: float) -> tuple[float, float, float]:
@@ -26,33 +24,6 @@ def tails(level: float) -> tuple[float, float, float]:
 def unknown(why: str, *, level: float, method: str) -> Estimate:
     """No number and no interval, and the reason."""
     return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
-
-
-def headroom(difference: Estimate) -> Estimate:
-    """What a run may still gain, from ceiling − reward now: of each draw what is above 0, and else 0.
-
-    That is increasing in the difference, so that quantiles of the one are those of the other. A rounding
-    error of the difference is 0.
-    """
-    if difference.low is None or difference.low >= 0:
-        return difference
-    least, known = 1e-9 * (difference.width or 0.0), ("low", "value", "high")
-    ends = {name: end if (end := getattr(difference, name)) > least else 0.0 for name in known}
-    return replace(difference, **ends, std_error=None)
-
-
-def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
-    """Median and equal-tailed interval of a number of the table."""
-    low, value, high = cells.quantiles(tails(level)).tolist()
-    error = cells.sd()
-    return Estimate(
-        value=value,
-        low=low,
-        high=high,
-        level=level,
-        method=method,
-        std_error=error if np.isfinite(error) else None,
-    )
 
 
 def usual_gain(reward: FloatArray, max_reward: float | None) -> float:

@@ -9,6 +9,7 @@ chosen on simulated runs (``docs/benchmarks/table.md``).
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import stdtr
 
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
@@ -17,14 +18,21 @@ from entropylaw.engine.constants import (
     FAILS,
     FEWEST_HOLDS,
     HOLDS,
+    LAGGED,
     LAGGED_WEIGHT,
+    LAW,
     LEAST_R_SQUARED,
+    LISTED,
+    LOG_STEP,
     MONOTONE,
+    NO_TERM,
     REJECTED_STEP,
+    SATURATION,
     SPAN,
+    STEP,
     UNNEEDED_STEP,
 )
-from entropylaw.engine.reads import Reads
+from entropylaw.engine.reads import Reads, heavier
 from entropylaw.results import Estimate, LawTests, Verdict, Why
 from entropylaw.results.result import Finding, note
 
@@ -50,11 +58,42 @@ def law_tests(reads: Reads) -> LawTests:
     The logarithm is of one plus the step from the first evaluation in mean spacings, so that the step's unit
     has no effect.
     """
-    table, (p_step, p_log_step) = reads.table, reads.p_step()
-    odds = {f"odds_{name}": min(value, _LARGEST) for name, value in reads.odds().items()}
+    table, (p_step, p_log_step) = reads.table, p_steps(reads)
+    of_rivals = {f"odds_{name}": min(value, _LARGEST) for name, value in odds_of(reads).items()}
     return LawTests(
-        p_step=p_step, p_log_step=p_log_step, **odds, spearman=spearman(table.entropy, table.reward)
+        p_step=p_step, p_log_step=p_log_step, **of_rivals, spearman=spearman(table.entropy, table.reward)
     )
+
+
+def odds_of(reads: Reads) -> dict[str, float]:
+    """Marginal likelihood of each rival over the law's, levels of the first evaluations averaged."""
+    table = reads.table
+
+    def total(name: str, term: str = NO_TERM) -> float:
+        number = [other for other, _ in table.prior.terms].index(term)
+        return float(reads.evidence[table.is_form(name) & (table.term == number)].sum())
+
+    rivals = {name: total(name) for name in (*LISTED, SATURATION, LAGGED) if name != LAW}
+    rivals |= {term: total(LAW, term) for term in (STEP, LOG_STEP)}
+    return {name: value / max(total(LAW), 1e-300) for name, value in rivals.items()}
+
+
+def p_steps(reads: Reads) -> tuple[float | None, float | None]:
+    """Two-sided p-values of the step and of its logarithm beside the law."""
+    table, values = reads.table, list[float | None]()
+    for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
+        weight = reads.evidence * (table.is_form(LAW) & (table.term == number))
+        if not weight.any() or not table.candidates.of(name):
+            values.append(None)
+            continue
+        location, scale = table.numbers(table.coefficient_of(table.candidates.of(name)), rows=weight > 0)
+        heavy = heavier(weight)
+        z = location[0, heavy] / np.maximum(scale[0, heavy], 1e-300)
+        # Both tails: one minus the larger would lose all digits of a small one.
+        tails = [float(weight[heavy] @ stdtr(table.df[heavy], side * z)) for side in (-1.0, 1.0)]
+        values.append(min(1.0, 2.0 * min(tails) / float(weight[heavy].sum())))
+    first, second = values
+    return first, second
 
 
 def spearman(one: FloatArray, other: FloatArray) -> float | None:
@@ -66,14 +105,6 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
     if min(np.ptp(rank) for rank in ranks) == 0:
         return None
     return float(np.corrcoef(ranks)[0, 1])
-
-
-def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
-    """Share of the reward's variance that the law explains by least squares, 0–1; columns (n,) as logged."""
-    column = np.expm1(entropy)
-    if np.ptp(column) == 0 or np.ptp(reward) == 0:
-        return 0.0
-    return float(np.corrcoef(column, reward)[0, 1]) ** 2
 
 
 def divergence_note(name: str, kl: FloatArray, reward: FloatArray, law: float) -> Finding:

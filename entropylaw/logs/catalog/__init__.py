@@ -251,12 +251,8 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], _OtherNames]:
         parsed = []
         for name, entry in entries.items():
             where = f"trainer {name!r}"
-            about: dict[str, Any] = {}
-            for role in _ROLES:
-                about[role] = tuple(_keys(role, name, getattr(entry, role), entries))
-            for field in ("name", "title", "telltales", "absent", "halves"):
-                about[field] = getattr(entry, field)
-            parsed.append(Trainer(**about))
+            keyed = {role: tuple(_keys(role, name, getattr(entry, role), entries)) for role in _ROLES}
+            parsed.append(Trainer(**msgspec.structs.asdict(entry) | keyed))
     except ValueError as problem:
         raise ValueError(f"trainers.toml: {where}: {problem}") from None
     return tuple(parsed), file.names

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import dropwhile, islice
 
 import numpy as np
 
@@ -22,13 +23,15 @@ from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Rows
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+# Of a table that has one column otherwise, by its name.
+_OTHERS = {"|": "bar", " ": "blank"}
 _HEAD = 1 << 16
 # A table with more columns is read in part: those that are used. One with many more is no log.
 _MANY_COLUMNS, _MOST_COLUMNS = 1 << 12, 1 << 17
 _LONGEST_ROW = 1 << 26
+_COMMENT = re.compile(r"#[^,;\t]*")
 
 TOO_LONG = "row with more cells than the header"
-CUT_OFF = "last row cut off"
 SWALLOWED = "row within the quotes of another one's cell"
 
 
@@ -44,31 +47,29 @@ def recognises(content: Content) -> bool:
 
 def sample(content: Content, most: int, size: int) -> list[list[str]]:
     """Return the header and the first rows within so many characters; an empty header if there is no row."""
-    head = content.opening[:size]
+    head, mark = content.opening[:size], _sniff(content)
     with _long_cells():
-        split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
-        rows = list(islice(filter(None, split), most)) or [[]]
+        split = csv.reader(io.StringIO(head, newline=""), delimiter=mark, skipinitialspace=mark == " ")
+        rows = list(islice(_below_comments(split), most)) or [[]]
     # The end of the sample may have cut the last row.
     return rows[:-1] if len(rows) > 1 and len(head) < len(content.opening) else rows
 
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where there is a header and nothing below it."""
-    delimiter, ended = _sniff(content), False
+    delimiter = _sniff(content)
 
     def lines() -> Iterator[str]:
-        """Yield the lines with their ends, and note whether the last one ended."""
-        nonlocal ended
+        """Yield the lines with their ends."""
         for block in filter(None, content.blocks()):
             # A block is longer only for a single line's sake.
             if len(block) > _LONGEST_ROW:
                 raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
-            ended = block.endswith(("\n", "\r"))
             yield from io.StringIO(block, newline="")
 
     with _long_cells():
-        split = csv.reader(lines(), delimiter=delimiter)
-        rows = filter(None, split)
+        split = csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter == " ")
+        rows = _below_comments(split)
         header, notes = unique_names(next(rows, []))
         if len(header) > _MOST_COLUMNS:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
@@ -76,14 +77,14 @@ def read(content: Content) -> Table:
         shape = _Rectangle(Rows(header, keep), header, delimiter)
         for row in rows:
             shape.add(row)
-        shape.put_short(complete=ended)
+        half_written = shape.put_short(complete=content.ended)
     if shape.rows.rows == len(shape.unreadable):
         message = f"has a header of {counted(len(header), 'column')} and no rows below it"
         raise content.error("no-records", message, "check that the run has logged something")
     # Below the header, as many lines as records.
     whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
-        notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
+        notes = (*notes, f"columns are separated by {(_DELIMITERS | _OTHERS)[delimiter]}s")
     return Table(
         columns=shape.rows.columns(),
         rows=shape.seen,
@@ -93,7 +94,13 @@ def read(content: Content) -> Table:
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
         hidden=dict.fromkeys(shape.hidden, 1),
         first_line=2 if whole else None,
+        half_written=split.line_num if half_written else None,
     )
+
+
+def _below_comments(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """The rows that are not empty, without lines of comments above the header."""
+    return dropwhile(lambda row: len(row) == 1 and row[0].startswith("#"), filter(None, rows))
 
 
 def _no_table(content: Content, why: str) -> InputError:
@@ -145,13 +152,12 @@ class _Rectangle:
         else:
             self._refuse(row, TOO_LONG)
 
-    def put_short(self, *, complete: bool) -> None:
-        """Put a short row that was held back, if it is complete."""
-        if self._short is not None and complete:
-            self._put(self._short + [""] * (self._width - len(self._short)))
-        elif self._short is not None:
-            self.dropped[CUT_OFF] += 1
-        self._short = None
+    def put_short(self, *, complete: bool) -> bool:
+        """Put a short row that was held back, if it is ``complete``; whether there was one that is not."""
+        short, self._short = self._short, None
+        if short is not None and complete:
+            self._put(short + [""] * (self._width - len(short)))
+        return short is not None and not complete
 
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
@@ -199,10 +205,14 @@ class _Rectangle:
 
 def _sniff(content: Content) -> str:
     """Return the delimiter that gives the header most cells; a comma where none gives two."""
-    first = next((line for line in content.lines() if line), "")[:_HEAD]
+    first = next((line for line in content.lines() if line and not _COMMENT.fullmatch(line)), "")[:_HEAD]
     first = next(iter(first.splitlines()), "")
-    with _long_cells():
-        return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    for marks in (_DELIMITERS, _OTHERS) if content.suffix in (".csv", ".tsv") else (_DELIMITERS,):
+        with _long_cells():
+            cells = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in marks}
+        if max(cells.values()) > 1:
+            return max(cells, key=cells.__getitem__)
+    return ","
 
 
 @contextmanager

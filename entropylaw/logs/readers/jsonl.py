@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,12 +16,14 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
+from entropylaw.logs.catalog import is_evaluation
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.splitting import RUN_NAMES
 from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
-from entropylaw.logs.suggest import measured, measured_in_text
+from entropylaw.logs.sources.kinds import KIND
+from entropylaw.logs.suggest import measured_numbers, names_an_entropy
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -45,7 +48,7 @@ def recognises(content: Content) -> bool:
     if not content.is_text and b'{"' not in content.head:
         return False
     text = content.opening[:_HEAD]
-    if _MESSAGE.search(text) and not measured_in_text(_MESSAGE.sub("", text)):
+    if _MESSAGE.search(text) and not measured_numbers(_MESSAGE.sub("", text)):
         return False  # lines of a logger, with the metrics in a text
     if _OPENS.match(text):
         return True
@@ -60,15 +63,24 @@ def read(content: Content) -> Table:
         streamed = _Values(content, _stream(content.text))
         values = streamed if not streamed.bad or streamed.good > values.good else values
     columns = values.finish()
-    rows, bad = values.records.rows, values.bad
-    dropped = {UNPARSEABLE: len(bad)} if bad else {}
+    rows, bad, last = values.records.rows, values.bad, values.last
+    half_written = last.number if isinstance(last, _Broken) and not content.ended else None
+    lost = len(bad) - (half_written is not None)
+    dropped = {UNPARSEABLE: lost} if lost else {}
     if columns:
         rows = len(next(iter(columns.values()))) + len(bad)
-        return Table(columns=columns, rows=rows, dropped=dropped, notes=content.text_notes)
+        return Table(
+            columns=columns,
+            rows=rows,
+            dropped=dropped,
+            notes=content.text_notes,
+            half_written=half_written,
+        )
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    return values.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=values.hidden)
+    fields = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
+    return values.records.table(content, dropped, unreadable=unreadable, **fields)
 
 
 def leaves(
@@ -92,34 +104,24 @@ def leaves(
 
 
 def numbers_of_metrics(values: Sequence[object]) -> int:
-    """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
-    names, count, stack = set[str](), 0, list(values)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            names.update(map(str, node))
-            stack += node.values()
-        elif isinstance(node, list):
-            stack += node
-        elif isinstance(node, str):
-            names.add(node)
-        else:
-            count += isinstance(node, int | float)
-    return count if measured(names) else 0
+    """How many numbers with the name of a metric stand in parts of a record."""
+    return len(measured_numbers(str(values)[:_HEAD])) if values else 0
 
 
 class _Broken(dict[str, object]):
     """A line that is no JSON, with the labels of a run that can still be read in it."""
 
-    def __init__(self, line: str = "") -> None:
+    def __init__(self, line: str = "", number: int | None = None) -> None:
+        #: The number of the line, where it is a line alone.
+        self.number = number
         pairs = _PAIR.findall(line[:_HEAD])
         super().__init__(
             (key, value[1:-1] if value.startswith('"') else value)
             for key, value in pairs
             if folded(key) in RUN_NAMES
         )
-        #: Whether it has a number of an entropy or a reward.
-        self.measured = measured_in_text(line[:_HEAD])
+        #: How many numbers of entropies and rewards it has.
+        self.measured = len(measured_numbers(line[:_HEAD]))
 
 
 class _Values:
@@ -136,7 +138,9 @@ class _Values:
         #: Row of a record → the numbers of metrics in its parts that are not read.
         self.hidden: dict[int, int] = {}
         self._first: object = None
+        self.last: object = None
         for value in values:
+            self.last = value
             good = not isinstance(value, _Broken)
             self.good += good
             if good and self.good == 1:
@@ -151,7 +155,10 @@ class _Values:
 
     def finish(self) -> dict[str, list[object]]:
         """Add the first value where it is the only one; return columns if it is an object of columns."""
-        values = self._first if isinstance(self._first, list) else [self._first]
+        first = self._first
+        if isinstance(first, dict) and self.good == 1 and not _columns(first):
+            first = _whole_log(first) or first
+        values = first if isinstance(first, list) else [first]
         columns = _columns(values[0]) if self.good == len(values) == 1 else {}
         for value in values if self.good == 1 and not columns else ():
             self._add(value)
@@ -194,7 +201,7 @@ class _Values:
 
 def _lines(content: Content) -> Iterator[object]:
     """Yield the values of the lines that are JSON, and a ``_Broken`` for each that is not."""
-    for line in content.lines():
+    for number, line in enumerate(content.lines(), start=1):
         line = line.strip()
         if not line:
             continue
@@ -209,7 +216,7 @@ def _lines(content: Content) -> Iterator[object]:
         try:
             yield json.loads(text)
         except (ValueError, RecursionError):
-            yield _Broken(line)
+            yield _Broken(line, number)
 
 
 def _stream(text: str) -> Iterator[object]:
@@ -233,6 +240,44 @@ def _columns(value: object) -> dict[str, list[object]]:
         return {}
     lengths = {len(cells) for cells in value.values()}
     return dict(value) if len(lengths) == 1 and lengths != {0} else {}
+
+
+def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
+    """The records in an object that is none itself, as in ``{"config": …, "history": […]}``.
+
+    They are in it, or one level below, and one of them has an entropy; evaluations beside them are marked.
+    """
+    if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
+        return []
+    tables = {name: records_in(node) for name, node in ({"": value} | value).items()}
+    for training, rows in tables.items():
+        if names_an_entropy(path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH)):
+            kinds = {name: name for name in tables if is_evaluation(name)} | {training: "train"}
+            return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]]
+    return []
+
+
+def records_in(node: object) -> list[dict[str, object]]:
+    """The records in a list, or in an object that numbers them by their steps or has columns of them."""
+    if isinstance(node, list):
+        return node if all(isinstance(row, dict) for row in node) else []
+    if not isinstance(node, dict):
+        return []
+    if all(name.isdecimal() and isinstance(row, dict) for name, row in node.items()):
+        return [{"step": float(name), **row} for name, row in node.items()]
+    return records_of_columns(node)
+
+
+def records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
+    """The records of the columns in an object: lists of the commonest length, or objects as of pandas."""
+    columns = dict[str, list[object]]()
+    for name, cells in node.items():
+        listed = list(cells.values()) if isinstance(cells, dict) else cells
+        if isinstance(listed, list) and not isinstance(next(iter(listed), None), list | dict):
+            columns[name] = listed
+    (length, _), *_ = [*Counter(map(len, columns.values())).most_common(1), (0, 0)]
+    columns = {name: cells for name, cells in columns.items() if len(cells) == length}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _no_records(content: Content) -> InputError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import filterfalse
@@ -20,7 +19,6 @@ from entropylaw.logs.runs import Table, unique_names
 from entropylaw.logs.runs.number_parsing import NO_TEXT, NOT_A_NUMBER, Column, MixedColumn, classify
 from entropylaw.logs.sources.assemble import refuse_samples
 from entropylaw.logs.sources.content import Content
-from entropylaw.logs.suggest import measured
 from entropylaw.paths import is_utf8
 
 _SMALL_FILE = 1 << 20
@@ -123,21 +121,7 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
     columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
-    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=metrics_in_lists(table))
-
-
-def metrics_in_lists(table: pa.Table) -> dict[int, int]:
-    """How many elements the lists of each row have whose types name a metric; lists are not read."""
-    lengths = np.zeros(table.num_rows, dtype=np.int64)
-    for field, column in zip(table.schema, table.columns, strict=True):
-        names = (field.name, *re.findall(r"([^<>:,]+):", str(field.type)))
-        if pa.types.is_nested(field.type) and measured(map(str.strip, names)):
-            parts = (
-                np.diff(chunk.offsets.to_numpy()) if hasattr(chunk, "offsets") else np.ones(len(chunk))
-                for chunk in column.chunks
-            )
-            lengths += np.concatenate([*parts, np.empty(0)]).astype(np.int64)
-    return {int(row): int(lengths[row]) for row in np.flatnonzero(lengths)}
+    return Table(columns=columns, rows=table.num_rows, notes=notes)
 
 
 def _floats(chunks: Iterable[pa.Array]) -> FloatArray:

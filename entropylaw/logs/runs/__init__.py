@@ -53,6 +53,9 @@ class Table:
         Names of runs of which no record could be read; how many bytes belong to no whole record.
     first_line
         The line of the first record, where every line from there on is one record; None where it is unknown.
+    half_written
+        The line of a last record that breaks off, as while it is being written, and is not counted in
+        ``dropped``; None where there is none.
     """
 
     columns: Mapping[str, Column]
@@ -69,6 +72,7 @@ class Table:
     lost: tuple[str, ...] = ()
     lost_bytes: int = 0
     first_line: int | None = None
+    half_written: int | None = None
 
 
 def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:

@@ -2,9 +2,9 @@
 
 A cell is a *number*, *missing* (``None``, ``""``, ``"NaN"``, ``"N/A"`` …) or *text*. Booleans are text: a
 flag averaged into a curve is a mistake. In a column of percentages alone, they are hundredths; ``"2.28%"``
-beside ``0.0228`` is text: the column has two units, and which was meant is unknown. Underscores and thousands
-separators are not part of a number. An integer beyond the range of a double is infinite, so that pairing
-counts it.
+beside ``0.0228`` is text: the column has two units, and which was meant is unknown. So it is with decimal
+commas, beside which whole numbers may stand. Underscores and thousands separators are not part of a number.
+An integer beyond the range of a double is infinite, so that pairing counts it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ _CALL = re.compile(
 )
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _PERCENT = re.compile(r"['\"\s]*([+-]?\d{1,30}\.?\d{0,30})\s*%['\"\s]*", re.ASCII)
+#: A number with a decimal comma: 1,234 may be a thousand, unlike 0,354 and 1,25.
+DECIMAL_COMMA = re.compile(
+    r"['\"\s]*(?P<whole>[+-]?\d{1,30}),(?P<decimals>\d{1,30}(?:e[+-]?\d{1,3})?)['\"\s]*",
+    re.ASCII | re.IGNORECASE,
+)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
 #: int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 JSON_DECODER = json.JSONDecoder(parse_int=float)
@@ -50,7 +55,7 @@ _JSON_NUMBERS = msgspec.json.Decoder(list[float])
 class Parsed:
     """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them.
 
-    ``percent`` is set where every number has a % sign: they are read as hundredths.
+    ``written`` says how all numbers are written, where that is another way than usual.
     ``where`` are the records that have text, ``nans`` those with a nan that was written as a value.
     """
 
@@ -58,7 +63,7 @@ class Parsed:
     texts: int = 0
     where: Sequence[int] = ()
     nans: Sequence[int] = ()
-    percent: bool = False
+    written: str = ""
     example: str | None = None
 
     @property
@@ -76,9 +81,10 @@ class MixedColumn(Sequence[object]):
     def parsed(self) -> Parsed:
         """Return the column as floats."""
         where = np.flatnonzero(self._codes >= 0).tolist()
-        if where and np.isnan(self.values).all() and (shares := _hundredths(self._words)) is not None:
-            values = np.append(shares, np.nan)[np.where(self._codes >= 0, self._codes, -1)]
-            return Parsed(values=values, percent=True)
+        if where and (numbers := _otherwise_written(self._words, self.values)) is not None:
+            values = self.values.copy()
+            values[where] = numbers[0][self._codes[where]]
+            return Parsed(values=values, written=numbers[1])
         example = self._words[self._codes[where[0]]] if where else None
         nans = np.flatnonzero(self._codes == NOT_A_NUMBER).tolist()
         return Parsed(values=self.values, texts=len(where), where=where, nans=nans, example=example)
@@ -146,24 +152,45 @@ def parse_column(cells: Column) -> Parsed:
 
 
 def cell_by_cell(cells: Column, listed: Sequence[object]) -> Parsed:
-    """Read a column that holds text; as hundredths where it is of numbers with a % sign and nothing else."""
+    """Read a column that holds text, which may be numbers that are written in another way."""
     read = list(map(classify, listed))
     where = [row for row, (_, is_text) in enumerate(read) if is_text]
-    if where and all(value != value for value, _ in read):
-        shares = _hundredths([str(listed[row]) for row in where])
-        if shares is not None:
-            values = np.full(len(listed), np.nan)
-            values[where] = shares
-            return Parsed(values=values, percent=True)
     values = np.array([value for value, _ in read], dtype=np.float64)
+    if where and (numbers := _otherwise_written([str(listed[row]) for row in where], values)) is not None:
+        values[where] = numbers[0]
+        return Parsed(values=values, written=numbers[1])
     example = str(listed[where[0]]) if where else None
     return Parsed(values=values, texts=len(where), where=where, nans=_nans(cells, values), example=example)
 
 
-def _hundredths(cells: Sequence[str]) -> FloatArray | None:
-    """The shares that texts such as 35.2 % are; None where one of them is something else."""
-    numbers = [_PERCENT.fullmatch(cell) for cell in cells]
-    return np.array([float(number[1]) / 100 for number in numbers if number]) if all(numbers) else None
+def _otherwise_written(cells: Sequence[str], values: FloatArray) -> tuple[FloatArray, str] | None:
+    """The numbers that texts such as 35.2 % or 0,354 are, and how they are written.
+
+    None where one of them is something else, or the column has ``values`` of another kind beside them.
+    """
+    others = values[np.isfinite(values)]
+    shares = [_PERCENT.fullmatch(cell) for cell in cells]
+    if all(shares) and not others.size:
+        numbers = [float(share[1]) / 100 for share in shares if share]
+        return np.array(numbers), "numbers with a % sign, read as hundredths"
+    commas = [match for match in map(DECIMAL_COMMA.fullmatch, cells) if match]
+    if (
+        len(commas) < len(cells)
+        or not any(map(separates_decimals, commas))
+        or (others != np.floor(others)).any()
+    ):
+        return None
+    return np.array([comma_number(match) for match in commas]), "numbers with decimal commas"
+
+
+def separates_decimals(match: re.Match[str]) -> bool:
+    """Whether the comma of a number cannot separate thousands."""
+    return len(match["decimals"]) != 3 or not match["whole"].strip("+-0")
+
+
+def comma_number(match: re.Match[str]) -> float:
+    """The number with a decimal comma."""
+    return float(f"{match['whole']}.{match['decimals']}")
 
 
 def is_nan(cell: object) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
-from entropylaw.logs.runs import NO_ROW, Table, added
+from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, is_missing, parse_column, parse_step
 
 # In order of preference among columns that have a value on equally many rows.
@@ -40,7 +40,12 @@ ROW = "row"
 BY_THE_USER = "named by the user"
 
 # Words of a name that counts steps, and words with which it is something else.
-_STEP_WORDS = frozenset(("step", "steps", "iteration", "iterations", "iter", "update", "batch", "episode"))
+_STEP_WORDS = frozenset(
+    (
+        *("step", "steps", "iteration", "iterations", "iter", "iters", "it", "update", "batch", "episode"),
+        *("schritt", "paso"),
+    )
+)
 _LAST_STEP_WORDS = frozenset(("epoch", "epochs", "round", "rounds", "rollout"))
 _NO_STEP_WORDS = frozenset(
     (
@@ -204,8 +209,6 @@ def on_one_axis(table: Table, path: str) -> Table:
     columns = {name: column for name, column in table.columns.items() if name not in names.values()}
     columns = rows_of(columns, ~later)
     columns[names[_ROLLOUT]] = step[~later]
-    # The last place is that of no row.
-    places = np.append(np.cumsum(~later) - 1, NO_ROW)
     note = "updates and evaluations are converted to the number of their rollout"
     if updates > 1:
         note += f"; of {updates} updates per rollout, the first is kept"
@@ -215,7 +218,7 @@ def on_one_axis(table: Table, path: str) -> Table:
         dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
-        hidden={int(places[row]): number for row, number in table.hidden.items()},
+        hidden={},
         first_line=None,
     )
 

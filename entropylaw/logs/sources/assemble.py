@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns
-from entropylaw.logs.runs import NAN, ROWS_COUNTED, TEXT, Run, Table, added
+from entropylaw.logs.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added
 from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.logs.runs.splitting import (
     OVERWRITTEN,
@@ -40,8 +41,7 @@ from entropylaw.logs.runs.step_column import (
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import kinds
 from entropylaw.logs.sources.content import plain_name
-from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
-from entropylaw.logs.suggest import no_step
+from entropylaw.logs.suggest import measured, measured_numbers, no_step
 
 # Names of files that do not identify the run in them.
 GENERIC_STEMS = {
@@ -70,6 +70,12 @@ _PARTS_OF_A_STEP = frozenset(
         *("update", "iter", "substep", "chunk", "shard", "idx", "index", "sample", "group", "prompt"),
     )
 )
+
+#: Fewer evaluations cannot be fitted, and no gate could pass on them.
+FEWEST_EVALUATIONS = 5
+# So many records are searched for text.
+_MOST_SEARCHED = 10_000
+_STEP_IN_NAME = re.compile(r"(?<![^/._-])\d+(?![^/._-])")
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -202,9 +208,8 @@ def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, Inp
         message = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
         yield name, InputError("run-without-steps", message, again)
-    for loss in (lost_records(split, whole, table), emptied_records(whole), *doubled_columns(whole)):
-        if loss:
-            yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
+    for loss in filter(None, (lost_records(split, whole, table), *doubled_columns(whole))):
+        yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
 
 
 def lost_records(split: Split, whole: Run, table: Table) -> str:
@@ -225,6 +230,50 @@ def lost_records(split: Split, whole: Run, table: Table) -> str:
     return f"{counted(number, 'value')} of metrics in {where} have no step"
 
 
+def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()) -> int:
+    """How many evaluations some records, those that are ``stepless``, may hold.
+
+    Numbers count by the names of their columns, also where a run's name or a step is in these, and so do
+    texts and parts of records that are not read. Columns ``without`` which are left out.
+    """
+    hidden = sum(number for row, number in table.hidden.items() if row == NO_ROW or stepless[row])
+    if not stepless.any():
+        return hidden
+    numbers, texts = dict[str, BoolArray](), list[Column]()
+    for name, cells in table.columns.items():
+        parsed = parse_column(cells)
+        filled = np.isfinite(parsed.values) & stepless
+        if name not in without and filled.any():
+            numbers[name] = filled
+        if parsed.texts:
+            texts.append(cells)
+    metrics, none = measured(numbers), np.zeros_like(stepless)
+    evaluated, valued = (
+        np.any([none, *(numbers[name] for name in names)], axis=0) for names in (metrics, numbers)
+    )
+    # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
+    kinds = Counter[str]()
+    for name in metrics:
+        kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
+    held = 0
+    for row in np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist() if texts else ():
+        held += max(held_in_text(str(cells[row]), valued=bool(valued[row])) for cells in texts)
+    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
+
+
+def held_in_text(text: str, *, valued: bool) -> int:
+    """How many evaluations a cell of text may hold, in a record with a number if it is ``valued``.
+
+    As "entropy: 0.5", {"key": "entropy", "value": 0.5} and a row of a table within quotes; in a history in
+    one cell, as of JSON, each of its entropies is one.
+    """
+    cells, entropies = re.split("[,;\t]", text), text.casefold().count("entrop")
+    if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
+        return max(entropies, 1)
+    named = (valued and len(text.split()) == 1) or measured_numbers(text)
+    return entropies if named else 0
+
+
 def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
     """The records without a step or label that hold a value or cannot be read."""
     missed = np.zeros(len(whole.step), dtype=bool)
@@ -238,21 +287,6 @@ def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
     return missed & np.isin(np.arange(len(missed)), split.unowned)
-
-
-def emptied_records(whole: Run) -> str:
-    """Say how many records have no value after the steps began again, as those of a lost run."""
-    curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
-    fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
-    if whole.unread or not curves or not fallen.any():
-        return ""
-    for values in curves:
-        fallen &= np.isnan(values[1:])
-    empty, records = int(fallen.sum()), len(whole.step)
-    if empty < _SHORTEST_RUN or empty * _ONE_IN_SLIPS <= records:
-        return ""
-    where = quoted_path(whole.source.path)
-    return f"{empty} of {counted(records, 'record')} in {where} have no value at an earlier step"
 
 
 def doubled_columns(whole: Run) -> Iterator[str]:
@@ -361,8 +395,8 @@ def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Pa
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
     for column, cells in parsed.items():
-        if cells.percent:
-            yield f"column {shown(column)}: numbers with a % sign, read as hundredths"
+        if cells.written:
+            yield f"column {shown(column)}: {cells.written}"
         if cells.numeric and cells.texts:
             at = step.values[list(cells.where)]
             where = [f"first {shown_cell(cells.example)}", places("step", at[np.isfinite(at)].tolist())]

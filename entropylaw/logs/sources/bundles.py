@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import chain, repeat
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
@@ -21,9 +20,8 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.configuration import read_yaml
-from entropylaw.logs.readers.delimited import CUT_OFF
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
-from entropylaw.logs.readers.trackers import LONGEST_NAME, StepRows, run_label
+from entropylaw.logs.readers.trackers import CUT_OFF, LONGEST_NAME, StepRows, run_label
 from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
@@ -300,13 +298,6 @@ def run_name(meta: str) -> str:
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
-def _parquet() -> ModuleType:
-    """The reader of Parquet, which imports Arrow."""
-    from entropylaw.logs.readers import parquet
-
-    return parquet
-
-
 class ParquetParts(BundleReader):
     """The parts of one Parquet data set, which have numbered names and one schema."""
 
@@ -319,11 +310,11 @@ class ParquetParts(BundleReader):
         parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
         if len(parts) < 2:
             return ()
-        return parts if _parquet().are_alike(parts) else ()
+        return parts if reader_of("parquet").implementation.are_alike(parts) else ()
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read them as one table, with the errors of ``read_parts``."""
-        table: Table = _parquet().read_parts(folder, contents)
+        table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
         note = f"{counted(len(contents), 'part')} of one Parquet data set"
         return replace(table, notes=(note, *table.notes))
 

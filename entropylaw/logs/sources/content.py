@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import gzip
 import hashlib
 import io
 import lzma
@@ -39,10 +40,10 @@ _MOST_UNPACKED = 40
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PACKED_PIECE = 1 << 16
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
-    "gzip": partial(zlib.decompressobj, 31),
-    "bzip2": bz2.BZ2Decompressor,
-    "xz": lzma.LZMADecompressor,
+_OPENERS: dict[str, Callable[[Any], Any]] = {
+    "gzip": partial(gzip.GzipFile, None, "rb", 9),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
 }
 _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 # Files whose names are given where the one that was sought is not there.
@@ -86,6 +87,8 @@ class Content:
         self.damaged = False
         #: How many NULs at the end of a text were left out; known when the content was read.
         self.nuls = 0
+        #: Whether the last line has its end; known when the content was read.
+        self.ended = True
         #: Whether any analysis uses a column of this name; None where all may be used.
         self.useful: Callable[[str], bool] | None = None
 
@@ -172,6 +175,7 @@ class Content:
             except UnicodeDecodeError:
                 text = block.decode(errors="replace")
                 bad_lines += sum("\ufffd" in line for line in text.split("\n"))
+            self.ended = text.endswith(("\n", "\r"))
             yield text
         if self.nuls:
             notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
@@ -329,21 +333,9 @@ def _decompressed(read: Read, how: str) -> Iterator[bytes]:
         source = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
         yield from iter(lambda: source.read(_PACKED_PIECE), b"")
         return
-    # bz2 and lzma keep what is left of the input, zlib returns it.
-    make = _DECOMPRESSORS[how]
-    unit, data, inside = make(), b"", False
-    while data := data or read(_PACKED_PIECE):
-        inside = True
-        while (data or not getattr(unit, "needs_input", True)) and not unit.eof:
-            if piece := unit.decompress(data, _PIECE):
-                yield piece
-            data = getattr(unit, "unconsumed_tail", b"")
-        if unit.eof:  # a further member may follow
-            data, inside = unit.unused_data.lstrip(b"\0"), False
-            unit = make()
-    if inside:
-        yield getattr(unit, "flush", bytes)()
-        raise EOFError("it ends early")
+    # read1 gives what there is before the place where a file breaks off.
+    opened: Any = _OPENERS[how](SimpleNamespace(read=read))
+    yield from iter(lambda: opened.read1(_PIECE), b"")
 
 
 def _first(pieces: Iterator[Part], most: int) -> Iterator[Part]:

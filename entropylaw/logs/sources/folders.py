@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -20,9 +20,9 @@ from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.runs import Table
-from entropylaw.logs.runs.number_parsing import parse_column, parse_number
+from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
-from entropylaw.logs.sources.assemble import GENERIC_STEMS
+from entropylaw.logs.sources.assemble import FEWEST_EVALUATIONS, GENERIC_STEMS, evaluations
 from entropylaw.logs.sources.bundles import bundle_readers
 from entropylaw.logs.sources.content import (
     Content,
@@ -31,9 +31,10 @@ from entropylaw.logs.sources.content import (
     plain_name,
     unreadable_file,
 )
+from entropylaw.logs.sources.kinds import one_column_per_metric
 from entropylaw.logs.sources.opening import is_remote, remote_listing
 from entropylaw.logs.sources.registry import BundleReader, find_reader
-from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
+from entropylaw.logs.suggest import is_evident, is_headless
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -202,28 +203,19 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     ``also`` are further columns that make it one, because the user names them; ``alone`` is set for JSON,
     where a single record is a configuration or a summary.
     """
+    table = one_column_per_metric(table)
     names = frozenset(map(folded, table.columns))
     sought = catalog.class_entropies().union(map(folded, also))
-    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought) or _evaluates(table)
+    measured = any(catalog.is_metric(name) or is_evident("entropy", name) for name in table.columns)
+    measured = measured or not names.isdisjoint(sought) or _evaluates(table)
     # The first record of a run that has begun has a step.
     begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
     if alone and table.rows < 2 and not (measured and begun):
         return "a single record, such as a configuration or a summary"
-    if measured or catalog.sample_columns(table.columns) or _is_headless(table):
+    if measured or catalog.sample_columns(table.columns) or is_headless(table):
         return ""
     counts = _counts_rows(table) if names_a_log(path) else _has_steps(table)
     return UNMEASURED if table.partial or not counts else ""
-
-
-def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
-    """Whether a file may be a log like those in its folder: it has their suffix, or the name of any log.
-
-    Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
-    """
-    file = PurePath(path)
-    beside = {log.suffix for log in logs if log.parent == file.parent}
-    alike = file.suffix in beside or file.name in {log.name for log in logs}
-    return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
 def is_of_numbers(table: Table) -> bool:
@@ -267,7 +259,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
 def may_be_table(path: str, table: Table, slug: str) -> bool:
     """Whether a table that gave an error may be a log."""
     named = names_a_log(path)
-    if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
+    if is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
         return True
     metrics = list(filter(catalog.is_metric, table.columns))
     if slug == "several-rows-a-step" or not metrics:
@@ -300,12 +292,6 @@ def _evaluates(table: Table) -> bool:
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
     return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
-
-
-def _is_headless(table: Table) -> bool:
-    """Whether the names of columns are numbers: the first lines were lost."""
-    values = [parse_number(name.partition("#")[0]) for name in table.columns]
-    return bool(np.isfinite(values).sum() * 2 > len(values))
 
 
 def _has_steps(table: Table) -> bool:

@@ -56,9 +56,11 @@ class _Texts:
             return
         text = text[:_LONGEST_CELL]
         if text not in self._known and self._size <= _MOST_TEXT:
+            self._size += len(text) + 64
+            # What represents all that follow is not a number, however numbers are written.
+            text = text if self._size <= _MOST_TEXT else "…"
             self._known[text] = len(self._words)
             self._words.append(text)
-            self._size += len(text) + 64
         self._codes.append(self._known.get(text, len(self._words) - 1))
 
     def among(self, values: FloatArray) -> FloatArray | MixedColumn:
@@ -183,10 +185,13 @@ class _Dense:
     def add(self, cells: Sequence[str], at: int) -> None:
         parsed = parse_column(cells)
         self._chunks.append(parsed.values)
-        for row, cell in enumerate(cells if parsed.texts or self._label else (), start=at):
+        # How texts are written as numbers is decided for the whole column.
+        for row, cell in enumerate(cells if parsed.texts or parsed.written or self._label else ()):
             value, is_text = classify(cell)
+            if is_text:
+                parsed.values[row] = np.nan
             if is_text or (self._label and value == value):
-                self._texts.put(row, cell)
+                self._texts.put(at + row, cell)
         for row in parsed.nans:
             self._texts.put(at + row, None)
 

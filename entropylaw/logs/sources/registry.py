@@ -85,7 +85,8 @@ class Format:
         return bool(self.why)
 
     @cached_property
-    def _implementation(self) -> Any:
+    def implementation(self) -> Any:
+        """The module or object that reads it; None where the signature is enough."""
         path = self.name.replace("-", "_") if self.module is None else self.module
         module, _, member = path.partition(":")
         imported = import_module(f"entropylaw.logs.readers.{module}") if module else None
@@ -95,7 +96,7 @@ class Format:
         """Whether the bytes look like this format."""
         if not re.match(self.signature, content.head, re.DOTALL):
             return False
-        implementation = self._implementation
+        implementation = self.implementation
         if not callable(implementation):
             implementation = getattr(implementation, "recognises", None)
         return implementation is None or bool(implementation(content))
@@ -104,7 +105,7 @@ class Format:
         """Read all of it; raises an :class:`InputError` where it is refused, or not what is read."""
         if self.refuses:
             raise content.error(self.slug, f"is {self.title}: {self.why}", self.hint)
-        table: Table = self._implementation.read(content)
+        table: Table = self.implementation.read(content)
         return table
 
 
@@ -208,8 +209,9 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "jsonl",
-        'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
-        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
+        'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects, an'
+        " object of columns or by step, also within an object; so the `metrics.jsonl` of "
+        "tinker-cookbook, prime-rl and others, "
         "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
         suffixes=(".jsonl", ".ndjson", ".json"),
     ),

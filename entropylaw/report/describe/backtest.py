@@ -102,8 +102,8 @@ def over_all_cuts(skill: Skill, level: float) -> b.Notes:
 def over_all_replays(score: ReplayScore) -> b.Note:
     """What the stop line said of all runs."""
     false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
-    said = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
-    return b.Note("stop line", f"{counted(score.runs, 'run')}: {said}")
+    counts = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
+    return b.Note("stop line", f"{counted(score.runs, 'run')}: {counts}")
 
 
 def replay_words(played: Replay) -> str:
@@ -121,21 +121,18 @@ def replay_words(played: Replay) -> str:
 
 def table(result: Tested) -> b.Table:
     """A row per cut of every run, or per look of its replay."""
-    level = getattr(result, "level", None)
+    level, runs = getattr(result, "level", None), _runs(result)
+    replayed = any(tested is not None and tested.replay is not None for _, tested, _ in runs)
+    columns = REPLAY if replayed else BACKTEST
     rows: list[list[b.Cell]] = []
-    if any(tested is not None and tested.replay is not None for _, tested, _ in _runs(result)):
-        for name, tested, reason in _runs(result):
-            looks = () if tested is None or tested.replay is None else tested.replay.looks
-            rows += [[name, *cells, None] for cells in b.table_of(LOOKS, looks).rows]
-            if tested is None:
-                rows.append([name, *[None] * len(LOOKS), reason])
-        return b.Table(REPLAY, rows)
-    for name, tested, reason in _runs(result):
+    for name, tested, reason in runs:
         if tested is None:
-            rows.append([name, *[None] * (len(BACKTEST) - 2), reason])
+            rows.append([name, *[None] * (len(columns) - 2), reason])
+        elif tested.replay is not None:
+            rows += [[name, *cells, None] for cells in b.table_of(LOOKS, tested.replay.looks).rows]
         else:
             rows += [[name, *cells, level, None] for cells in b.table_of(CUTS, tested.cuts, b.DATA).rows]
-    return b.Table(BACKTEST, rows)
+    return b.Table(columns, rows)
 
 
 def _runs(result: Tested) -> list[tuple[str, RunBacktest | None, str]]:
@@ -158,9 +155,9 @@ def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]
             b.Verdict("replayed", replay_words(tested.replay), True),
             b.table_of(LOOKS, tested.replay.looks, b.PEOPLE, words=0),
         ]
-    said = "what was forecast half as many steps on, and the mean of three evaluations there"
+    meaning = "what was forecast half as many steps on, and the mean of three evaluations there"
     return [
         b.Heading(name, 2, counted(tested.n, "evaluation")),
-        b.Verdict("tested", said, True),
+        b.Verdict("tested", meaning, True),
         b.table_of(CUTS, tested.cuts, b.PEOPLE, words=0),
     ]

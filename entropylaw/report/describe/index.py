@@ -11,7 +11,7 @@ from entropylaw.report.blocks import HOLDS, Block, Column, Heading, RunsTable, T
 from entropylaw.report.describe import runs
 from entropylaw.report.describe.runs import IndexRow
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import MISSING, format_number, format_percent, format_step
+from entropylaw.report.numbers import MISSING, format_number, format_step
 from entropylaw.results import Verdict as LawVerdict
 from entropylaw.run_names import arm_by_pattern, without_seed
 
@@ -133,16 +133,11 @@ def _trace(row: IndexRow, key: str, unit: str, digits: int) -> Trace:
     return Trace(key, title, f"{first} → {last}{unit}", steps, values)
 
 
-def reading(rows: Sequence[IndexRow]) -> str:
-    """How the rows are read."""
-    levels = sorted({float(str(row.cells["level"])) for row in rows if row.fitted})
-    intervals = (
-        f"Intervals in brackets are of {' and '.join(map(format_percent, levels))}. " if levels else ""
-    )
-    return (
-        f"{intervals}Ceiling and what is left are averaged over the functional forms by their probabilities, "
-        "whatever the verdict on the law; where reward does not follow entropy, or was lost, there are none. "
-        "A line of entropy or reward runs between its own least and largest value; with more than "
-        f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
-        "largest is first. The forecast is of the reward after half as many steps again."
-    )
+READING = (
+    "Ceiling and what is left are averaged over the functional forms by their probabilities, whatever the "
+    "verdict on the law; where reward does not follow entropy, or was lost, there are none. "
+    "A line of entropy or reward runs between its own least and largest value; with more than "
+    f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
+    "largest is first. The forecast is of the reward after half as many steps again."
+)
+"""How the rows are read."""

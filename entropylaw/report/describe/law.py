@@ -77,7 +77,8 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     # The level shifts have a section.
     notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
-    none = b.paragraphs(f"There is no forecast: {fit.no_forecast or words.NO_FORECAST}.", detail=True)
+    no_forecast = "the run lost its reward" if fit.lost else fit.no_forecast or words.NO_FORECAST
+    none = b.paragraphs(f"There is no forecast: {no_forecast}.", detail=True)
     curve, *series = figures_of("law", part, text)
     return [
         heading,
@@ -86,7 +87,7 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
         curve,
         *(series if ahead is None else figures_of("forecast", part)),
         b.Heading("Forecast", name="forecast"),
-        *([none] if ahead is None else forecast.sections(ahead, part, detail=True)),
+        *([none] if ahead is None or fit.lost else forecast.sections(ahead, part, detail=True)),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
         _averaged(fit),
         b.Heading("Functional forms", name="rivals"),
@@ -123,8 +124,12 @@ def _averaged(fit: Fit) -> b.Facts:
         b.Fact("fitted now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
-        *_if_memory(fit, ("ceiling", "headroom")),
     ]
+    for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
+        if memory is not None and not fit.lost:
+            note = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
+            facts.append(b.Fact(f"ceiling, {kind}", memory.ceiling, note))
+            facts.append(b.Fact(f"headroom, {kind}", memory.headroom, note))
     if fit.without_term is not None:
         facts.append(b.Fact("ceiling, no term", fit.without_term, "if reward needs no term in the step"))
     if fit.drop_per_100_steps is not None:
@@ -142,25 +147,11 @@ def _coefficients(fit: Fit) -> b.Facts:
     facts = (
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
+        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0; averaged over the memory"),
         b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
-        *_if_memory(fit, ("a", "law_ceiling")),
     )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
     return b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
-
-
-def _if_memory(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
-    """Numbers if the residual's memory is short, and if it is long."""
-    labels = {"law_ceiling": "ceiling by the law"}
-    facts = []
-    for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
-        if memory is not None:
-            note = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
-            facts += [
-                b.Fact(f"{labels.get(name, name)}, {kind}", getattr(memory, name), note) for name in names
-            ]
-    return facts
 
 
 def _diagnostics(fit: Fit) -> list[b.Note]:

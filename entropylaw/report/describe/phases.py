@@ -172,7 +172,7 @@ def does(curve: CurvePhases) -> str:
         if curve.stays is False:
             text += " and has fallen since"
     elif curve.rises is False:
-        least = format_number(curve.detectable or 0.0, 2)
+        least = format_number(curve.detectable, 2)
         text = f"does not rise (a rise of {least} nats would have been found)"
     else:
         least = "" if curve.detectable is None else f" below {format_number(curve.detectable, 2)} nats"
@@ -180,7 +180,7 @@ def does(curve: CurvePhases) -> str:
     if curve.settled is not None:
         text += f" and settles at step {value_and_interval(curve.settled)}"
     if curve.eruptions:
-        steps = ", ".join(format_step(eruption.step) for eruption in curve.eruptions)
+        steps = ", ".join(map(format_step, curve.eruption_steps))
         text += f" and erupts at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
     return text
 
@@ -234,20 +234,23 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
     return [b.Table(heads, rows), b.Notes([b.Note("share", share), b.Note("method", METHOD, "")])]
 
 
+def _over_runs(curve: PooledCurve) -> b.Note:
+    """What one curve does over several runs."""
+    counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
+    parts = [f"{counts} of {counted(curve.runs, 'run')}"]
+    if curve.share is not None:
+        parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
+    if curve.rise is not None:
+        parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
+    if curve.onset is not None:
+        parts.append(f"begins to rise at {value_and_interval(curve.onset, '%')} of the run")
+    if curve.settled is not None:
+        parts.append(f"has settled at {value_and_interval(curve.settled, '%')} of the run")
+    return b.Note(CURVES[curve.name], "; ".join(parts))
+
+
 def _across(across: PhasesAcross) -> list[b.Block]:
-    notes = []
-    for curve in across.curves:
-        counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
-        parts = [f"{counts} of {counted(curve.runs, 'run')}"]
-        if curve.share is not None:
-            parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
-        if curve.rise is not None:
-            parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
-        if curve.onset is not None:
-            parts.append(f"begins to rise at {value_and_interval(curve.onset, '%')} of the run")
-        if curve.settled is not None:
-            parts.append(f"has settled at {value_and_interval(curve.settled, '%')} of the run")
-        notes.append(b.Note(CURVES[curve.name], "; ".join(parts)))
+    notes = list(map(_over_runs, across.curves))
     if across.orders:
         orders = ", ".join(f"{word} in {counted(number, 'run')}" for word, number in across.orders.items())
         if across.delta is not None:
@@ -288,7 +291,7 @@ def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
             row["column"] = run.columns[curve.name].column
         if curve.eruptions is not None:
             row["eruptions"] = len(curve.eruptions)
-            row["eruption_steps"] = _series(eruption.step for eruption in curve.eruptions) or None
+            row["eruption_steps"] = _series(curve.eruption_steps) or None
         row["curve_step"] = _series(curve.step)
         row |= {f"curve_{name}": _series(getattr(curve, name), 6) for name in ("fitted", "low", "high")}
         yield base | row

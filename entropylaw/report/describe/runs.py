@@ -22,7 +22,8 @@ from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
-from entropylaw.report.numbers import cell_text, format_interval
+from entropylaw.report.figures import figures_of
+from entropylaw.report.numbers import cell_text, format_interval, format_percent
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import STANDS_OUT, Forecast
@@ -175,7 +176,7 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     if isinstance(result, Entry):
         return _of_run(RunReport(fit=result))
     if isinstance(result, RunReport):
-        return _of_run(result, _phases(result))
+        return _of_run(result, of_phases(result))
     reports = _reports(result)
     rows = [cells(run) for run in reports]
     more: tuple[str, ...] = ()
@@ -183,13 +184,13 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
         more = overall([index_row(run, "") for run in reports])[1:]
     blocks = document_head(result.warnings, rows, more)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
-        blocks = [*blocks[:2], *_rewards(reports, rows)]
+        blocks = [*blocks[:2], *of_rewards(reports)]
     described = reports if isinstance(result, ReportDocument) else result.runs
     return blocks + [block for run in described for block in describe(run)]
 
 
-def _rewards(reports: Sequence[RunReport], rows: Sequence[Cells]) -> list[b.Block]:
-    """Several rewards of one run: a row for each, and below them the verdicts on the law."""
+def of_rewards(reports: Sequence[RunReport]) -> list[b.Block]:
+    """Several rewards of one run: a row for each, the verdicts for a terminal, and their figures."""
     about, verdicts, most = counted(len(reports), "reward"), [], 0
     for entry in (run.fit for run in reports):
         fit = entry.result
@@ -201,8 +202,9 @@ def _rewards(reports: Sequence[RunReport], rows: Sequence[Cells]) -> list[b.Bloc
     every = "--details describes each reward."
     return [
         b.Heading(reports[0].fit.run, 2, about),
-        overview(rows, Column("label", "reward")),
-        b.Notes([b.Note("entropy law", " · ".join(verdicts)), b.Note("", "", every)]),
+        overview([cells(run) for run in reports], Column("label", "reward")),
+        b.Notes([b.Note("entropy law", "", " · ".join(verdicts)), b.Note("", "", every)]),
+        *figures_of("rewards", [run.fit for run in reports]),
     ]
 
 
@@ -253,7 +255,7 @@ def document_head(
         if group:
             every = "index.html and the CSV have all rows"
             blocks.append(replace(table, detail=few, overview=not few, where=every))
-    total = b.Note("", totals(rows), f"{totals(rows)} --details describes each run.")
+    total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
     return [*blocks, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
@@ -271,6 +273,12 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
         text += f"; {number['refused']} could not be fitted"
     lost = sum("lost" in row for row in runs)
     return f"{counted(lost, 'run')} lost the reward. {text}." if lost else f"{text}."
+
+
+def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
+    """``95 % intervals``; nothing where there are none."""
+    known = sorted({float(str(row["level"])) for row in rows if "level" in row})
+    return f"{' and '.join(map(format_percent, known))} intervals" if known else ""
 
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
@@ -311,7 +319,7 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
 
 
-def _phases(report: RunReport) -> list[b.Block]:
+def of_phases(report: RunReport) -> list[b.Block]:
     """The phases without their headings; or why there are none."""
     run = report.phases
     heading = b.Heading("Phases", name="phases")

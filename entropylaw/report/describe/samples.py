@@ -22,12 +22,14 @@ SEEDS = (
     "Problems are the unit: seeds of training are not in these intervals. Arms with seeds are for "
     "`entropylaw compare LOGS --join samples.parquet`."
 )
-LABELS = {
+SIZES = {
     "problems": "problems",
     "samples": "samples with a verdict",
     "n": "  of a problem, at least",
     "missing": "without a verdict",
     "truncated": "truncated",
+}
+LABELS = {
     "gain_per_doubling": "pass@k gained per doubling of k",
     "distinct": "distinct answers among {}",
     "distinct_right": "  right ones",
@@ -42,7 +44,7 @@ LABELS = {
     "leading_label": "leading label",
     "leading_label_share": "  its share",
 }
-"""Column → its name for people, in the order of the table; pass@k and the like are named as they are."""
+"""Column → its name for people, in the order of the table; between them are pass@k and the like."""
 
 
 def _band(row: AtK) -> str:
@@ -90,7 +92,8 @@ def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
     for name in ("kept", "gained", "lost", "neither"):
         fate = pair.fate(name)
         listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
-        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken"
+        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken; "
+        counts += f"true number {value_and_interval(fate.expected)}"
         solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
         yield b.Note(name, f"{counts}{solved}{listed}")
     unsolved = pair.unsolved
@@ -116,19 +119,20 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     """A row per quantity, with the first step and the last one, or those of every group at the last step."""
     latest = [row for row, _ in result.latest()]
     numbers = (latest if result.groups else sorted({0, len(result.rows) - 1}))[:4]
-    rows = [result.rows[number] for number in numbers]
-    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@)\d+", name)}
-    first, rest = (dict(chosen) for chosen in ([*LABELS.items()][:5], [*LABELS.items()][5:]))
-    cells = [
-        (label.format(result.rarefied), *(_cell(result, number, name) for number in numbers))
-        for name, label in {**first, **at_k, **rest}.items()
-        if name in at_k or any(row.get(name) not in (None, 0) for row in rows)
-    ]
+    heads = ("", *(headed(result.rows[number], result.groups) for number in numbers))
     steps = len({row["step"] for row in result.rows})
     yield b.Heading("By step", 2, f"{steps} steps") if steps > 1 else b.Heading("The table", 2)
-    heads = ("", *(headed(row, result.groups) for row in rows))
-    yield b.Table([b.Column(head, head) for head in heads], cells)
+    yield b.Table([b.Column(head, head) for head in heads], list(quantities(result, numbers)))
     yield from figures_of("samples", result)
+
+
+def quantities(result: SamplesDocument, numbers: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    """The name of every quantity and its values in some rows of the result."""
+    rows = [result.rows[number] for number in numbers]
+    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@|gain@)\d+", name)}
+    for name, label in {**SIZES, **at_k, **LABELS}.items():
+        if name in at_k or any(row.get(name) not in (None, 0) for row in rows):
+            yield label.format(result.rarefied), *(_cell(result, number, name) for number in numbers)
 
 
 def headed(row: Mapping[str, Cell], groups: Sequence[str]) -> str:

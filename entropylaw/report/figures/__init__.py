@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
-"""The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
-entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+Need = Literal[
+    "law", "rewards", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"
+]
+"""The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry
+of a fit with a forecast, the entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
 ``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
@@ -131,8 +133,15 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "residuals": "Residuals of the law, with ±1 standard deviation.",
     "forecast": "The reward and the entropy so far, the best step (diamond), and both ahead with their "
     "intervals.",
-    "phases": "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-    "settled, with intervals; eruptions as triangles.",
+    "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
+    "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
+    "average over the functional forms with its interval, where the log can tell it.",
+    "rewards": "The rewards and the entropy so far, the best step of each reward (diamond), and what is "
+    "ahead with its interval.",
+    "phases": lambda part: (
+        "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+        f"settled, with {format_percent(part.result.level)} intervals; eruptions as triangles."
+    ),
     "tokens": "Entropy of the tokens at every step: their distribution, and the share of the highest fifth.",
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
@@ -165,6 +174,8 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
 FIGURES = (
     FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
     FigureEntry("series", "law", "both over the steps", "Entropy and reward of", "entropy and reward"),
+    FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
+    FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
     FigureEntry("residuals", "law", "residuals of the law", "Residuals of", section="trust"),
     FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(

@@ -20,6 +20,7 @@ from entropylaw.report.figures import (
     forecast,
     law,
     phases,
+    rewards,
     samples,
 )
 from entropylaw.report.figures.plotting import Kind, figure_bytes, style
@@ -39,6 +40,8 @@ class Drawing(NamedTuple):
 DRAWINGS = {
     "law": Drawing(law.law_figure, law.draw_on),
     "series": Drawing(law.series_figure),
+    "curves": Drawing(rewards.curves_figure),
+    "rewards": Drawing(rewards.rewards_figure),
     "residuals": Drawing(law.residual_figure),
     "forecast": Drawing(forecast.forecast_figure, forecast.draw_on),
     "phases": Drawing(phases.phase_figure, phases.draw_on),

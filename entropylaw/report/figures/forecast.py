@@ -36,7 +36,7 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     ahead = fit.forecast
     if ahead is None:
         raise ValueError(fit.no_forecast or "no forecast was made")
-    (steps, _, rewards), best = fit.evaluations, ahead.best_so_far
+    best = ahead.best_so_far
     marked = f"best so far, step {format_step(best.step)}"
     if best.stands_out:
         marked += f", better than now with P = {format_probability(best.p_better)}"
@@ -44,26 +44,45 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
         marked += ", not distinguishable from now"
     diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
     line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
-    keys = [
-        ("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]),
-        ("vermilion", marked, [diamond]),
-    ]
-    ends = chain.from_iterable((reward.low, reward.value, reward.high) for reward in ahead.rewards)
+    keys: list[Any] = [("vermilion", marked, [diamond])]
+    if not fit.lost:
+        keys.insert(0, ("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]))
     room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
     notes = chain.from_iterable(p.wrapped(text, 66, 3) for text in ahead.notes)
     with p.panels([1.42, 0.78], **room, notes=list(notes), keys=keys) as (figure, (upper, lower)):
-        _log(upper, steps, rewards, p.colour("blue"))
-        draw_on(upper, ahead)
-        _log(lower, fit.law.step, fit.law.entropy, p.colour("purple"))
-        last = float(fit.law.step[-1]), float(fit.law.smoothed_entropy[-1])
-        _fan(lower, ahead, last, ahead.entropies, p.colour("purple"))
-        highest = float(fit.law.entropy.max())
-        lower.set_ylim(*p.padded(min(0.0, float(fit.law.entropy.min())), 1.2 * highest, 0.0, 0.08))
-        across = p.padded(float(steps[0]), max(ahead.step), 0.025, 0.025)
-        upper.set(xlim=across, ylim=p.limits(rewards, ends, 1.5, 0.06, 0.08))
-        upper.set(xlabel="", ylabel=reward_label(part))
-        lower.set_ylabel("entropy (nats)")
+        draw_reward(upper, fit)
+        draw_entropy(lower, fit)
+        upper.set_ylabel(reward_label(part))
+        lower.set(xlabel="step", ylabel="entropy (nats)")
     return figure
+
+
+def draw_reward(axes: Axes, fit: Fit) -> None:
+    """The reward so far with its best step, and its forecast if there is one, on axes that hold both."""
+    steps, _, rewards = fit.evaluations
+    ends, last = list[float | None](), float(steps[-1])
+    _log(axes, steps, rewards, p.colour("blue"))
+    if fit.forecast is not None and fit.lost:
+        _best(axes, fit.forecast)
+    elif fit.forecast is not None:
+        draw_on(axes, fit.forecast)
+        axes.set(xlabel="", ylabel="")
+        last = max(fit.forecast.step)
+        for reward in fit.forecast.rewards:
+            ends += [reward.low, reward.value, reward.high]
+    across = p.padded(float(steps[0]), last, 0.025, 0.025)
+    axes.set(xlim=across, ylim=p.limits(rewards, ends, 1.5, 0.06, 0.08))
+
+
+def draw_entropy(axes: Axes, fit: Fit) -> None:
+    """The entropy so far, and ahead as far as there is a forecast."""
+    law, ahead = fit.law, fit.forecast
+    _log(axes, law.step, law.entropy, p.colour("purple"))
+    if ahead is not None and not fit.lost:
+        last = float(law.step[-1]), float(law.smoothed_entropy[-1])
+        _fan(axes, ahead, last, ahead.entropies, p.colour("purple"))
+    highest = float(law.entropy.max())
+    axes.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), 1.2 * highest, 0.0, 0.08))
 
 
 def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
@@ -74,6 +93,10 @@ def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
         ahead = made
     axes.set(xlabel="step", ylabel="reward")
     _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
+    _best(axes, ahead)
+
+
+def _best(axes: Axes, ahead: Forecast) -> None:
     best = ahead.best_so_far
     axes.plot([best.step], [best.level], "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
 

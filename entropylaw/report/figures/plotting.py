@@ -252,7 +252,8 @@ def panels(
         named = [axes.yaxis for axes in made if axes.get_ylabel()]
         made[-1].xaxis.get_tightbbox(renderer)
         below = made[-1].xaxis.label.get_position()[1] - made[-1].bbox.y0
-        edge = min((axis.get_tightbbox(renderer).x0 for axis in named), default=2.0)
+        sides = (axes.yaxis.get_tightbbox(renderer) for axes in made)
+        edge = min((side.x0 for side in sides if side is not None), default=2.0)
         offset = min((axis.label.get_position()[0] for axis in named), default=0.0) - made[-1].bbox.x0
         figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
         made[-1].xaxis.set_label_coords(0.5, below / made[-1].bbox.height)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -99,12 +98,12 @@ def distinct_figure(document: SamplesDocument) -> Figure:
 def flow_figure(pair: PairedSamples) -> Figure:
     """How many problems were kept, gained and lost: from those solved before to those solved now."""
     counts = {fate.fate: len(fate.problems) for fate in pair.fates}
-    before = [("kept", counts["kept"]), ("lost", counts["lost"]), ("gained", counts["gained"])]
-    after = [("kept", counts["kept"]), ("gained", counts["gained"]), ("lost", counts["lost"])]
-    rest = ("neither", counts["neither"])
     keys = [(FATES[name], f"{name} {count}", [{"linewidth": 5}]) for name, count in counts.items()]
+    ends: list[dict[str, tuple[float, float]]] = []
+    for order in (("kept", "lost", "gained", "neither"), ("kept", "gained", "lost", "neither")):
+        edges = np.cumsum([0, *map(counts.__getitem__, order)]).tolist()
+        ends.append(dict(zip(order, pairwise(edges), strict=True)))
     with p.panels([1.4], keys=keys) as (figure, (axes,)):
-        ends = [_stacked([*side, rest]) for side in (before, after)]
         for name, colour in FATES.items():
             (low, high), (to_low, to_high) = ends[0][name], ends[1][name]
             if high > low:
@@ -118,12 +117,6 @@ def flow_figure(pair: PairedSamples) -> Figure:
         axes.set_ylabel("problems")
         axes.set_xlabel("below the bars: solved", labelpad=2)
     return figure
-
-
-def _stacked(parts: Sequence[tuple[str, int]]) -> dict[str, tuple[float, float]]:
-    """Where each part begins and ends on an axis."""
-    edges = np.cumsum([0, *(count for _, count in parts)]).astype(float)
-    return {name: ends for (name, _), ends in zip(parts, pairwise(edges.tolist()), strict=True)}
 
 
 def _curve(axes: Axes, x: Any, y: Any, low: Any, high: Any, colour: str) -> None:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from entropylaw.escaping import one_line
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Trace, Verdict
+from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Table, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 from entropylaw.results import Estimate
@@ -106,7 +106,7 @@ def environment() -> Environment:
         "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
-    made.tests["opening"] = lambda block: isinstance(block, Verdict | Answers)
+    made.tests["opening"] = is_opening
     made.tests["series"] = lambda value: isinstance(value, tuple)
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.globals["colours"] = Markup(palette.css())
@@ -115,6 +115,11 @@ def environment() -> Environment:
     digest = b64encode(sha256(script).digest()).decode()
     made.globals |= {"script": Markup(script.decode()), "script_hash": f"sha256-{digest}"}
     return made
+
+
+def is_opening(block: Block) -> bool:
+    """Whether it comes before the figures."""
+    return isinstance(block, Verdict | Answers) or (isinstance(block, Table) and block.overview)
 
 
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:

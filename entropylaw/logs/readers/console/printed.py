@@ -18,7 +18,14 @@ import numpy as np
 
 from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, box_cells, dict_pairs
 from entropylaw.logs.readers.jsonl import leaves
-from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number
+from entropylaw.logs.runs.number_parsing import (
+    DECIMAL_COMMA,
+    classify,
+    comma_number,
+    json_at,
+    parse_number,
+    separates_decimals,
+)
 from entropylaw.logs.suggest import is_like
 
 CUT_NAME = "metric whose name the table cuts off"
@@ -35,10 +42,12 @@ _NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|
 _PAIR = re.compile(
     rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
     r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
-    rf"(?P<number>{_NUMBER})(?P<of>\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
+    rf"(?P<number>{_NUMBER})(?P<commas>(?:,\d{{1,30}})+)?(?P<of>\s?/\s?\d{{1,12}})?(?P<unit>(?:\s?%|[A-Za-z/]{{1,16}})?)"
+    r"(?=$|[\s;|)\]}'\"±\[]|[:,](?!\d))",
     re.IGNORECASE,
 )
-_FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
+# A count such as 3/100, or in brackets that open a line.
+_FRACTION = re.compile(r"\A\s*\[(\d{1,12})\]|(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
 _SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
 _OPENS = re.compile(r"\{\s*(?=['\"])")
 _GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
@@ -145,6 +154,8 @@ class Prints:
         self._table: list[tuple[str, float]] = []
         self._groups: list[list[str]] = []
         self._prefix = ""
+        # Whether a number has shown that commas separate decimals.
+        self._decimal_commas = False
 
     def of(self, lines: Iterable[tuple[str, bool]]) -> Iterator[Printed]:
         """Yield what is printed."""
@@ -263,7 +274,7 @@ class Prints:
         yield Printed(
             [(f"{prefix}{name}", number) for name, number in pairs],
             BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
-            float(fraction[1]) if fraction else None,
+            float(fraction[fraction.lastindex or 0]) if fraction else None,
         )
 
     def _below_header(self, words: list[str]) -> Printed | None:
@@ -298,8 +309,8 @@ class Prints:
     def _pairs(self, text: str, ended: bool) -> list[tuple[str, float]]:
         """The names with numbers in a text; the last one is left out where the text may break off in it."""
         matches = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
-        if len(matches) == 1 and not counts(matches[0]["name"], 1.0) and not matches[0]["mark"].strip():
-            return []  # in a sentence, a word before a number is the name of nothing
+        if len(matches) == 1 and not _is_pair(matches[0], text.strip()):
+            return []
         pairs = list(filter(None, map(self.pair, matches)))
         if not ended:
             # A last line that breaks off may lack a part of a name.
@@ -318,15 +329,38 @@ class Prints:
             return None
         if match["of"] and not counts(words[-1], 1.0):
             return None  # a share of others, or a number that is damaged
-        unit = (match["unit"] or "").strip()
+        unit = match["unit"].strip()
         divisor = _DIVISORS.get(unit)
         if divisor is None or words[-1] in ("pid", "ip") or match.string.startswith("|", match.end()):
             return None
+        number = self._number(match, words[-1])
+        if number is None:
+            return None
         self._dropped["%"] += unit == "%"
-        return " ".join(words), float(match["number"]) / divisor
+        return " ".join(words), number / divisor
+
+    def _number(self, match: re.Match[str], name: str) -> float | None:
+        """The number; None where commas in it may separate thousands or decimals."""
+        if match["commas"] is None:
+            return float(match["number"])
+        first, *groups = f"{match['number']}{match['commas']}".split(",")
+        if counts(name, 1.0) and all(len(group) == 3 for group in groups):
+            return float("".join((first, *groups)))
+        decimal = DECIMAL_COMMA.fullmatch(",".join((first, *groups)))
+        if decimal is None:
+            return None
+        self._decimal_commas |= separates_decimals(decimal)
+        return comma_number(decimal) if self._decimal_commas else None
+
+
+def _is_pair(match: re.Match[str], line: str) -> bool:
+    """Whether a name and a number belong together; in a sentence, a word before a number names nothing."""
+    marked, aligned = match["mark"].strip(), len(match["mark"]) > 1 and match.group() == line
+    return bool(marked or counts(match["name"], 1.0)) or aligned
 
 
 def row_words(line: str) -> list[str]:
     """The cells of a line that may be a row: split at two blanks or more, or else at every blank."""
-    words = re.split(" {2,}", line.strip())
+    line = line.strip().removeprefix("# ")
+    words = re.split(" {2,}", line)
     return words if len(words) > 2 or "\t" in line else line.split()

@@ -24,7 +24,7 @@ from entropylaw.logs.runs import Table
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
-from entropylaw.logs.suggest import is_like
+from entropylaw.logs.suggest import is_like, names_an_entropy
 
 LATER_VALUE = "later value of a metric at the same step"
 
@@ -40,6 +40,7 @@ _REPORT = re.compile(
 )
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED, _LONGEST_TITLE = 1 << 13, 4000, 80
+_IN_EPOCHS = "steps within epochs"
 
 
 def recognises(content: Content) -> bool:
@@ -61,8 +62,8 @@ def recognises(content: Content) -> bool:
 
 def _is_measured(names: Collection[str]) -> bool:
     """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
-    role = "reward" if catalog.detect(names).trainer.halves else "entropy"
-    return any(is_like(role, name) or is_like("entropy", name) for name in names)
+    halves = catalog.detect(names).trainer.halves
+    return names_an_entropy(names) or (halves and any(is_like("reward", name) for name in names))
 
 
 def read(content: Content) -> Table:
@@ -72,6 +73,7 @@ def read(content: Content) -> Table:
         records.add(record)
     percent = dropped.pop("%", 0)
     notes = [f"{counted(percent, 'number')} with a % sign read as hundredths"] if percent else []
+    notes += ["steps begin anew in each epoch: they are counted on"] if dropped.pop(_IN_EPOCHS, 0) else []
     table = records.table(content, dropped, notes, rows=records.rows)
     if _is_measured(tuple(table.columns)):
         return table
@@ -97,8 +99,11 @@ def _records(
         first = _NAMES_AN_ENTROPY.search(opening)
         sample = _lines([opening[max(first.start() - LONGEST_LINE, 0) if first else 0 :][: 1 << 22]])
     seen = list(islice(Prints(Counter()).of(sample), _SAMPLED))
-    word = counting_word(seen)
+    word, in_epochs = counting_word(seen)
     prints = Prints(dropped).of(lines)
+    if in_epochs:
+        dropped[_IN_EPOCHS] = 1
+        prints = _over_epochs(prints, word)
     if steps_come_last(seen, word):
         prints = _with_later_steps(prints, word)
     recorder = _Recorder(word, dropped)
@@ -173,9 +178,23 @@ def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
         kind = _kind(printed.title) if printed.title else kind
         if any(word and counts(*pair) == word for pair in printed.pairs):
             return False
-        if word and kind != "eval" and any(is_like("entropy", name) for name, _ in printed.pairs):
+        if word and kind != "eval" and names_an_entropy(dict(printed.pairs)):
             return True
     return False
+
+
+def _over_epochs(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
+    """Count on where a word that numbers the parts of an epoch begins anew."""
+    before, last = 0.0, -1.0
+    for printed in prints:
+        pairs = list[tuple[str, float]]()
+        for name, number in printed.pairs:
+            part = counts(name, number) == word
+            if part:
+                before += last + (number == 0) if number < last else 0
+                last = number
+            pairs.append((name, before + number if part else number))
+        yield printed._replace(pairs=pairs)
 
 
 def _with_later_steps(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
@@ -198,20 +217,25 @@ def _kind(title: str) -> str:
     return "eval" if is_evaluation(title) else "train" if is_training(title) else ""
 
 
-def counting_word(sample: Sequence[Printed]) -> str:
-    """The word that numbers the records; empty where they are numbered by fractions such as 3/100 alone."""
+def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
+    """The word that numbers the records, and whether it begins anew in each epoch.
+
+    It is empty where they are numbered by fractions such as 3/100 alone.
+    """
     seen = defaultdict[str, list[float]](list)
     for name, number in chain.from_iterable(map(attrgetter("pairs"), sample)):
         if word := counts(name, number):
             seen[word].append(number)
-    rising: dict[str, int] = {}
+    starts, rising = dict[str, int](), dict[str, int]()
     for word, numbers in seen.items():
         # What starts again and again numbers parts of a step; two processes may be some steps apart.
-        starts = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
-        if starts <= max(2, len(numbers) // 20):
+        starts[word] = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
+        if starts[word] <= max(2, len(numbers) // 20):
             rising[word] = len(set(numbers))
     rank = {word: (word == "epoch", -number, COUNTS.index(word)) for word, number in rising.items()}
     best = min(rank, key=rank.__getitem__, default="")
-    entropies = [printed for printed in sample if any(is_like("entropy", name) for name, _ in printed.pairs)]
+    entropies = [printed for printed in sample if names_an_entropy(dict(printed.pairs))]
     numbered = sum(printed.fraction is not None for printed in entropies)
-    return "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
+    best = "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
+    part = next((word for word, number in starts.items() if number == rising.get("epoch", 0) - 1 > 0), "")
+    return (part, True) if part and best in ("", "epoch", part) else (best, False)

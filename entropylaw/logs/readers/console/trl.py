@@ -46,7 +46,7 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read the entries, and find their steps; raises as :func:`log_table`."""
-    marks = list(without_redraws(_marks(content.blocks())))
+    marks = list(_marks(content.blocks()))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
     totals = bar_totals(marks)
     starts = starts_of_run(marks, totals)
@@ -85,21 +85,6 @@ class _Entry(NamedTuple):
 
 # None: the bar was overwritten with blanks, to make room for a line of text.
 _Mark = _Bar | _Entry | None
-
-
-def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
-    """Leave out drawings of the bar between two others: those next to a fall or to something else stay."""
-    held: _Bar | None = None
-    last: _Mark = None
-    for mark in marks:
-        if isinstance(mark, _Bar) and isinstance(last, _Bar) and mark.total == last.total and mark >= last:
-            held = mark
-        else:
-            yield from (held, mark) if held else (mark,)
-            held = None
-        last = mark
-    if held:
-        yield held
 
 
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:

@@ -24,6 +24,7 @@ LONGEST_NAME = 500
 
 UNREADABLE = "unreadable record"
 DAMAGED = "damaged or cut-off place"
+CUT_OFF = "last row cut off"
 
 
 class Damage:

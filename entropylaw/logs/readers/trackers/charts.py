@@ -23,9 +23,8 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, quoted_path, shown
 from entropylaw.logs.catalog import GREATEST, LEAST, is_metric
 from entropylaw.logs.readers import delimited
-from entropylaw.logs.readers.delimited import CUT_OFF
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
-from entropylaw.logs.readers.trackers import run_label
+from entropylaw.logs.readers.trackers import CUT_OFF, run_label
 from entropylaw.logs.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.logs.runs import Table, unique_names
 from entropylaw.logs.runs.number_parsing import (

@@ -1,0 +1,65 @@
+"""Several rewards of a run as small panels below one another: over the steps, and against the entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropylaw.documents.document import Entry
+from entropylaw.report.figures import plotting as p
+from entropylaw.report.figures.forecast import draw_entropy, draw_reward
+from entropylaw.report.figures.law import draw_answer, lines_of
+from entropylaw.results.fit import Fit
+
+_HEIGHT, _GAP = 0.62, 0.2
+"""Inches of a panel, and between two."""
+
+
+def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
+    """The rewards over the steps with their forecasts, and every entropy that they have."""
+    pairs = _fitted(entries)
+    entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs}
+    heights, room = [_HEIGHT] * (len(pairs) + len(entropies)), _room()
+    with p.panels(heights, **room) as (figure, panels):
+        for axes, (entry, fit) in zip(panels, pairs, strict=False):
+            draw_reward(axes, fit)
+            _title(axes, entry.reward)
+        for axes, (column, fit) in zip(panels[len(pairs) :], entropies.items(), strict=True):
+            draw_entropy(axes, fit)
+            _title(axes, f"{column} (nats)")
+    return figure
+
+
+def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
+    """The rewards against the entropy, with what is left on the curve."""
+    pairs = _fitted(entries)
+    with p.panels([_HEIGHT] * len(pairs), **_room()) as (figure, panels):
+        for axes, (entry, fit) in zip(panels, pairs, strict=True):
+            averaged = [line for line in lines_of(fit) if line[2]["color"] in ("grey", "blue")]
+            draw_answer(axes, fit, averaged, named=False)
+            _title(axes, entry.reward)
+        panels[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
+        # One axis of the entropy holds all of them.
+        low, high = zip(*(axes.dataLim.intervalx for axes in panels), strict=True)
+        panels[-1].set_xlim(*p.padded(min(low), max(high), 0.035, 0.02))
+    return figure
+
+
+def _fitted(entries: Sequence[Entry[Fit]]) -> list[tuple[Entry[Fit], Fit]]:
+    pairs = [(entry, entry.result) for entry in entries if entry.result is not None]
+    if not pairs:
+        raise ValueError("no reward has a fit")
+    return pairs
+
+
+def _room() -> dict[str, Any]:
+    return {"head": 0.12, "right": 0.1, "gap": _GAP}
+
+
+def _title(axes: Axes, text: str) -> None:
+    """The name of a panel above its left corner."""
+    look: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom", "weight": "bold"}
+    axes.text(0.0, 1.03, p.shown(text), color=p.colour("ink"), **look)
