@@ -111,13 +111,6 @@ def test_decimal_commas_are_read_in_a_column_of_them(tmp_path, cells, values):
         assert any("decimal commas" in note for note in run.notes) == ("0.5" not in cells)
 
 
-def test_a_first_line_with_a_key_is_not_quoted(tmp_path):
-    (tmp_path / "log.csv").write_text("export KEY=ent0123456789abcdef,acc\n0.5,1\n0.4,2\n")
-    with pytest.raises(InputError) as caught:
-        read_runs(tmp_path / "log.csv")
-    assert "0123456789" not in caught.value.message + caught.value.hint
-
-
 def test_tables_and_remote_files_get_the_flags_alone():
     table = {"tick": STEP, "h": ENTROPY, "acc": REWARD}
     with pytest.raises(InputError) as caught:
