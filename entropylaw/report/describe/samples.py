@@ -97,8 +97,9 @@ def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
     for name in ("kept", "gained", "lost", "neither"):
         fate = pair.fate(name)
         listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
-        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken; "
-        counts += f"true number {value_and_interval(fate.expected)}"
+        number = fate.expected
+        counts = f"{len(fate.problems)} problems, {fate.mistakes:.1f} of them expected to be mistaken; "
+        counts += f"true number {number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
         solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
         yield b.Note(name, f"{counts}{solved}{listed}")
     unsolved = pair.unsolved
