@@ -265,16 +265,22 @@ def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
     tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
+    runs = runs_among(tables)
+    key, labels = "run", dict(zip(runs, runs, strict=True))
+    if len(runs) == 1:
+        key, labels = KIND, {name: name for name in tables if is_evaluation(name)} | {runs[0]: "train"}
+    return [{key: label, **row} for name, label in labels.items() for row in tables[name]]
+
+
+def runs_among(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """The names of tables with an entropy that are not evaluations; of them the one without a name alone."""
     runs = list[str]()
     for name, rows in tables.items():
         paths = (path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH))
-        other = "" in runs or is_evaluation(name) or (runs and len(rows) < _SHORTEST_RUN)
-        if not other and names_an_entropy(paths):
+        long_enough = not runs or len(rows) >= _SHORTEST_RUN
+        if long_enough and not is_evaluation(name) and names_an_entropy(paths):
             runs.append(name)
-    if len(runs) > 1:
-        return [{"run": name, **row} for name in runs for row in tables[name]]
-    kinds = {name: name for name in tables if is_evaluation(name)} | dict.fromkeys(runs, "train")
-    return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]] if runs else []
+    return [""] if "" in runs else runs
 
 
 def records_in(node: object) -> list[dict[str, object]]:
