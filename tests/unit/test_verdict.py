@@ -6,7 +6,6 @@ import statsmodels.api as sm
 from scipy.stats import spearmanr
 from scipy.stats import t as student
 
-from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.verdict import (
     FAILS,
     HOLDS,
