@@ -70,7 +70,7 @@ def cuts_of(
 ) -> list[tuple[int, float, Any]]:
     """Where a run is cut: evaluations before it, the later step, and the evaluations around that."""
     length = float(step[-1] - step[0])
-    found = []
+    cuts = []
     for share in shares:
         until = int(np.searchsorted(step, step[0] + share * length * (1 + 1e-9), side="right"))
         later = np.arange(until, step.size)
@@ -79,8 +79,8 @@ def cuts_of(
         target = float(step[until - 1] + lead * (step[until - 1] - step[0]))
         if target <= step[-1] + 0.02 * length:
             nearest = later[np.argsort(np.abs(step[later] - target), kind="stable")[:AROUND]]
-            found.append((until, target, nearest))
-    return found
+            cuts.append((until, target, nearest))
+    return cuts
 
 
 def backtest_run(
@@ -168,8 +168,8 @@ def three_lines(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> f
     slope = float(centred @ reward / (centred @ centred))
     residual = reward - reward.mean() - slope * centred
     square = max(float(residual @ residual) / (reward.size - 2) / float(centred @ centred), 1e-300)
-    kept = slope**2 / (slope**2 + 9.0 * square)
-    return float(reward[-3:].mean() + kept * slope * (later.mean() - entropy[-3:].mean()))
+    share = slope**2 / (slope**2 + 9.0 * square)
+    return float(reward[-3:].mean() + share * slope * (later.mean() - entropy[-3:].mean()))
 
 
 def scalerl(step: FloatArray, reward: FloatArray, at: float) -> float | None:
@@ -207,13 +207,13 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
     spread = np.array([cut.spread for cut in cuts])
     least = LEAST_ERROR * spread
     gained = np.array([cut.gained for cut in cuts], dtype=float)
-    own = np.maximum([cut.error.forecast for cut in cuts], least)
+    misses = np.maximum([cut.error.forecast for cut in cuts], least)
     ratios = {"forecast": 1.0}
     for name in PEERS:
         errors = np.array([getattr(cut.error, name) for cut in cuts], dtype=float)
         made = np.isfinite(errors)
         if made.any():
-            ratio = np.log(own[made] / np.maximum(errors, least)[made])
+            ratio = np.log(misses[made] / np.maximum(errors, least)[made])
             ratios[name] = float(np.exp(ratio.mean()))
     closest = max(ratios, key=lambda name: (ratios[name], name == "forecast"))
     chance = np.array([cut.p_gain for cut in cuts])

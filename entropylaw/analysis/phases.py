@@ -39,7 +39,7 @@ FEWEST_RUNS = 3
 MOST_NAMED = 3
 """Largest number of outliers, and of gaps, listed in a caution."""
 
-REVERSE = 3.0
+REVERSE = 2.0
 """Factor of the margin for planning that rises first: beside a long drift an onset is placed too early, and
 the end of a fall too late."""
 
@@ -208,27 +208,27 @@ def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
 
 
 def share_of_entropy(
-    given: dict[str, FloatArray], curves: dict[str, CurvePhases], level: float
+    logged: dict[str, FloatArray], curves: dict[str, CurvePhases], level: float
 ) -> tuple[Estimate | None, str | None]:
     """Planning's share of all entropy now, or the reason why it is unknown.
 
     Its share of the tokens is the median over the last tenth of the run.
     """
-    shares, reason = given.get("planning_share"), "no-value"
-    logged = shares is not None
+    shares, reason = logged.get("planning_share"), "no-value"
+    is_logged = shares is not None
     if shares is None:
-        if "aggregate" not in given:
+        if "aggregate" not in logged:
             return None, "no-column"
         # H is the mean over the tokens of both classes, so that the three entropies give the share.
-        apart = given["planning"] - given["execution"]
+        apart = logged["planning"] - logged["execution"]
         with np.errstate(all="ignore"):
-            ratio = (given["aggregate"] - given["execution"]) / apart
+            ratio = (logged["aggregate"] - logged["execution"]) / apart
         shares, reason = np.where(np.abs(apart) > 1e-3, ratio, np.nan), "same-entropy"
     there = shares[np.isfinite(shares)]
     if not there.size:
         return None, reason
     share = float(np.median(there[-max(1, there.size // 10) :]))
-    if not (logged or 0 <= share <= 1):
+    if not (is_logged or 0 <= share <= 1):
         return None, "not-between"
     points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
@@ -270,31 +270,31 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     return combine_summaries([fit.summary for fit in fits], level=fits[0].level if level is None else level)
 
 
-def combine_summaries(each: Sequence[PhaseSummary], *, level: float) -> PhasesAcross:
+def combine_summaries(summaries: Sequence[PhaseSummary], *, level: float) -> PhasesAcross:
     """As :func:`combine_phases`, from the summaries of runs."""
     level = checked_level(level)
-    deltas = [summary.delta for summary in each]
+    deltas = [summary.delta for summary in summaries]
     return PhasesAcross(
-        runs=len(each),
-        curves=tuple(curve for name in CURVES if (curve := pooled(each, name, level)) is not None),
-        orders=dict(sorted(Counter(summary.verdict for summary in each if summary.verdict).items())),
+        runs=len(summaries),
+        curves=tuple(curve for name in CURVES if (curve := pooled(summaries, name, level)) is not None),
+        orders=dict(sorted(Counter(summary.verdict for summary in summaries if summary.verdict).items())),
         delta=mean_of(deltas, level),
-        each=tuple(each),
+        each=tuple(summaries),
         findings=(note("too-few-orders", needed=FEWEST_RUNS),) if mean_of(deltas, level) is None else (),
     )
 
 
-def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve | None:
+def pooled(summaries: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve | None:
     """One curve over runs, or None where no run has it."""
-    curves = [curve for summary in each for curve in summary.curves if curve.name == name]
+    curves = [curve for summary in summaries for curve in summary.curves if curve.name == name]
     if not curves:
         return None
     rising, falling = (sum(curve.verdict == word for curve in curves) for word in WORDS[:2])
-    share, known = None, rising + falling
-    if known:
-        low, high = share_interval(rising, known, level)
+    share, decided = None, rising + falling
+    if decided:
+        low, high = share_interval(rising, decided, level)
         method = "Clopper & Pearson's interval"
-        share = Estimate(value=rising / known, low=low, high=high, level=level, method=method)
+        share = Estimate(value=rising / decided, low=low, high=high, level=level, method=method)
     at, middle, least, most = mean_curve(curves, level)
     return PooledCurve(
         name=name,
@@ -330,27 +330,27 @@ def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
 
 def mean_of(estimates: Sequence[Estimate | None], level: float) -> Estimate | None:
     """The random-effects mean of those that are known; None of fewer than :data:`FEWEST_RUNS`."""
-    known = [estimate for estimate in estimates if estimate is not None and estimate.value is not None]
-    if len(known) < FEWEST_RUNS:
+    present = [estimate for estimate in estimates if estimate is not None and estimate.value is not None]
+    if len(present) < FEWEST_RUNS:
         return None
-    value, error = np.array([(estimate.value, estimate.std_error or 0.0) for estimate in known]).T
+    value, error = np.array([(estimate.value, estimate.std_error or 0.0) for estimate in present]).T
     return random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
 
 
 def phase_cautions(
-    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases]
+    step: FloatArray, logged: dict[str, FloatArray], curves: dict[str, CurvePhases]
 ) -> list[Finding]:
-    """Explosions, eruptions, and what may look like a rise; ``given`` has the columns as logged."""
+    """Explosions, eruptions, and what may look like a rise; ``logged`` are the columns."""
     findings: list[Finding] = []
     for name, curve in curves.items():
-        there = np.isfinite(given[name])
+        there = np.isfinite(logged[name])
         findings += level_findings(curve)
-        findings += point_cautions(CURVES[name], step[there], given[name][there])
+        findings += point_cautions(CURVES[name], step[there], logged[name][there])
     if {"planning", "execution"} <= curves.keys():
-        both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
-        if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
+        both = np.isfinite(logged["planning"]) & np.isfinite(logged["execution"])
+        if both.any() and np.array_equal(logged["planning"][both], logged["execution"][both]):
             findings.append(caution("curves-equal"))
-    length = given.get("length", np.empty(0))
+    length = logged.get("length", np.empty(0))
     there = np.isfinite(length)
     if np.count_nonzero(there) >= 3:
         rises = any(curve.rises for curve in curves.values())

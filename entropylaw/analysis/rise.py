@@ -48,7 +48,7 @@ the falls before it, and of rises that level off."""
 LIKELY, MOST_LIKELY = 0.02, 6
 """Least probability of a covariance for the onset, and the largest number of them."""
 
-WIDER = 0.02
+WIDER = 0.03
 """Share of the run by which the interval of a step is wider than its draws at both ends."""
 
 ALLOWANCE = 1.2
@@ -56,6 +56,11 @@ ALLOWANCE = 1.2
 
 CORNERS = 1.25
 """Factor of the band's width, for what splines and decays leave of a sharp corner."""
+
+TEMPERED = 0.05
+"""Power of the weights of models in a band, over the root of the number of points. Drift and a bent curve
+explain a short run equally well, and the evidence, an approximation for many points, prefers one of them too
+clearly."""
 
 METHOD = "splines, decays and steps, drift + noise of changing scale integrated out"
 
@@ -90,8 +95,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     trend = likelier(plain, y)
     there = np.isfinite(entropy)
     lowest = lowest_window(y)
-    drawn = trend.draws(DRAWS)
-    curves = in_nats(trend, drawn, y)
+    curves = in_nats(trend, trend.draws(DRAWS), y)
     before, recent = (y[window].mean() for window in lowest)
     test = windows_of(s.tobytes())[0]
     deviations = test.deviations(trend.whitened.scale)
@@ -121,7 +125,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     # An entropy is never below 0, and neither is the interval of its level at the last step.
     now = level_now(s, y).estimate(level=level, method=NOW)
     value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
-    fitted, low, high = band(trend, drawn, level, y)
+    fitted, low, high = band(trend, level, y)
     curve = CurvePhases(
         name=name,
         n=s.size,
@@ -362,10 +366,9 @@ def settling(curves: FloatArray) -> Any:
     return np.minimum(n - np.argmax(far[:, ::-1], axis=1), n - 1)
 
 
-def band(
-    trend: Trend, curves: FloatArray, level: float, y: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The mean of curves (d, n), and a band that holds all of one at the level, in nats."""
+def band(trend: Trend, level: float, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The mean curve (n,), and a band that holds all of a curve at the level, in nats."""
+    curves = trend.draws(DRAWS, power=TEMPERED * float(np.sqrt(y.size)))
     mean, sd = curves.mean(axis=0), curves.std(axis=0) + 1e-12 * float(np.ptp(trend.y))
     reach = CORNERS * float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
     low, middle, high = (in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))

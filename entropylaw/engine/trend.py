@@ -35,13 +35,9 @@ line); fewest points per column."""
 DECAYS = ((0.02,), (0.05,), (0.12,), (0.3,), (0.02, 0.12), (0.05, 0.3), (0.05, np.inf), (0.12, np.inf))
 """Sums of exponentials, by their times in runs; an infinite one is a line."""
 
-FALLS, BENDS = 0.02 * 1.35 ** np.arange(13.0), (0.5, 1.0, 2.0, 4.0)
+FALL_TIMES, FALL_POWERS = 0.02 * 1.2 ** np.arange(20.0), (0.5, 1.0, 2.0, 4.0)
 """Times, in runs, and exponents of the stretched exponentials by which a curve may fall; a line ends at twice
 each time."""
-
-TEMPERED = 0.4
-"""Power of the weights of models in a band. Drift and a bent curve explain a short run equally well, and the
-evidence, which is that of many points, prefers one of them too clearly."""
 
 COLUMN_COST, STEP_COST, MOST_STEPS = 1.0, 4.0, 6
 """Costs of a column and of a step in units of ln(n)/2, and the largest number of steps."""
@@ -79,8 +75,8 @@ def smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
 
 def falls(time: FloatArray) -> Iterator[FloatArray]:
     """The columns (n, 2) of the means that are a constant and one fall: stretched exponentials, lines."""
-    for fall in FALLS:
-        shapes = [np.exp(-((time / fall) ** bend)) for bend in BENDS]
+    for fall in FALL_TIMES:
+        shapes = [np.exp(-((time / fall) ** power)) for power in FALL_POWERS]
         for shape in (*shapes, np.maximum(1.0 - time / (2.0 * fall), 0.0)):
             yield np.column_stack([np.ones(time.size), shape])
 
@@ -181,9 +177,9 @@ class Whitened:
         white = self.whiten(design.columns)
         self.columns, log_size = np.empty_like(white), []
         for start, end in pairwise([*design.starts, white.shape[2]]):
-            own = white[:, :, start:end]
-            triangle = np.linalg.cholesky(own.swapaxes(-1, -2) @ own)
-            self.columns[:, :, start:end] = own @ np.linalg.inv(triangle).swapaxes(-1, -2)
+            basis = white[:, :, start:end]
+            triangle = np.linalg.cholesky(basis.swapaxes(-1, -2) @ basis)
+            self.columns[:, :, start:end] = basis @ np.linalg.inv(triangle).swapaxes(-1, -2)
             log_size.append(np.log(np.diagonal(triangle, axis1=-2, axis2=-1)).sum(axis=-1))
         self.log_size = np.array(log_size).T
         self.log_det = np.log(design.group.sd).sum(axis=0) + np.log(scale).sum()
@@ -285,14 +281,14 @@ class Trend:
         variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
         return np.asarray(np.sqrt(variance / variance.mean()))
 
-    def draws(self, count: int, *, falling: bool = False) -> FloatArray:
-        """Curves (count, n) without drift and noise, of models by the power of their weights.
+    def draws(self, count: int, *, falling: bool = False, power: float = 1.0) -> FloatArray:
+        """Curves (count, n) without drift and noise, of models by a ``power`` of their weights.
 
-        Those that are ``falling`` have no steps, but falls among their means, and the weights themselves.
+        Those that are ``falling`` have no steps, but falls among their means.
         """
-        whitened, steps, models, power = self.whitened, self.steps, self.models, TEMPERED
+        whitened, steps, models = self.whitened, self.steps, self.models
         if falling:
-            whitened, steps, power = Whitened(self.design.falling, whitened.scale), steps[:, :0], 1.0
+            whitened, steps = Whitened(self.design.falling, whitened.scale), steps[:, :0]
             models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
         design, scale = whitened.design, whitened.scale
         weight = np.exp(power * (models.weight - models.weight.max())).ravel()

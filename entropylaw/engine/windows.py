@@ -51,8 +51,8 @@ class Windows:
             )
             return np.asarray(corners / size)
 
-        own = mean(later, last, later, last) + mean(first, end, first, end)
-        return np.sqrt(np.maximum(own - 2.0 * mean(first, end, later, last), TINY))
+        variance = mean(later, last, later, last) + mean(first, end, first, end)
+        return np.sqrt(np.maximum(variance - 2.0 * mean(first, end, later, last), TINY))
 
     def null(self, point: int) -> FloatArray:
         """The largest of the standardised differences of constant curves with constant scale (draws,)."""

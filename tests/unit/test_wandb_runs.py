@@ -26,6 +26,14 @@ REWARD = 0.9 - 0.25 * np.expm1(ENTROPY) + 0.004 * np.cos(3.1 * np.arange(N))
 installed = pytest.mark.skipif(not importlib.util.find_spec("wandb"), reason="wandb is not installed")
 
 
+@pytest.fixture(autouse=True)
+def no_settings_are_left():
+    """The package holds the first address that it met: no test has that of another."""
+    yield
+    if module := sys.modules.get("wandb"):
+        module.teardown()
+
+
 @pytest.fixture
 def address(tmp_path, monkeypatch):
     """A server's address in the environment, for this process and for commands; the server."""
@@ -39,8 +47,6 @@ def address(tmp_path, monkeypatch):
         for name, value in (("BASE_URL", url), ("API_KEY", "0" * 40), ("CACHE_DIR", str(tmp_path / "cache"))):
             monkeypatch.setenv(f"WANDB_{name}", value)
         yield server
-    if module := sys.modules.get("wandb"):
-        module.teardown()  # its settings would hold the server's address for other tests
 
 
 @installed

@@ -138,8 +138,10 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "average over the functional forms with its interval, where the log can tell it.",
     "rewards": "The rewards and the entropy so far, the best step of each reward (diamond), and what is "
     "ahead with its interval.",
-    "phases": "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-    "settled, with intervals; eruptions as triangles.",
+    "phases": lambda part: (
+        "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+        f"settled, with {format_percent(part.result.level)} intervals; eruptions as triangles."
+    ),
     "tokens": "Entropy of the tokens at every step: their distribution, and the share of the highest fifth.",
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
