@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from entropylaw.documents.samples import AtK, Cell, PairedSamples, SamplesDocument
+from entropylaw.documents.samples import Cell, PairedSamples, SamplesDocument
 from entropylaw.escaping import listing
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
@@ -47,17 +47,18 @@ LABELS = {
 """Column → its name for people, in the order of the table; between them are pass@k and the like."""
 
 
-def _band(row: AtK) -> str:
-    return f"[{row.band_low:+.3f}, {row.band_high:+.3f}]"
-
-
 SHARES = ("none_right", "some_right", "all_right", "leading_label_share")
 AT_K = (
     b.Column("k", "k"),
     b.Column("now", "now"),
     b.Column("base", "base"),
     b.Column("difference", "difference", estimate=True),
-    b.Column("band", "band over all k", _band, shown_in=(b.PEOPLE,)),
+    b.Column(
+        "band",
+        "band over all k",
+        lambda row: f"[{row.band_low:+.3f}, {row.band_high:+.3f}]",
+        shown_in=(b.PEOPLE,),
+    ),
     *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
     b.Column("word", "certain"),
 )
