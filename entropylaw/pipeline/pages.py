@@ -235,8 +235,9 @@ def _write(
         unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
-    of_phases = [report.phases.refusal for report in reports if report.phases is not None]
-    if not any((*(entry.refusal for entry in entries), *of_phases)):
+    results: list[Entry[Any]] = [*entries]
+    results += [report.phases for report in reports if report.phases is not None]
+    if all(entry.refusal is None for entry in results):
         digests = {name: hashlib.sha256(zlib.decompress(data)).hexdigest() for name, data in contents.items()}
         making.cache.put(key, Finished(done=replace(done, unchanged=True), digests=digests))
     return done
