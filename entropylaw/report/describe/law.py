@@ -144,7 +144,7 @@ def _coefficients(fit: Fit) -> list[b.Block]:
     facts = (
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0; averaged over the memory"),
+        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0, over short and long memory"),
         b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
     )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
