@@ -30,12 +30,12 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
     >>> document = samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
     """
     many = ("problem", "by", "only", "k")
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: (value if isinstance(value, tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
     base = None if against is None else str(against)
-    return document_of([fspath(table) for table in tables], SampleOptions(**given), base)
+    return document_of([fspath(table) for table in tables], SampleOptions(**settings), base)
 
 
 def document_of(
@@ -52,8 +52,8 @@ def document_of(
     sampled = summarise_samples(tables, options, progress=progress)
     notes, comparison = sampled.notes, None
     if against is not None:
-        comparison, more = compared(sampled, against, options, progress)
-        notes += more
+        comparison, further = compared(sampled, against, options, progress)
+        notes += further
     return as_stored(
         SamplesDocument(
             tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),

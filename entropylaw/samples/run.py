@@ -26,6 +26,9 @@ from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_fold
 from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
 
+MEMORY = "1GB"
+"""Memory of DuckDB, which has the different answers to every problem of every step in it, or on disk."""
+
 Key = tuple[Any, ...]
 """The step of a row and its groups."""
 
@@ -126,7 +129,7 @@ def summarise_samples(
     check_options(options)
     for name in tables:
         note_input(name)
-    with opened(tables, options, backend(options.backend, options.master, progress)) as source:
+    with opened(tables, options, backend(options.backend, options.master, progress, MEMORY)) as source:
         first, groups = source.columns[0], source.groups
         query.check_verdicts(source.verdicts, first.named["right"])
         query.check_variants(source.variants)
@@ -320,16 +323,18 @@ def described(key: Key, groups: Sequence[str]) -> str:
     return ", ".join([step, *(f"{name} {shown(cell)}" for name, cell in zip(groups, key[1:], strict=True))])
 
 
-def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
+def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
     """The numbers of samples for pass@k, of steps with such ``fewest`` samples of a problem.
 
     UsageError ``k-too-large`` for one that no step has of every problem.
     """
     least, most = min(fewest), max(fewest)
-    if max(given, default=0) > most:
-        message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
+    if max(requested, default=0) > most:
+        message = f"--k {max(requested)}, and every problem has at most {most} samples at a step"
         raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
-    return sorted({1, *given} if given else {1 << i for i in range(most.bit_length())} | {most, least})
+    return sorted(
+        {1, *requested} if requested else {1 << i for i in range(most.bit_length())} | {most, least}
+    )
 
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
@@ -359,7 +364,7 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
 
 def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
     """What would be read of some tables, a line each; what would be refused is one of them."""
-    with opened(tables, options, duckdb_backend()) as source:
+    with opened(tables, options, duckdb_backend(memory=MEMORY)) as source:
         first, files = source.columns[0], source.files
         lines = {"format": source.layout, "files": f"{len(files)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):

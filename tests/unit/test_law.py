@@ -7,6 +7,7 @@ import pytest
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.results import Verdict
+from tests.hostile import refused
 from tests.laws import WHITE, own_law, reads_under
 
 
@@ -97,14 +98,6 @@ def test_pandas_and_lists_are_accepted():
     assert own_law(frame.h, frame.r, frame.index).a == own_law(list(entropy), list(reward), list(step)).a
 
 
-def test_missing_pairs_are_counted():
-    step, entropy, reward = world(30)
-    entropy[3], reward[7], reward[9] = np.nan, np.inf, np.nan
-    fit = own_law(entropy, reward, step)
-    assert fit.n == 27
-    assert sum(fit.dropped.values()) == 3
-
-
 def test_a_known_noise_floor_narrows_the_interval():
     """Binomial evaluations of the exact law: with the sample size given, little drift is estimated."""
     rng = np.random.default_rng(3)
@@ -129,10 +122,8 @@ def test_a_known_noise_floor_narrows_the_interval():
 )
 def test_unusable_data_are_refused(slug, change):
     step, entropy, reward = change(*world(20))
-    with pytest.raises(FitError) as caught:
-        own_law(entropy, reward, step)
-    assert caught.value.slug == slug
-    assert caught.value.hint
+    error = refused(slug, own_law, entropy, reward, step, kind=FitError)
+    assert error.hint
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,26 @@ def test_a_rise_without_a_fall_is_a_rise():
     assert not fit.execution.rises
 
 
+def test_an_exponential_settles_when_its_own_time_says_so():
+    step, rng = np.arange(150.0), np.random.default_rng(9)
+    for time in (0.06, 0.075, 0.09):
+        fall = 0.1 + 0.5 * np.exp(-step / (149.0 * time)) + 0.012 * rng.standard_normal(150)
+        settled = fit_phases(step, aggregate=fall).aggregate.settled
+        truth = -np.log(0.05) * 149.0 * time
+        assert settled.low <= truth <= settled.high <= truth + 15
+
+
+def test_a_curve_rises_from_where_more_rises_than_falls():
+    step, rng = np.arange(150.0), np.random.default_rng(10)
+    time = step / 149.0
+    # The slope of the fall is that of the rise at 0.4·ln(0.5/0.4·0.8/0.45).
+    both = 0.5 * np.exp(-time / 0.4) + 0.45 * np.maximum(time - 0.2, 0.0) / 0.8
+    onset = fit_phases(step, aggregate=both + 0.004 * rng.standard_normal(150)).aggregate.onset
+    turn = 149.0 * 0.4 * np.log(0.5 / 0.4 * 0.8 / 0.45)
+    assert onset.low <= turn <= onset.high
+    assert onset.value == pytest.approx(turn, abs=8)
+
+
 def test_eruptions_are_listed_with_their_steps():
     step, rng = np.arange(300.0), np.random.default_rng(3)
     places = (60, 150, 230)

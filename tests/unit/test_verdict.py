@@ -68,14 +68,6 @@ def test_p_values_are_those_of_regression_with_the_priors_as_observations():
         assert getattr(tests, name) == pytest.approx(expected, rel=1e-4)
 
 
-def test_the_unit_of_the_step_has_no_effect():
-    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY))
-    one, other = (judged(ENTROPY, reward, scale * STEP + 7.0)[0] for scale in (1.0, 100.0))
-    for name in LawTests.__struct_fields__:
-        mine, its = getattr(one, name), getattr(other, name)
-        assert (mine is None and its is None) or mine == pytest.approx(its, rel=1e-5), name
-
-
 def test_rank_correlation_is_scipys_with_ties_too():
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 9, 50).astype(float), rng.standard_normal(50)

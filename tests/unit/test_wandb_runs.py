@@ -116,17 +116,13 @@ def test_a_summary_that_cannot_be_written_leaves_the_fit(address, tmp_path):
 
 def test_without_the_package_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(UsageError) as caught:
-        read_runs(RUN)
-    assert caught.value.slug == "remote-not-installed"
-    assert "pip install wandb" in caught.value.hint
+    error = refused("remote-not-installed", read_runs, RUN, kind=UsageError)
+    assert "pip install wandb" in error.hint
 
 
 @pytest.mark.parametrize("path", ["wandb://", "wandb://ent/proj", "wandb://a/b/c/d", "wandb://a//c"])
 def test_a_path_of_another_form(path):
-    with pytest.raises(UsageError) as caught:
-        read_runs(path)
-    assert caught.value.slug == "wandb-path"
+    refused("wandb-path", read_runs, path, kind=UsageError)
 
 
 def test_several_runs_have_no_one_summary(tmp_path):

@@ -64,11 +64,8 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come before the
     diagnostics.
     """
-    law, answers, ahead = fit.law, words.answers(fit), fit.forecast
+    answers = words.answers(fit)
     text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
-    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
-    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
-    trust += f"effective sample size {law.residuals.effective_n:.0f}."
     stage = "Forms are averaged with and without a term in the step, which is needed with probability "
     stage += f"{format_probability(fit.p_term)}: the numbers are those of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
@@ -77,17 +74,18 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     # The level shifts have a section.
     notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
-    no_forecast = "the run lost its reward" if fit.lost else fit.no_forecast or words.NO_FORECAST
-    none = b.paragraphs(f"There is no forecast: {no_forecast}.", detail=True)
-    curve, *series = figures_of("law", part, text)
+    curve, *first = figures_of("law", part, text)
+    last: list[b.Block] = []
+    if fit.forecast is not None:
+        first, last = figures_of("forecast", part), first
     return [
         heading,
         b.Answers(answers),
         b.Notes(findings + b.labelled("note", notes), detail=True),
         curve,
-        *(series if ahead is None else figures_of("forecast", part)),
+        *first,
         b.Heading("Forecast", name="forecast"),
-        *([none] if ahead is None or fit.lost else forecast.sections(ahead, part, detail=True)),
+        *forecast.of_fit(fit, part),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
         _averaged(fit),
         b.Heading("Functional forms", name="rivals"),
@@ -95,13 +93,12 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
         replace(b.table_of(forms, fit.forms), detail=True, counted="form"),
         b.Notes([*skipped, b.Note("", probabilities)], detail=True),
         b.Heading("The law itself", name="law"),
-        _coefficients(fit),
-        b.paragraphs(trust, detail=True),
+        *_coefficients(fit),
         *_level_shifts(fit),
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(_diagnostics(fit), detail=True),
-        *([] if ahead is None else series),
+        *last,
         *figures_of("trust", part),
         b.Heading("For a paper", name="paper"),
         b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
@@ -139,7 +136,7 @@ def _averaged(fit: Fit) -> b.Facts:
     return b.Facts("averaged", facts, interval, detail=True)
 
 
-def _coefficients(fit: Fit) -> b.Facts:
+def _coefficients(fit: Fit) -> list[b.Block]:
     """The law's own numbers, which are not to be used where it fails."""
     law, unsafe = fit.law, ""
     if fit.verdict is Verdict.fails:
@@ -151,7 +148,11 @@ def _coefficients(fit: Fit) -> b.Facts:
         b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
     )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    return b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
+    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
+    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
+    trust += f"effective sample size {law.residuals.effective_n:.0f}."
+    numbers = b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
+    return [numbers, b.paragraphs(trust, detail=True)]
 
 
 def _diagnostics(fit: Fit) -> list[b.Note]:

@@ -212,7 +212,7 @@ class Prints:
 
     def _of_row(self, cells: list[str]) -> Iterator[Printed]:
         """Take a row of a table in a box."""
-        words = list(map(str.strip, cells))
+        words = [cell.strip(" \t*`") for cell in cells]
         if not any(words):
             return
         if words[0].endswith("/") and not any(words[1:]):

@@ -189,11 +189,11 @@ def _over_epochs(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
     for printed in prints:
         pairs = list[tuple[str, float]]()
         for name, number in printed.pairs:
-            part = counts(name, number) == word
-            if part:
+            counting = counts(name, number) == word
+            if counting:
                 before += last + (number == 0) if number < last else 0
                 last = number
-            pairs.append((name, before + number if part else number))
+            pairs.append((name, before + number if counting else number))
         yield printed._replace(pairs=pairs)
 
 
@@ -237,5 +237,5 @@ def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
     entropies = [printed for printed in sample if names_an_entropy(dict(printed.pairs))]
     numbered = sum(printed.fraction is not None for printed in entropies)
     best = "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
-    part = next((word for word, number in starts.items() if number == rising.get("epoch", 0) - 1 > 0), "")
-    return (part, True) if part and best in ("", "epoch", part) else (best, False)
+    inner = next((word for word, number in starts.items() if number == rising.get("epoch", 0) - 1 > 0), "")
+    return (inner, True) if inner and best in ("", "epoch", inner) else (best, False)
