@@ -74,7 +74,7 @@ SIMULATED = {"policies": 100, "shapes": 100}
 FRESH = 10_000
 """First seed of the simulated runs that are tested."""
 
-BINS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 1.0)
+BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -223,25 +223,32 @@ def bars(cases: Sequence[Case], gain: float, *, smoothed: bool) -> FloatArray:
     return np.array([(case.done.level if smoothed else case.eighth) + gain * case.unit for case in cases])
 
 
-def misfit(cases: Sequence[Case], location: FloatArray, scale: FloatArray) -> float:
-    """Minus the log likelihood of the outcomes, and of whether gains on the level came true."""
+def misfit(cases: Sequence[Case]) -> Callable[[FloatArray, FloatArray], float]:
+    """Minus the log likelihood of the outcomes, and of whether gains on the level came true.
+
+    It is a function of the location and the scale of each case.
+    """
     outcome, weight = np.array([case.outcome for case in cases]), weights(cases)
-    z = (outcome - location) / scale
-    loss = weight @ ((DF + 1.0) / 2.0 * np.log1p(z * z / DF) + np.log(scale))
-    for gain in GAINS:
-        bar = bars(cases, gain, smoothed=True)
-        p = np.clip(stdtr(DF, (location - bar) / scale), 1e-4, 1.0 - 1e-4)
-        loss -= weight @ np.log(np.where(outcome >= bar, p, 1.0 - p)) / len(GAINS)
-    return float(loss)
+    gains = [bars(cases, gain, smoothed=True) for gain in GAINS]
+
+    def loss(location: FloatArray, scale: FloatArray) -> float:
+        z = (outcome - location) / scale
+        total = weight @ ((DF + 1.0) / 2.0 * np.log1p(z * z / DF) + np.log(scale))
+        for bar in gains:
+            p = np.clip(stdtr(DF, (location - bar) / scale), 1e-4, 1.0 - 1e-4)
+            total -= weight @ np.log(np.where(outcome >= bar, p, 1.0 - p)) / len(gains)
+        return float(total)
+
+    return loss
 
 
 def learn(cases: Sequence[Case]) -> Constants:
     """The constants that were most likely in some cases, without a shift."""
-    done, lead = stacked(cases)
+    (done, lead), minus_log = stacked(cases), misfit(cases)
 
     def loss(path: FloatArray) -> float:
         penalty = 0.125 * float(np.sum(((path - START) / SPREAD) ** 2))
-        return misfit(cases, *ahead(done, lead, (*path, 0.0))) + penalty
+        return minus_log(*ahead(done, lead, (*path, 0.0))) + penalty
 
     path = minimize(loss, START, method="L-BFGS-B").x
     return Constants(path=[*path.round(3).tolist(), 0.0])
@@ -301,7 +308,8 @@ def best_shift(results: Sequence[Tested]) -> float:
     cases = [case for result in results for case in result.cases]
     location = np.concatenate([result.location for result in results])
     scale = np.concatenate([result.scale for result in results])
-    losses = [misfit(cases, location + shift * scale, scale) for shift in SHIFTS]
+    minus_log = misfit(cases)
+    losses = [minus_log(location + shift * scale, scale) for shift in SHIFTS]
     return float(SHIFTS[np.argmin(losses)])
 
 

@@ -4,7 +4,7 @@ python -m benchmarks.replay            print the tables; the tuning half of the 
 python -m benchmarks.replay --left-out and the other half, which is for looking at once
 python -m benchmarks.replay --write    and put them into docs/benchmarks/replay.md
 
-rldoctor (PyPI) is run where it is installed.
+rldoctor (PyPI) is run where it is installed; the page is not written without it.
 """
 
 from __future__ import annotations
@@ -163,7 +163,14 @@ def table(
         alarms = [rule(run) for run in runs]
         gained = [alarm is not None and reaches(run, alarm) for run, alarm in zip(runs, alarms, strict=True)]
         lines.append(row(name, plays, [alarm is not None for alarm in alarms], gained))
-    labels = failures = named = alarmed = 0
+    saved = [1.0 - look.step / played.looks[-1].step for played in plays if (look := played.first("stop"))]
+    share = f"After a stop come {100 * sum(saved) / max(len(runs), 1):.1f} % of all steps."
+    return [*lines, "", f"{failures(runs, plays)} {share}"]
+
+
+def failures(runs: Sequence[Finished], plays: Sequence[Replay]) -> str:
+    """How many runs are lost or explode by their labels, and for how many that was said in time."""
+    labels = without_gain = named = alarmed = 0
     for run, played in zip(runs, plays, strict=True):
         label = label_of(run)
         if label is None:
@@ -173,16 +180,12 @@ def table(
         named += is_named
         # An alarm at a label that a gain follows would be false.
         if not (played.improving and reaches(run, Alarm(label + 1, gain_of(run)))):
-            failures += 1
+            without_gain += 1
             alarmed += is_alarmed
-    saved = [1.0 - look.step / played.looks[-1].step for played in plays if (look := played.first("stop"))]
-    lines += [
-        "",
+    return (
         f"Lost or exploded by the label: {labels}, of which the line named {named} in time. Without those "
-        f"of runs that improve and gain after it: {failures}, an alarm in time for {alarmed}. "
-        f"After a stop come {100 * sum(saved) / max(len(runs), 1):.1f} % of all steps.",
-    ]
-    return lines
+        f"of runs that improve and gain after it: {without_gain}, an alarm in time for {alarmed}."
+    )
 
 
 def zeros_or(run: Finished) -> FloatArray:
@@ -242,6 +245,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/replay.md")
     parser.add_argument("--left-out", action="store_true", help="replay the half that was left out, too")
     arguments = parser.parse_args()
+    if arguments.write and find_spec("rl_doctor") is None:
+        raise SystemExit("without rldoctor the page would lose its rows: pip install -e '.[bench]'")
     texts = []
     for text in sections(left_out=arguments.left_out):
         print(text, end="\n\n", flush=True)

@@ -13,7 +13,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,7 +158,7 @@ def fates(draws: int) -> list[list[str]]:
 
 
 def speed(rows: int) -> str:
-    """Seconds and memory of the command on a table of samples."""
+    """Processor time and memory of the command on a table of samples."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "samples.parquet"
         random = np.random.default_rng(0)
@@ -181,14 +180,13 @@ def speed(rows: int) -> str:
             writer.write_table(table)
         assert writer is not None
         writer.close()
-        begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-m", "entropylaw", "samples", str(path), "-q", "-o", f"{folder}/x.json"]
         subprocess.run(command, check=True)
-        seconds, used = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-        processor = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
         # The largest memory of all tables so far, which come in ascending order.
-        memory = used.ru_maxrss >> 10
-        return f"{rows:,} samples: {seconds:.1f} s ({processor:.1f} s of processor time), {memory} MiB"
+        return f"{rows:,} samples: {seconds:.1f} s, {used.ru_maxrss >> 10} MiB"
 
 
 def table(head: str, rows: list[list[str]]) -> str:
@@ -221,7 +219,7 @@ def main() -> None:
         table(
             f"world | n | problems | solved: p > | all | {' | '.join(CLASSES)} | covered", fates(draws // 40)
         ),
-        f"Time of the command with its imports: {'; '.join(map(speed, sorted(arguments.rows)))}.",
+        f"Processor time of the command with its imports: {'; '.join(map(speed, sorted(arguments.rows)))}.",
     ]
     text = "\n\n".join(parts)
     print(text)

@@ -111,10 +111,15 @@ def lagged(h: FloatArray, lag: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """A run with its truth: ceiling at the present stage, a, reward now without noise; covariance or None."""
+    """A run with its truth: entropy, ceiling at the present stage, a, and reward now without noise.
+
+    ``oracle`` is the width of an interval that is given the residual's ``covariance``; nan of some kinds.
+    """
 
     entropy: FloatArray
     reward: FloatArray
+    path: FloatArray
+    covariance: FloatArray
     ceiling: float
     a: float
     now: float
@@ -137,13 +142,15 @@ def draw(truth: Callable[..., FloatArray], kind: str, n: int, rng: Rng, term: st
     slow, noise, covariance = _residual(kind, n, sd, h, rng)
     logged = np.maximum(h * (1.0 + rng.choice([0.0, 0.01, 0.03]) * rng.standard_normal(n)), 1e-4)
     oracle = np.nan
-    if covariance is not None:
+    if kind in RESIDUALS:
         x = np.column_stack([np.ones(n), -np.expm1(h)])
         oracle = 2.0 * 1.96 * np.sqrt(np.linalg.inv(x.T @ cho_solve(cho_factor(covariance), x))[0, 0])
     column = np.expm1(h)
     return Run(
         entropy=logged,
         reward=0.5 + clean + slow + noise,
+        path=h,
+        covariance=covariance,
         ceiling=0.5 + at_0,
         a=0.07 / (float(np.std(column)) or 1.0),
         now=float(0.5 + clean[-1] + slow[-1]),
@@ -153,14 +160,14 @@ def draw(truth: Callable[..., FloatArray], kind: str, n: int, rng: Rng, term: st
 
 def _residual(
     kind: str, n: int, sd: float, h: FloatArray, rng: Rng
-) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Drift, noise, and the covariance of both where it is known."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Drift, noise, and the covariance of both."""
     if kind == "t, 4 d.f.":
-        return np.zeros(n), sd / np.sqrt(2.0) * rng.standard_t(4, n), None
+        return np.zeros(n), sd / np.sqrt(2.0) * rng.standard_t(4, n), sd**2 * np.eye(n)
     if kind == "shrinking":
-        scale = np.exp(1.4 * (h - h.max()) / np.ptp(h))
-        parts = drawn(0.5 * toeplitz(exponential(8.0)(n)), rng), np.sqrt(0.5) * rng.standard_normal(n)
-        return 1.6 * sd * scale * parts[0], 1.6 * sd * scale * parts[1], None
+        scale, slow = 1.6 * sd * np.exp(1.4 * (h - h.max()) / np.ptp(h)), 0.5 * toeplitz(exponential(8.0)(n))
+        drift, noise = drawn(slow, rng), np.sqrt(0.5) * rng.standard_normal(n)
+        return scale * drift, scale * noise, (slow + 0.5 * np.eye(n)) * np.outer(scale, scale)
     covariance = sd**2 * toeplitz(RESIDUALS[kind](n))
     white = {"white": 1.0, "OU 8 + white": 0.5, "OU 25 + white": 0.4, "ARFIMA(.35) + white": 0.3}.get(
         kind, 0.0

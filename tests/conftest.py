@@ -24,6 +24,10 @@ from entropylaw.reproducible import fix_arithmetic
 # What the tests compute in this process has the digits of the command, if numpy is not imported yet.
 fix_arithmetic()
 
+# On a new machine Matplotlib looks for fonts, and says so after five seconds: not in a test's output.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    import matplotlib.font_manager  # noqa: F401
+
 from entropylaw.documents.document import FitDocument  # noqa: E402
 from entropylaw.options import FitOptions  # noqa: E402
 from entropylaw.pipeline import pool  # noqa: E402

@@ -56,9 +56,9 @@ def flipped(data, times=300 if NIGHTLY else 100):
         yield bytes(copy)
 
 
-def refused(slug, call, *arguments, **options):
-    """The error with which a call refuses its input: it has this slug."""
-    with pytest.raises(InputError) as caught:
+def refused(slug, call, *arguments, kind=InputError, **options):
+    """The error with which a call refuses what it is given: it is of a kind, and has this slug."""
+    with pytest.raises(kind) as caught:
         call(*arguments, **options)
     assert caught.value.slug == slug
     return caught.value

@@ -70,7 +70,7 @@ def cuts_of(
 ) -> list[tuple[int, float, Any]]:
     """Where a run is cut: evaluations before it, the later step, and the evaluations around that."""
     length = float(step[-1] - step[0])
-    found = []
+    cuts = []
     for share in shares:
         until = int(np.searchsorted(step, step[0] + share * length * (1 + 1e-9), side="right"))
         later = np.arange(until, step.size)
@@ -79,8 +79,8 @@ def cuts_of(
         target = float(step[until - 1] + lead * (step[until - 1] - step[0]))
         if target <= step[-1] + 0.02 * length:
             nearest = later[np.argsort(np.abs(step[later] - target), kind="stable")[:AROUND]]
-            found.append((until, target, nearest))
-    return found
+            cuts.append((until, target, nearest))
+    return cuts
 
 
 def backtest_run(
@@ -168,8 +168,8 @@ def three_lines(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> f
     slope = float(centred @ reward / (centred @ centred))
     residual = reward - reward.mean() - slope * centred
     square = max(float(residual @ residual) / (reward.size - 2) / float(centred @ centred), 1e-300)
-    kept = slope**2 / (slope**2 + 9.0 * square)
-    return float(reward[-3:].mean() + kept * slope * (later.mean() - entropy[-3:].mean()))
+    share = slope**2 / (slope**2 + 9.0 * square)
+    return float(reward[-3:].mean() + share * slope * (later.mean() - entropy[-3:].mean()))
 
 
 def scalerl(step: FloatArray, reward: FloatArray, at: float) -> float | None:
@@ -204,19 +204,18 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
     cuts = [cut for run in runs for cut in run.cuts]
     if not cuts:
         return None
-    spread = np.array([cut.spread for cut in cuts])
+    columns = [(cut.spread, cut.gained, cut.p_gain, cut.low, cut.high, cut.outcome) for cut in cuts]
+    spread, gained, chance, low, high, outcome = np.array(columns, dtype=float).T
     least = LEAST_ERROR * spread
-    gained = np.array([cut.gained for cut in cuts], dtype=float)
-    own = np.maximum([cut.error.forecast for cut in cuts], least)
+    misses = np.maximum([cut.error.forecast for cut in cuts], least)
     ratios = {"forecast": 1.0}
     for name in PEERS:
         errors = np.array([getattr(cut.error, name) for cut in cuts], dtype=float)
         made = np.isfinite(errors)
         if made.any():
-            ratio = np.log(own[made] / np.maximum(errors, least)[made])
+            ratio = np.log(misses[made] / np.maximum(errors, least)[made])
             ratios[name] = float(np.exp(ratio.mean()))
     closest = max(ratios, key=lambda name: (ratios[name], name == "forecast"))
-    chance = np.array([cut.p_gain for cut in cuts])
     return Skill(
         runs=len(runs),
         cuts=len(cuts),
@@ -225,7 +224,7 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
             base_rate=float(gained.mean() * (1 - gained.mean())),
         ),
         error=Errors(**ratios),
-        covered=float(np.mean([cut.low <= cut.outcome <= cut.high for cut in cuts])),
-        width=float(np.median(np.array([cut.high - cut.low for cut in cuts]) / spread)),
+        covered=float(np.mean((low <= outcome) & (outcome <= high))),
+        width=float(np.median((high - low) / spread)),
         best=closest,
     )

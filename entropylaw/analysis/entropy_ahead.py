@@ -42,13 +42,13 @@ def entropy_ahead(
     reached = levels.p_below(float(np.log(target)))[levels.n + at.size :]
     # The lower end of the band is there first.
     first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]
-    why = None
+    note = None
     if None in first:
         end = "" if first[1] is None else " by the upper end of the interval"
-        why = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
+        note = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
     # A whole interval above the target is spent after all steps that were looked at.
     first[0] = float(grid[-1]) if first[0] is None else first[0]
-    return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=why)
+    return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=note)
 
 
 def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:
@@ -70,8 +70,8 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
     recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
     s, h = step[recent], entropy[recent]
     if s.size < 6:
-        why = f"{s.size} evaluations in the last third of the steps, expected at least 6"
-        return unknown(why, level=level, method=method)
+        few = f"{s.size} evaluations in the last third of the steps, expected at least 6"
+        return unknown(few, level=level, method=method)
     if np.ptp(h) == 0:
         return Estimate(
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"

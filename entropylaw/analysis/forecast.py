@@ -139,8 +139,8 @@ def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
     trust, along, upward, noise, of_room, of_slope, shift = path
     # A reward may rise by the range so far, and to the largest one.
     room, times = np.minimum(run.spread, np.maximum(run.most - run.level, 0.0)), np.sqrt(2.0 * lead)
-    kept = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
-    location = run.level + times * (along * run.spread * np.tanh(kept / run.spread) + upward * room)
+    steady = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
+    location = run.level + times * (along * run.spread * np.tanh(steady / run.spread) + upward * room)
     square = np.exp(noise) * run.noise
     square += times**2 * (np.exp(of_room) * room**2 + np.exp(of_slope) * (0.5 * run.half_se) ** 2)
     scale = np.sqrt(square)
@@ -218,14 +218,7 @@ def forecast(
     remedy = "wait for more evaluations, or forecast"
     refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
     check_rewards(used.reward, max_reward)
-    at = _targets(at_step, used.step)
-    given = None if entropy_path is None else checked_entropies(entropy_path)
-    if given is not None and given.size != at.size:
-        raise UsageError(
-            "lengths-differ",
-            f"{at.size} steps and {given.size} entropies in the path, expected one for each",
-            "give one entropy for each step, or none to continue it",
-        )
+    at, path = _targets(at_step, entropy_path, used.step)
     has_entropy = np.isfinite(used.entropy)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r, may_jump=True)
@@ -265,7 +258,7 @@ def forecast(
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
-        **_with_entropy(used, at, given, level=level, top=top, findings=findings),
+        **_with_entropy(used, at, path, level=level, top=top, findings=findings),
     )
 
 
@@ -282,40 +275,37 @@ def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
 
 def rests_on(chance: float, constants: Constants) -> RestsOn:
     """The range of probabilities that ``chance`` is in, and how often such forecasts came true."""
-    rows = [
-        RestsOn(low=low, high=high, came_true=share, forecasts=n)
-        for low, high, share, n in constants.reliability
-    ]
-    return next(row for row in rows if chance <= row.high or row is rows[-1])
+    low, high, share, forecasts = next(row for row in constants.reliability if chance <= row[1])
+    return RestsOn(low=low, high=high, came_true=share, forecasts=forecasts)
 
 
 def _with_entropy(
     used: Evaluations,
     at: FloatArray,
-    given: FloatArray | None,
+    path: FloatArray | None,
     *,
     level: float,
     top: float,
     findings: list[Finding],
 ) -> dict[str, Any]:
     """The fields of a forecast that are about the entropy."""
-    path = [
+    entropies = [
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
-        for value in ([] if given is None else given.tolist())
+        for value in ([] if path is None else path.tolist())
     ]
     paired = np.isfinite(used.entropy)
     step, entropy, reward = (column[paired] for column in (used.step, used.entropy, used.reward))
     if entropy.size < FEWEST or is_constant(entropy):
-        return {"entropies": tuple(path), "spent": None, "law": None, "findings": tuple(findings)}
+        return {"entropies": tuple(entropies), "spent": None, "law": None, "findings": tuple(findings)}
     continued, spent = entropy_ahead(step, entropy, at, level=level)
-    path = path or continued
-    expected = np.array([point.value for point in path], dtype=float)
+    entropies = entropies or continued
+    expected = np.array([point.value for point in entropies], dtype=float)
     ends = {"low": float(entropy.min()), "high": float(entropy.max())}
     outside = int(((expected < ends["low"]) | (expected > ends["high"])).sum())
     if outside:
         findings = [*findings, note("extrapolated", outside=outside, steps=at.size, **ends)]
     return {
-        "entropies": tuple(path),
+        "entropies": tuple(entropies),
         "spent": spent,
         "law": _law_ahead(entropy, reward, expected, top),
         "findings": tuple(findings),
@@ -332,8 +322,8 @@ def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, to
     return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
 
 
-def _targets(at_step: Any, step: FloatArray) -> FloatArray:
-    """Later steps, or an error."""
+def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """Later steps, and the entropies given for them; or an error."""
     at = as_floats(at_step, "at_step")
     last, span = float(step[-1]), float(step[-1] - step[0])
     bad = at[~((at > last) & (at <= LARGEST))]
@@ -351,7 +341,16 @@ def _targets(at_step: Any, step: FloatArray) -> FloatArray:
             f"step {at.max():g} is more than {FARTHEST:g} lengths of the run ahead: too little to say",
             f"give a step up to {farthest:g}",
         )
-    return at
+    if entropy_path is None:
+        return at, None
+    path = checked_entropies(entropy_path)
+    if path.size != at.size:
+        raise UsageError(
+            "lengths-differ",
+            f"{at.size} steps and {path.size} entropies in the path, expected one for each",
+            "give one entropy for each step, or none to continue it",
+        )
+    return at, path
 
 
 def usual_step(step: FloatArray) -> float:

@@ -1,24 +1,67 @@
 """Forms as lmfit models on whitened data, to fit, to change and to extend.
 
+A form of the step is R = A − D · u(s), where u falls to 0 as steps go on, so that A is the limit in steps.
+That is not the reward at H = 0, unless the entropy is spent: a run that keeps its entropy has both.
+
 lmfit is imported when a function of this module is called, and by nothing else.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
-from entropylaw.analysis.forms import FORMS, Model, design, models
+from entropylaw.analysis.forms import FORMS, design
 from entropylaw.arguments import as_flag, of_kind
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
+
+RATE_REACH = max(PRIOR.rates)
+"""The free rate k runs over ±RATE_REACH / (largest entropy), and always past ±2."""
+
+POWERS = PRIOR.powers[0], PRIOR.powers[-1]
+"""Range of the power p: below it H^p is a step at 0, above it a wall at the largest entropy."""
+
+GRID = 17
+"""Values of a shape from which a fit begins, where no other number is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Model:
+    """A form bound to one run, as lmfit fits it.
+
+    Attributes
+    ----------
+    name, formula
+        Key and symbols.
+    argument, values
+        ``"entropy"`` or ``"step"``, and its values (n,) at the evaluations, nats or steps.
+    coefficients
+        Names of both linear coefficients, the ceiling (or the limit in steps) first.
+    shapes
+        Name of each parameter in which it is not linear → values from which a fit begins, its bounds first
+        and last.
+    column
+        g or u at values of the argument, and at a value of each shape.
+    """
+
+    name: str
+    formula: str
+    argument: str
+    values: FloatArray
+    coefficients: tuple[str, ...]
+    shapes: dict[str, FloatArray]
+    column: Callable[..., FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +102,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     Parameters
     ----------
     form
-        A name of :func:`entropylaw.analysis.forms.models`: ``"law"``, ``"rate"``, ``"scalerl"``, …
+        A name of :func:`models`: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
         A fit of :func:`entropylaw.fit_law`, fresh or from a document.
     whiten
@@ -177,3 +220,62 @@ def whitened_model(form: Model, whitening: Whitening) -> Any:
     model = whitened(function, independent_vars=[form.argument], name=name)
     model.whitening, model.inputs, model.formula = whitening, {form.argument: form.values}, form.formula
     return model
+
+
+def models(entropy: FloatArray, step: FloatArray) -> tuple[dict[str, Model], dict[str, str]]:
+    """Every model for a smoothed entropy and steps (n,), by name; and model → why not another.
+
+    Those of the step are ``scalerl``, R₀ + (A − R₀)/(1 + (S/s)^B) of Khatri et al. 2025, arXiv:2510.13786, in
+    steps instead of GPU hours and with D = A − R₀; ``step_exponential``, saturation at one time constant,
+    counted from the first evaluation; and ``step_logistic``, symmetric about the midpoint m.
+    """
+    reach = max(RATE_REACH / float(np.max(np.abs(entropy))), 2.0)
+    grids = {"k": np.linspace(-reach, reach, GRID), "p": np.geomspace(*POWERS, GRID)}
+    offered, skipped = dict[str, Model](), dict[str, str]()
+    first, last = float(step[0]), float(step[-1])
+    span, spacing = last - first, float(np.median(np.diff(step)))
+
+    def add(
+        name: str, formula: str, column: Callable[..., FloatArray], *names: str, **shapes: FloatArray
+    ) -> None:
+        argument, values = ("step", step) if not names else ("entropy", entropy)
+        offered[name] = Model(
+            name=name,
+            formula=formula,
+            argument=argument,
+            values=values,
+            coefficients=names or ("limit", "drop"),
+            shapes=shapes,
+            column=column,
+        )
+
+    def sigmoid(at: FloatArray, middle: float, steepness: float) -> FloatArray:
+        # 1/(1 + (s/S)^B), through logarithms: no power of a step overflows.
+        with np.errstate(divide="ignore"):
+            return np.asarray(expit(-steepness * (np.log(at) - np.log(middle))))
+
+    for name, form in FORMS.items():
+        if name == "power" and entropy.min() < 0:
+            skipped[name] = f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
+        elif form.column is not None:
+            shapes = {} if form.shape is None else {form.shape: grids[form.shape]}
+            add(name, form.formula, form.column, *form.coefficients, **shapes)
+    add(
+        "step_exponential",
+        "A − D·exp(−(s − s₁)/τ)",
+        lambda at, tau: np.exp(-(at - first) / tau),
+        tau=np.geomspace(0.5 * spacing, 5.0 * span, 25),
+    )
+    add(
+        "step_logistic",
+        "A − D/(1 + exp((s − m)/w))",
+        lambda at, middle, width: expit(-(at - middle) / width),
+        midpoint=np.linspace(first - 0.5 * span, last + 0.5 * span, GRID),
+        width=np.geomspace(max(0.5 * spacing, 0.01 * span), span, 11),
+    )
+    if first < 0:
+        skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
+    else:
+        midpoint = np.geomspace(max(first, spacing), 3.0 * last, GRID)
+        add("scalerl", "A − D/(1 + (s/S)^B)", sigmoid, midpoint=midpoint, B=np.geomspace(0.5, 8.0, 11))
+    return offered, skipped

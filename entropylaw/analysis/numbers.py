@@ -6,6 +6,7 @@ A stored fit has no table: it is made again from the evaluations, which takes mi
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -235,8 +236,9 @@ def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction 
 def curve(fit: Fit) -> Curve:
     """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a lost reward."""
     law, reads, lowest = fit.law, fit.law.reads, float(fit.law.entropy.min())
-    grid = np.linspace(lowest if fit.lost else min(0.0, lowest), float(law.entropy.max()), 61)
-    at, chance = np.union1d(grid, law.entropy_now), tails(fit.level)
+    # As many points for what is left as for the run.
+    ends = lowest if fit.lost else min(0.0, lowest), law.entropy_now, float(law.entropy.max())
+    at, chance = np.union1d(*(np.linspace(*pair, 21) for pair in pairwise(ends))), tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
     step, reward, _ = blocked(law.step, law.reward)
     drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]

@@ -94,18 +94,17 @@ def stop_line(
         exploded_since=exploded_since(s, used.entropy),
         **fields,
     )
-    below_best = ahead is not None and ahead.best_so_far.p_better >= SURE
-    has_exploded = below_best or is_beyond(s, used.entropy, line.exploded_since)
-    return structs.replace(line, says=_state(line, r, has_exploded, steps))
+    return structs.replace(line, says=_state(line, r, ahead, steps))
 
 
-def _state(line: StopLine, reward: FloatArray, has_exploded: bool, steps: float | None) -> State:
-    """What a stop line says, by its numbers, and whether an entropy that is so high is a failure."""
+def _state(line: StopLine, reward: FloatArray, ahead: Forecast | None, steps: float | None) -> State:
+    """What a stop line says, by its numbers and the forecast."""
     if line.lost_since is not None:
         return "lost"
     if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
         return "stop"
-    if line.exploded_since is not None and has_exploded:
+    below_best = ahead is not None and ahead.best_so_far.p_better >= SURE
+    if line.exploded_since is not None and below_best:
         return "exploded"
     return "finished" if steps is not None and steps <= line.step else "go on"
 
@@ -148,20 +147,13 @@ def lost_since(step: FloatArray, reward: FloatArray) -> float | None:
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
     """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
 
-    An entropy of 0, or nan, is none that was measured.
+    An entropy of 0, or of nan, is none that was measured.
     """
-    step, entropy = step[~np.isnan(entropy)], entropy[~np.isnan(entropy)]
+    measured = np.isfinite(entropy)
+    step, entropy = step[measured], entropy[measured]
     low = entropy.min(initial=np.inf, where=entropy > 0)
     first = _first_of_last(entropy > EXPLODED * low)
     return None if first is None else float(step[first])
-
-
-def is_beyond(step: FloatArray, entropy: FloatArray, since: float | None) -> bool:
-    """Whether the median entropy since a step is above twice the highest of at least three before it."""
-    if since is None:
-        return False
-    before = entropy[(step < since) & ~np.isnan(entropy)]
-    return bool(before.size >= LOOKS and np.nanmedian(entropy[step >= since]) > EXPLODED * before.max())
 
 
 def _first_of_last(marked: BoolArray) -> int | None:

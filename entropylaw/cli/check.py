@@ -24,7 +24,7 @@ from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, subjects_of, unread
 from entropylaw.option import options_of, part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.paths import check_targets, shown_path
+from entropylaw.paths import NOT_READ, check_targets, shown_path
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -62,8 +62,10 @@ def check(options: CheckCommand) -> None:
         cases=cases,
         warnings=inputs.warnings,
     )
-    # A gate never skips a file in silence, not even with --quiet.
-    output.say_skipped(document.warnings, quiet=False)
+    # A gate never skips a file in silence, not even with --quiet, but the configuration beside a log.
+    beside = f"config.json{NOT_READ}"
+    skipped = [text for text in document.warnings if not (options.quiet and beside in text)]
+    output.say_skipped(skipped, quiet=False)
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
     show_refusals(subjects, printed=formats.get("-") == "text")
     show_refusals(chain.from_iterable(baselines.values()))

@@ -33,7 +33,7 @@ def samples(options: SamplesCommand) -> None:
         return
     files = [path for path in options.output if Path(path).suffix.lower() in (*PAGES, ".parquet")]
     others = [path for path in options.output or ["-"] if path not in files]
-    formats = output.destinations(others, options.format)
+    formats = output.destinations(others, output.format_with_details(options))
     picture = picture_of(options.figure)
     with share_shown("counting samples") as progress:
         document = document_of(options.tables, options, options.against, progress)

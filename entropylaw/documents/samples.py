@@ -24,10 +24,10 @@ def with_both(mean: float, error: float, problems: int) -> tuple[float, float]:
     Where nearly all problems are at one end, the t interval of the problems themselves is too narrow
     (docs/benchmarks/samples.md).
     """
-    more = problems + 2
+    size = problems + 2
     squares = problems * (problems - 1) * error**2 + problems * mean**2 + 1.0
-    centre = (problems * mean + 1.0) / more
-    return centre, math.sqrt(max(squares - more * centre**2, 0.0) / (more - 1) / more)
+    centre = (problems * mean + 1.0) / size
+    return centre, math.sqrt(max(squares - size * centre**2, 0.0) / (size - 1) / size)
 
 
 class SampleTable(Struct, frozen=True, kw_only=True):

@@ -202,8 +202,8 @@ def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
     The basis is that of Hastie, Tibshirani & Friedman 2009 (doi:10.1007/978-0-387-84858-7, eq. 5.4): straight
     lines outside the knots.
     """
-    knots = np.unique(np.quantile(entropy, prior.knots)) if prior.knots else np.empty(0)
-    if not prior.knots or knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
+    knots = np.unique(np.quantile(entropy, prior.knots))
+    if knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
         return []
     range_square, last = float(np.ptp(entropy)) ** 2, knots[-1]
 

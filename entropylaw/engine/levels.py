@@ -167,11 +167,11 @@ class _Models:
         """Log evidence (k,), mean and variance (k, m) and covariance (k, n, n) of the ``likely`` models."""
         across, n = self.across[likely], self.weighted.shape[1]
         mean = self.line[likely] @ self.columns.T + (across @ self.weighted[likely][..., None])[..., 0]
-        known = across @ self.inverse[likely]
+        gain = across @ self.inverse[likely]
         rest = self.columns - across @ self.along[likely]
         of_line = rest @ np.linalg.inv(self.inner[likely])
-        variance = self.prior[likely] + (of_line * rest).sum(axis=-1) - (known * across).sum(axis=-1)
-        covariance = across[:, :n] - known[:, :n] @ across[:, :n].transpose(0, 2, 1)
+        variance = self.prior[likely] + (of_line * rest).sum(axis=-1) - (gain * across).sum(axis=-1)
+        covariance = across[:, :n] - gain[:, :n] @ across[:, :n].transpose(0, 2, 1)
         covariance += of_line[:, :n] @ rest[:, :n].transpose(0, 2, 1)
         square = self.square[likely]
         return self.evidence[likely], mean, square[:, None] * variance, square[:, None, None] * covariance

@@ -84,8 +84,8 @@ class Cells:
         """Median and equal-tailed interval."""
         tail, error = (1.0 - level) / 2.0, self.sd()
         low, value, high = self.quantiles((tail, 0.5, 1.0 - tail)).tolist()
-        known = error if np.isfinite(error) else None
-        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=known)
+        finite = error if np.isfinite(error) else None
+        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=finite)
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles at k probabilities, shape (k,), increasing."""
@@ -201,8 +201,10 @@ def headroom(difference: Estimate) -> Estimate:
     """
     if difference.low is None or difference.low >= 0:
         return difference
-    least, known = 1e-9 * (difference.width or 0.0), ("low", "value", "high")
-    ends = {name: end if (end := getattr(difference, name)) > least else 0.0 for name in known}
+    least, ends = 1e-9 * (difference.width or 0.0), dict[str, float]()
+    for name in ("low", "value", "high"):
+        end = getattr(difference, name)
+        ends[name] = end if end > least else 0.0
     return changed(difference, **ends, std_error=None)
 
 

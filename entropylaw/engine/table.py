@@ -267,7 +267,6 @@ def table_of(
     *,
     shifts: tuple[float, ...] = (),
     eval_size: int | None = None,
-    noise: float = 0.0,
     prior: Prior = PRIOR,
 ) -> Table:
     """The table of a run.
@@ -278,12 +277,10 @@ def table_of(
         Shape (n,): steps, increasing; smoothed entropy in nats, and reward.
     shifts
         Steps from which the reward has a new level.
-    eval_size, noise
-        Samples behind each reward, a rate; or known variance of the white noise of each evaluation, at least:
-        0 where nothing is known.
+    eval_size
+        Samples behind each reward, a rate: the white noise of each evaluation has at least their variance.
     """
-    if eval_size is not None:
-        noise = noise_of_rate(entropy, reward, eval_size)
+    noise = 0.0 if eval_size is None else noise_of_rate(entropy, reward, eval_size)
     size, (step, entropy, reward) = grouped(step, entropy, reward)
     starts = [int(i) for i in np.searchsorted(step, np.array(shifts)) if 0 < i < step.size]
     share = (step - step[0]) / (step[-1] - step[0])

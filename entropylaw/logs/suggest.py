@@ -67,7 +67,7 @@ _EVIDENT: Mapping[str, frozenset[str]] = {
     ),
 }
 # With one of these words a column is a metric, whatever run, class or data set is named before or behind it.
-_METRICS = frozenset(("reward", "rewards", "rew", "ret", "score", "scores", "acc", "accuracy", "ent", "entr"))
+_METRICS = frozenset(("reward", "rewards", "rew", "score", "scores", "acc", "accuracy"))
 _DURATIONS = frozenset(("timing", "time", "perf", "profiling"))
 # "entropy": 0.31, anywhere in a text that no reader could use.
 _NAME_AND_NUMBER = re.compile(r"([A-Za-z_][\w/.@-]{0,80})\\?['\"]?\s{0,3}[:=]\s{0,3}-?\d")
@@ -235,6 +235,11 @@ def is_like(role: str, name: str) -> bool:
     return in_catalog or _rank(role, name) is not None
 
 
+def names_an_entropy(names: Iterable[str]) -> bool:
+    """Whether one of some names is like that of an entropy."""
+    return any(is_like("entropy", name) for name in names)
+
+
 def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
     """The column of a log of no known trainer that is by its name an entropy, or a reward, beyond doubt."""
     if run.partial or catalog.detect(run.names).trainer is not catalog.trainers()[-1]:
@@ -253,13 +258,34 @@ def is_evident(role: str, name: str) -> bool:
 
 
 def measured(names: Iterable[str]) -> list[str]:
-    """Return those names that are a metric's, after any prefix or before any suffix."""
-    return list(filter(_is_measured, dict.fromkeys(names)))
+    """Return those names that are a metric's, after any prefix or before any suffix.
+
+    Short forms count where there is one of an entropy and one of a reward with the same prefix or suffix,
+    such as ``B/ent`` and ``B/ret``, or both alone.
+    """
+    names = list(dict.fromkeys(names))
+    around = {name: (_affixes(name, "entropy"), _affixes(name, "reward")) for name in names}
+    entropies, rewards = (set[str]().union(*(pair[role] for pair in around.values())) for role in (0, 1))
+    both = entropies & rewards
+    return [name for name in names if _is_measured(name) or not both.isdisjoint(set().union(*around[name]))]
+
+
+def _affixes(name: str, role: str) -> set[str]:
+    """The first and the last word of a name, if another one is short for a role; nothing for other names."""
+    words = _words(name)
+    places = [index for index, word in enumerate(words) if word in _WORDS[role]]
+    if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
+        return set()
+    first = f"{words[0]}/" if places[-1] > 0 else ""
+    last = f"/{words[-1]}" if places[0] < len(words) - 1 else ""
+    return {first, last} - {""} if len(words) > 1 else {""}
 
 
 def measured_numbers(text: str) -> list[str]:
     """The names of entropies and rewards in a text that have a number behind them, as often as they have."""
-    return list(filter(_is_measured, _NAME_AND_NUMBER.findall(text)))
+    names = _NAME_AND_NUMBER.findall(text)
+    metrics = set(measured(names))
+    return list(filter(metrics.__contains__, names))
 
 
 @lru_cache(maxsize=1 << 14)

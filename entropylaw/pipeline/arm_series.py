@@ -18,7 +18,7 @@ from entropylaw.escaping import shown
 from entropylaw.options import CompareOptions
 from entropylaw.results.arms import Along, ArmComparison, RunSeries
 from entropylaw.results.result import Finding, caution, note, replace
-from entropylaw.roles.along import STEP, is_reward, rewards_at
+from entropylaw.roles.rewards import STEP, is_reward, rewards_at
 from entropylaw.roles.select import select
 from entropylaw.roles.settings import entropy_settings
 from entropylaw.roles.stages import stages_of

@@ -105,6 +105,14 @@ Files = dict[str, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The result of a task, and the sha256 of its files: while these are there, no other result is read."""
+
+    done: Done
+    digests: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
     """All that the files of a run depend on besides its numbers; of other files path and sha256.
 
@@ -150,7 +158,13 @@ def work(task: Task) -> Done:
     Raises OutputError: the folder cannot be written: then no other run's files can be either; UsageError: a
     setting that is wrong for one run is wrong for all.
     """
-    making, run = task.making, task.input.run
+    making, run, key = task.making, task.input.run, ""
+    if making.folder is not None and run is not None:
+        subject = {"page": page_options(task), "phases": making.phases}
+        key = making.cache.key("finished page", subject, run)
+        finished = making.cache.get(key, Finished)
+        if finished is not None and _holds(making.folder, finished.digests):
+            return finished.done
     try:
         (results,) = steps.answers(steps.Fit(making.settings), [task.input], cache=making.cache)
         reports: Any = results
@@ -158,7 +172,7 @@ def work(task: Task) -> Done:
             reports = tuple(RunReport(fit=entry) for entry in results)
         if run is not None and making.phases:
             reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
-        return _write(task, reports)
+        return _write(task, reports, key=key)
     except (OutputError, UsageError):
         raise
     except Exception as error:
@@ -193,12 +207,25 @@ def _fail(task: Task, error: EntropyLawError) -> Done:
     return _write(task, (RunReport(fit=entry),), error)
 
 
-def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | None = None) -> Done:
-    """Write the run's files that are not there already, the document after the page; in a folder alone."""
+def _holds(folder: Path, digests: Mapping[str, str]) -> bool:
+    """Whether a folder holds all files, as they were written."""
+    with suppress(OSError):
+        contents = {name: read_regular(folder / name, LARGEST, follow=False) for name in digests}
+        return all(hashlib.sha256(data).hexdigest() == digests[name] for name, data in contents.items())
+    return False
+
+
+def _write(
+    task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | None = None, key: str = ""
+) -> Done:
+    """Write the run's files that are not there already, the document after the page; in a folder alone.
+
+    A run without a refusal is kept in the cache under the ``key`` of the task.
+    """
     making, entries = task.making, [report.fit for report in reports]
     phases = reports[0].phases.result if reports[0].phases is not None else None
     contents = steps.answer(Page(page_options(task)), reports, making.cache)
-    return Done(
+    done = Done(
         rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),
         refused=tuple((entry.name, entry.refusal) for entry in entries if entry.refusal is not None),
@@ -208,6 +235,12 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
         unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
+    results: list[Entry[Any]] = [*entries]
+    results += [report.phases for report in reports if report.phases is not None]
+    if all(entry.refusal is None for entry in results):
+        digests = {name: hashlib.sha256(zlib.decompress(data)).hexdigest() for name, data in contents.items()}
+        making.cache.put(key, Finished(done=replace(done, unchanged=True), digests=digests))
+    return done
 
 
 def page_options(task: Task) -> PageOptions:
@@ -259,17 +292,19 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         # The tokens are those of the run.
         svgs, links = yield from _figures(stem, parts(report, None if drawn else tokens), options)
         drawn.append(pages.Drawn(report, stem, svgs, links))
-    run, _, svgs, links = drawn[0]
+    first = drawn[0]
+    figures, of_figures = dict(first.figures), dict(first.links)
     several = [reward.report.fit for reward in drawn]
     if len(several) > 1 and any(entry.result is not None for entry in several):
         of_all, files = yield from _figures(slug, {"rewards": several}, options)
-        svgs, links = svgs | of_all, links | files
+        figures |= of_all
+        of_figures |= files
     before, after = options.neighbours
     page = pages.run_page(
         document,
-        run,
-        svgs,
-        links,
+        first.report,
+        figures,
+        of_figures,
         section=options.section or "",
         rewards=drawn if len(drawn) > 1 else (),
         previous=before,

@@ -30,12 +30,12 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
     >>> document = samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
     """
     many = ("problem", "by", "only", "k")
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: (value if isinstance(value, tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
-    base = None if against is None else fspath(against) if not isinstance(against, int) else str(against)
-    return document_of([fspath(table) for table in tables], SampleOptions(**given), base)
+    base = None if against is None else str(against)
+    return document_of([fspath(table) for table in tables], SampleOptions(**settings), base)
 
 
 def document_of(
@@ -50,18 +50,15 @@ def document_of(
     ``no-such-row``, ``several-rows``.
     """
     sampled = summarise_samples(tables, options, progress=progress)
-    about, notes, comparison = sampled.about, sampled.notes, None
+    notes, comparison = sampled.notes, None
     if against is not None:
-        comparison, more = compared(sampled, against, options, progress)
-        notes += more
+        comparison, further = compared(sampled, against, options, progress)
+        notes += further
     return as_stored(
         SamplesDocument(
-            tables=tuple(SampleTable(**file) for file in about["read"]),
-            format=about["format"],
-            columns=about["columns"],
+            tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),
+            **sampled.about,
             groups=sampled.groups,
-            missing=about["missing"],
-            rarefied=about["rarefied"],
             level=options.level,
             rows=tuple(sampled.rows),
             t=tuple(student(row["problems"], options.level) for row in sampled.rows),
@@ -96,7 +93,7 @@ def compared(
             f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished "
         )
         message += "from 0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
-        notes += (f"{message}{1 / fewest:.1g}, decide them",)
+        notes += (f"{message}{min(1 / fewest, 0.5):.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
 

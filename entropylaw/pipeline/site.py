@@ -25,7 +25,7 @@ from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
-from entropylaw.pipeline.pages import Done, Making, Task, died, stems, work
+from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
@@ -284,11 +284,18 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     elif not (as_before and is_file(folder / PHASES)):
         slugs = {row.run: row.slug for row in index.rows}
         contents[PHASES] = phases_page(index.across, slugs, IN_FOLDER)
+    # To draw and to write it takes longest, and needs matplotlib.
+    cache = outcome.tasks[0].making.cache
+    key = cache.key("index page", {"arms": arms}, data)
+    page = cache.get(key, Files)
+    if page is None:
+        page = {PAGE: zlib.compress(index_html(index, outcome, arms, files=FILES).encode())}
+        cache.put(key, page)
     contents |= {
         "report.md": markdown_of(index, outcome, folder),
         "report.csv": csv_text(index_table(index.rows)),
         "report.json": data,
-        PAGE: index_html(index, outcome, arms, files=FILES),
+        PAGE: zlib.decompress(page[PAGE]).decode(),
     }
     for name, content in contents.items():
         write_atomically(folder / name, content)

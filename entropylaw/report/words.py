@@ -182,6 +182,8 @@ def stop_reasons(line: StopLine) -> list[str]:
     if line.exploded_since is not None:
         since = format_step(line.exploded_since)
         reasons.append(f"the entropy is above twice its lowest level since step {since}")
+    if line.says == "exploded":
+        reasons.append("the reward is below its best")
     if line.says == "finished":
         reasons.append(line.why_none)
     elif line.cost is not None and line.steps_left:

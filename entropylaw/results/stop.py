@@ -22,8 +22,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
         ``"lost"``: the reward is below a fifth of its best, at three evaluations or more; ``"stop"``: the
         probability of a gain was below 0.1 at three looks in a row, or the reward is 0 at all of 20
         evaluations or more; ``"exploded"``: the entropy is above twice its lowest level at three evaluations
-        or more, and the reward is below its best with a probability of 0.99 or more, or the median of these
-        entropies above twice all before; ``"finished"``: the planned end is reached; otherwise ``"go on"``.
+        or more, and the reward is below its best with a probability of 0.99 or more; ``"finished"``: the
+        planned end is reached; otherwise ``"go on"``.
     reward
         A short label of the reward, or its column.
     step, evaluations, now

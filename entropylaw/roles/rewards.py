@@ -11,10 +11,14 @@ from functools import reduce
 import numpy as np
 
 from entropylaw.arguments import of_kind, text_or_none, texts
-from entropylaw.errors import InputError
-from entropylaw.escaping import in_shell, listing, shown
+from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import in_shell, listing, nearest, shown
+from entropylaw.logs.catalog import found
 from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
+from entropylaw.logs.source import Meaning
+from entropylaw.results.columns import Choice
 from entropylaw.results.result import caution, replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, ChosenReward, choose_entropy, choose_rewards
@@ -25,6 +29,9 @@ from entropylaw.units import largest_reward
 
 MEAN = "mean"
 """The label of the mean of the validation rewards."""
+
+STEP = "step"
+"""In place of a column whose values are compared: the steps of the run."""
 
 LATE = 1.5
 """Intervals between the evaluations of a reward after which another one shows that they have ended."""
@@ -204,3 +211,34 @@ def ended(series: Sequence[Series]) -> list[Series]:
                 paired = replace(paired, findings=(*paired.findings, finding))
         marked.append(paired)
     return marked
+
+
+def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[ChosenReward, FloatArray, FloatArray]:
+    """The reward of a run for a comparison at equal values of a column; and that column with its steps.
+
+    Raises
+    ------
+    UsageError
+        ``no-such-column``: the run has no number in the column.
+    InputError
+        ``several-rewards``; ``no-reward-column`` and others, as :func:`entropylaw.roles.select.select`.
+    """
+    values = run.step if column == STEP and column not in run.columns else run.columns.get(column)
+    if values is None or not np.isfinite(values).any():
+        numbers = [name for name in run.columns if run.finite(name).size]
+        near = nearest([column], numbers) or [STEP, *numbers]
+        message = f"--at-equal {column}: run {shown(run.name)} has no number in a column of this name"
+        raise UsageError("no-such-column", message, f"type --at-equal {near[0]}; it has {listing(near, 8)}")
+    # Every row of the reward counts, whether the column was logged there or not.
+    meaning = Meaning(role="column", trainer="user")
+    choice = Choice(column=column, meaning=meaning, why="named by the user", usable=values.size)
+    chosen = Chosen(choice=choice, values=np.zeros(run.step.size), notes=())
+    there = np.isfinite(values)
+    rewards = choose_rewards(run, chosen, next(iter(named_columns(run, names)), None), "same")
+    require_one_reward(run.name, [reward.choice.label for reward in rewards if not reward.best.training])
+    return rewards[0], run.step[there], values[there]
+
+
+def is_reward(run: Run, column: str) -> bool:
+    """Whether a column is a reward by the catalog."""
+    return any(match.column == column for match in found(run, "validation", "training"))

@@ -128,7 +128,7 @@ class Reader:
     plain: bool = False
     stored: dict[str, None] = field(default_factory=dict)
 
-    def place(self, name: str) -> tuple[str, list[str]] | None:
+    def located(self, name: str) -> tuple[str, list[str]] | None:
         """The column of a name, and the fields below it; None where there is none."""
         if name in self.file.columns:
             return name, []
@@ -144,14 +144,14 @@ class Reader:
 
         UsageError ``spark-plain-columns``: Spark reads no fields and lists.
         """
-        place = self.place(name)
-        if place is None:
+        column = self.located(name)
+        if column is None:
             columns = [*self.file.columns]
             near = nearest([name], columns)
             others = f"similar: {listing(near)}" if near else f"its columns are {listing(columns)}"
             message = f"{shown(self.file.name)} has no column {shown(name)}; {others}"
             raise InputError("column-not-found", message, "name one of the table's columns")
-        base, fields = place
+        base, fields = column
         self.stored[base] = None
         if self.plain and (fields or lists):
             message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
@@ -232,8 +232,8 @@ def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
     """What wrote a file, by its content, and its columns by role; '' is none."""
     for layout, (needs, roles) in _LAYOUTS.items():
         if needs <= reader.file.columns.keys():
-            return layout, {role: name if reader.place(name) else "" for role, name in roles.items()}
-    return reader.file.layout, {}
+            return layout, {role: name if reader.located(name) else "" for role, name in roles.items()}
+    return reader.file.layout or "table", {}
 
 
 def key_of(*columns: str) -> str:
@@ -302,7 +302,7 @@ def groups_of(
 ) -> dict[str, str]:
     """The columns that divide the rows, of the options or by their names; '' is the run's file."""
     if options.by:
-        by_file = [name for name in options.by if name == "run" and reader.place(name) is None]
+        by_file = [name for name in options.by if name == "run" and reader.located(name) is None]
         return {name: "" if name in by_file else reader.expression(name) for name in options.by if name}
     groups = {"domain": text(file.task)} if file.task else dict[str, str]()
     for group in GROUPS:

@@ -170,11 +170,11 @@ def _csv_columns(path: Path, *, packed: bool) -> dict[str, str]:
 
 def step_of(name: str) -> int | None:
     """The step in a file's name or a folder's: ``step_40/…``, ``completions_00040.parquet``, ``40.jsonl``."""
-    for part in reversed(Path(name).parts):
-        stem = part.split(".")[0]
+    for folder in reversed(Path(name).parts):
+        stem = folder.split(".")[0]
         if stem.isascii() and stem.isdigit():
             return int(stem)
-        if match := _STEP.search(part):
+        if match := _STEP.search(folder):
             return int(match[1])
     return None
 
@@ -344,40 +344,40 @@ def inspect_archive(path: Path, name: str) -> tuple[list[dict[str, Any]], list[s
                 content = listing(names, 3)
                 message = f"{shown(name)} is an archive that inspect did not write: it has {content}"
                 raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
-            parts = [part for part in archive.infolist() if part.filename.startswith("samples/")]
-            _check_sizes(parts, name)
+            members = [entry for entry in archive.infolist() if entry.filename.startswith("samples/")]
+            _check_sizes(members, name)
 
             def member(key: str) -> Any:
                 with archive.open(key) as file:
                     return json.loads(file.read(MOST_MEMBER))
 
-            header, samples = member(head), (member(part.filename) for part in parts)
+            header, samples = member(head), (member(entry.filename) for entry in members)
             rows = list(_inspect({**header, "samples": samples}))
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as problem:
         message = f"{shown(name)} cannot be read as a log of inspect: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
     notes = _status(header, name)
     if head == _JOURNAL:
-        count = counted(len(parts), "sample")
+        count = counted(len(members), "sample")
         notes.append(f"{shown(name)} is of an evaluation that has not ended: {count} so far")
     return rows, notes
 
 
-def _check_sizes(parts: Sequence[zipfile.ZipInfo], name: str) -> None:
+def _check_sizes(members: Sequence[zipfile.ZipInfo], name: str) -> None:
     """Refuse an archive whose parts are far larger than their compressed bytes, before any is unpacked."""
-    total = sum(part.file_size for part in parts)
-    for part in parts:
-        ratio = part.file_size / max(part.compress_size, 1)
-        reason = ""
+    total = sum(entry.file_size for entry in members)
+    for entry in members:
+        ratio = entry.file_size / max(entry.compress_size, 1)
         if ratio > MOST_RATIO and total > LEAST_REFUSED:
             reason = f"a part {ratio:,.0f} times its compressed bytes, the limit is {MOST_RATIO} times"
         elif total > MOST_DOCUMENT:
             reason = f"the limit is {MOST_DOCUMENT >> 20:,} MiB"
-        elif part.file_size > MOST_MEMBER:
-            reason = f"a part {part.file_size >> 20:,} MiB, the limit is {MOST_MEMBER >> 20:,} MiB"
-        if reason:
-            message = f"{shown(name)} would be {total >> 20:,} MiB unpacked: {reason}"
-            raise InputError("archive-too-large", message, "split the log, if it is one")
+        elif entry.file_size > MOST_MEMBER:
+            reason = f"a part {entry.file_size >> 20:,} MiB, the limit is {MOST_MEMBER >> 20:,} MiB"
+        else:
+            continue
+        message = f"{shown(name)} would be {total >> 20:,} MiB unpacked: {reason}"
+        raise InputError("archive-too-large", message, "split the log, if it is one")
 
 
 def _check_unpacked(file: SampleFile) -> None:

@@ -101,18 +101,18 @@ def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
     shuffles = min(max(SHUFFLED // size, 1), 16)
     values = {f"maj@{k}": np.zeros(len(n)) for k in ks}
     for _ in range(shuffles):
-        shuffled = answer[np.lexsort((random.random(size), owner))]
+        shuffled = answer[(owner + random.random(size)).argsort()]
         for k in ks:
-            sets, place = n // k, np.arange(size) - start[owner]
-            votes = (place < k * sets[owner]) & (shuffled >= 0)
-            number = (np.cumsum(sets) - sets)[owner] + place // k
+            sets, position = n // k, np.arange(size) - start[owner]
+            votes = (position < k * sets[owner]) & (shuffled >= 0)
+            number = (np.cumsum(sets) - sets)[owner] + position // k
             pairs, times = np.unique(number[votes] * len(rows) + shuffled[votes], return_counts=True)
-            number, given = np.divmod(pairs, len(rows))
+            number, chosen = np.divmod(pairs, len(rows))
             most = np.zeros(sets.sum(), dtype=np.int64)
             np.maximum.at(most, number, times)
             leads = times == most[number]
             tied = np.bincount(number[leads], minlength=len(most))
-            good = np.bincount(number[leads], rows[given[leads], 1], len(most)) / np.maximum(tied, 1)
+            good = np.bincount(number[leads], rows[chosen[leads], 1], len(most)) / np.maximum(tied, 1)
             values[f"maj@{k}"] += np.add.reduceat(good, np.cumsum(sets) - sets) / sets / shuffles
     return values
 
@@ -143,8 +143,8 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     def total(values: NDArray[np.generic]) -> FloatArray:
         return np.asarray(np.bincount(problem, np.asarray(values, dtype=float), problems), dtype=float)
 
-    given = total(times * alike)
-    size = np.maximum(given, 1.0)
+    answered = total(times * alike)
+    size = np.maximum(answered, 1.0)
     share = times / size[problem]
     plain = total(-alike * share * np.log(share))
     once = total(alike * (times == 1))
@@ -156,12 +156,7 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     chao_shen = np.where(size > 1, chao_shen, 0.0) + 0.0
     corrected = plain + np.maximum(total(alike) - 1.0, 0.0) / (2.0 * size)
     values = {"": chao_shen, "_mm": corrected, "_plugin": plain + 0.0}
-    return {name: np.where(given > 0, value, np.nan) for name, value in values.items()}
-
-
-def powers(most: int) -> list[int]:
-    """1, 2, 4 … up to ``most``, which ends them."""
-    return [*(1 << i for i in range(max(most, 1).bit_length()) if 1 << i < most), most]
+    return {name: np.where(answered > 0, value, np.nan) for name, value in values.items()}
 
 
 def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:

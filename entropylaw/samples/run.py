@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_fold
 from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
 
+MEMORY = "1GB"
+"""Memory of DuckDB, which has the different answers to every problem of every step in it, or on disk."""
+
 Key = tuple[Any, ...]
 """The step of a row and its groups."""
 
@@ -36,6 +39,8 @@ class Sampled:
 
     Attributes
     ----------
+    files
+        The names of files and their bytes.
     rows
         The columns of each step, in ascending order: see :func:`entropylaw.samples.numbers.summary`.
     counts
@@ -43,11 +48,12 @@ class Sampled:
     groups
         The names of the columns that divide the rows of a step.
     about
-        Files, columns, and what counts as right: JSON values.
+        What wrote the files, columns by role, and options, by the names that documents have for them.
     notes
         Data left out and assumptions, a sentence each.
     """
 
+    files: list[tuple[str, int]]
     rows: list[dict[str, Any]]
     counts: list[Counts]
     groups: tuple[str, ...]
@@ -64,7 +70,8 @@ class Opened:
     """Tables of samples in an engine: their files, the columns of each file, and what their samples hold.
 
     ``verdicts`` are the commonest ones with their numbers of samples, ``variants`` the values of the columns
-    that do not make samples; ``samples`` is the table of samples with their verdicts.
+    that do not make samples; ``samples`` is the table of samples with their verdicts, ``layout`` what wrote
+    the files.
     """
 
     engine: Backend
@@ -75,11 +82,7 @@ class Opened:
     verdicts: dict[str | None, int]
     variants: list[dict[str, Any]]
     samples: str
-
-    @property
-    def layouts(self) -> str:
-        """What wrote the files."""
-        return ", ".join(sorted({chosen.layout or "table" for chosen in self.columns}))
+    layout: str
 
 
 @contextmanager
@@ -90,8 +93,8 @@ def opened(
     with temporary_folder() as folder:
         files, notes = find(tables, folder)
         columns = [resolve(file, options) for file in files]
-        groups = tuple(dict.fromkeys(name for chosen in columns for name in chosen.groups))
-        names = list(dict.fromkeys(name for chosen in columns for name in chosen.variants))
+        groups = tuple(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
+        names = list(dict.fromkeys(chain.from_iterable(chosen.variants for chosen in columns)))
         with starting as engine:
             if any(chosen.ordered for chosen in columns):
                 engine.keep_order()
@@ -107,6 +110,7 @@ def opened(
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
                 variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
                 samples=engine.view("judged", query.judged(samples, options.missing)).name,
+                layout=", ".join(sorted({chosen.layout for chosen in columns})),
             )
 
 
@@ -125,7 +129,7 @@ def summarise_samples(
     check_options(options)
     for name in tables:
         note_input(name)
-    with opened(tables, options, backend(options.backend, options.master, progress)) as source:
+    with opened(tables, options, backend(options.backend, options.master, progress, MEMORY)) as source:
         first, groups = source.columns[0], source.groups
         query.check_verdicts(source.verdicts, first.named["right"])
         query.check_variants(source.variants)
@@ -142,15 +146,10 @@ def summarise_samples(
         | row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
         for key, count in counts.items()
     ]
-    about: dict[str, Any] = {
-        "read": [{"name": file.name, "bytes": file.size} for file in source.files],
-        "format": source.layouts,
-        "columns": {role: name for role, name in first.named.items() if role in first.roles},
-        "missing": options.missing,
-        "rarefied": rarefied,
-        "solved": options.solved,
-    }
+    about = {"format": source.layout, "columns": first.named, "rarefied": rarefied}
+    about["missing"] = options.missing
     return Sampled(
+        files=[(file.name, file.size) for file in source.files],
         rows=filled(rows),
         counts=[*counts.values()],
         groups=groups,
@@ -251,18 +250,22 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
 
     Texts stay in Arrow.
     """
-    columns = {name: table[name].combine_chunks() for name in table.column_names}
-    keys = [columns.pop(name).to_pylist() for name in ("step", *(f"by_{group}" for group in groups))]
+    names = ["step", *(f"by_{name}" for name in groups)]
+    keys = [np.array(table[name].to_pylist(), dtype=object) for name in names]
+    columns = {name: table[name].combine_chunks() for name in table.column_names[len(names) :]}
     columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
     begins = np.arange(len(table)) == 0
-    for cells in (np.array(values, dtype=object) for values in keys):
+    for cells in keys:
         begins[1:] |= cells[1:] != cells[:-1]
     tables: dict[Key, dict[str, Any]] = {}
     for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        step, *others = (cells[start] for cells in keys)
-        step = int(step) if step is not None and step.is_integer() else step
-        tables[step, *others] = {name: values[start:stop] for name, values in columns.items()}
+        key = _whole_step(*(cells[start] for cells in keys))
+        tables[key] = {name: values[start:stop] for name, values in columns.items()}
     return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
+
+
+def _whole_step(step: float | None, *groups: str | None) -> Key:
+    return (int(step) if step is not None and step.is_integer() else step, *groups)
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
@@ -320,16 +323,18 @@ def described(key: Key, groups: Sequence[str]) -> str:
     return ", ".join([step, *(f"{name} {shown(cell)}" for name, cell in zip(groups, key[1:], strict=True))])
 
 
-def sizes(fewest: Sequence[int], given: Sequence[int]) -> list[int]:
+def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
     """The numbers of samples for pass@k, of steps with such ``fewest`` samples of a problem.
 
     UsageError ``k-too-large`` for one that no step has of every problem.
     """
     least, most = min(fewest), max(fewest)
-    if max(given, default=0) > most:
-        message = f"--k {max(given)}, and every problem has at most {most} samples at a step"
+    if max(requested, default=0) > most:
+        message = f"--k {max(requested)}, and every problem has at most {most} samples at a step"
         raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
-    return sorted({1, *given} if given else {*numbers.powers(most), least})
+    return sorted(
+        {1, *requested} if requested else {1 << i for i in range(most.bit_length())} | {most, least}
+    )
 
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
@@ -359,9 +364,9 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
 
 def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
     """What would be read of some tables, a line each; what would be refused is one of them."""
-    with opened(tables, options, duckdb_backend()) as source:
+    with opened(tables, options, duckdb_backend(memory=MEMORY)) as source:
         first, files = source.columns[0], source.files
-        lines = {"format": source.layouts, "files": f"{len(files)}"}
+        lines = {"format": source.layout, "files": f"{len(files)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
             lines[role] = first.named.get(role, "none")
             if role in first.lists:

@@ -55,8 +55,8 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
-    """DuckDB in this process, out of core, with a temporary folder for spilled data.
+def duckdb_backend(progress: Progress | None = None, memory: str = MEMORY) -> Iterator[DuckDB]:
+    """DuckDB in this process with so much memory, and a temporary folder for spilled data.
 
     Raises UsageError ``duckdb-not-installed``.
     """
@@ -66,7 +66,7 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
         message = f"tables of tokens and samples need duckdb, which cannot be imported ({error})"
         raise UsageError("duckdb-not-installed", message, "pip install 'entropylaw[tokens]'") from None
     with temporary_folder() as folder, duckdb.connect() as connection:
-        connection.execute(";".join(_SETTINGS))
+        connection.execute(";".join((*_SETTINGS, f"SET memory_limit = '{memory}'")))
         connection.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
         connection.execute("SET temp_directory = $folder", {"folder": str(folder)})
         yield DuckDB(connection, progress)
@@ -178,7 +178,7 @@ def _explained() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except duckdb.OutOfMemoryException as error:
-        message = f"DuckDB ran out of its {MEMORY}: {shown(cause_of(error))}"
+        message = f"DuckDB ran out of its memory: {shown(cause_of(error))}"
         hint = "free space in the folder for temporary files, or use --backend spark"
         raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:

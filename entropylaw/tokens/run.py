@@ -24,7 +24,7 @@ from entropylaw.tokens import query, summary
 from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
-from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
+from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.shards import check_alike, check_gaps
 from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
@@ -105,10 +105,12 @@ def summarise_tokens(
     return _finished(sums, options, about, notes, plans)
 
 
-def backend(name: str, master: str | None, progress: Progress | None) -> AbstractContextManager[Backend]:
+def backend(
+    name: str, master: str | None, progress: Progress | None, memory: str = MEMORY
+) -> AbstractContextManager[Backend]:
     """The engine ``duckdb`` or ``spark``; UsageErrors ``spark-not-installed``, ``spark-failed``."""
     if name != "spark":
-        return duckdb_backend(progress)
+        return duckdb_backend(progress, memory)
     if master is not None and not _MASTER.fullmatch(master):
         message = f"--master {shown(master)} is not a Spark master"
         raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")

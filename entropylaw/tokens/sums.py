@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -211,9 +210,9 @@ class Sums:
         try:
             cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
             for name, column, values in (("planning", "class", _CLASSES), ("correct", "correct", _CORRECT)):
-                codes = pa.array(values)
-                index = pc.index_in(table.column(column).cast(codes.type), codes).fill_null(-1)
-                cells[name] = np.asarray(index, dtype=np.int64)
+                code_of = {value: code for code, value in enumerate(values)}
+                codes = [code_of.get(value, -1) for value in table.column(column).to_pylist()]
+                cells[name] = np.array(codes, dtype=np.int64)
             return cls(cells=_add_cells([cells]), has_logprob=metadata["has_logprob"])
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} is a damaged file of token sums: {type(problem).__name__}"

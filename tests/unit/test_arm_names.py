@@ -15,6 +15,7 @@ from entropylaw.pipeline.arms import config_of, grouped
 from entropylaw.pipeline.compare import by_arm
 from entropylaw.pipeline.inputs import Input
 from entropylaw.run_names import arm_by_seed, split_arm
+from tests.hostile import refused
 from tests.typed import write_csv
 from tests.unit.test_ingest_wandb import about, log, row
 
@@ -97,9 +98,7 @@ def test_arms_add_up_and_patterns_and_commas_are_expanded(tmp_path, monkeypatch)
     ],
 )
 def test_arguments_that_name_no_arms(arguments, arms, slug):
-    with pytest.raises(EntropyLawError) as caught:
-        by_arm(arguments, arms)
-    assert caught.value.slug == slug
+    refused(slug, by_arm, arguments, arms, kind=EntropyLawError)
 
 
 def member(name: str, config=None, columns=None, words=None, path: str = "log.csv") -> Input:
@@ -160,11 +159,14 @@ def test_configurations_that_differ_in_a_seed_alone_are_an_arm():
     ],
 )
 def test_configurations_that_are_no_arms(configs):
-    with pytest.raises(EntropyLawError) as caught:
-        grouped([member(f"run {place}", config) for place, config in enumerate(configs)])
-    assert caught.value.slug == "no-arm-recognised"
-    assert "'run 0', 'run 1'" in caught.value.message
-    assert "--arms REGEX" in caught.value.hint
+    error = refused(
+        "no-arm-recognised",
+        grouped,
+        [member(f"run {place}", config) for place, config in enumerate(configs)],
+        kind=EntropyLawError,
+    )
+    assert "'run 0', 'run 1'" in error.message
+    assert "--arms REGEX" in error.hint
 
 
 def test_arms_by_a_pattern_its_first_group_or_all_of_it():
@@ -201,11 +203,9 @@ def test_a_wrong_way_to_group_is_an_error_with_what_was_found(how, slug, words):
         member("grpo_s0", {"actor/lr": 1.0}, words={"stage": ("rl", "rl", "sft")}),
         *map(member, ("grpo_s1", "rloo_s0")),
     ]
-    with pytest.raises(EntropyLawError) as caught:
-        grouped(members, how)
-    assert caught.value.slug == slug
-    assert words in caught.value.message
-    assert caught.value.hint
+    error = refused(slug, grouped, members, how, kind=EntropyLawError)
+    assert words in error.message
+    assert error.hint
 
 
 def test_what_is_read_of_a_run_for_its_arm(tmp_path):

@@ -35,7 +35,8 @@ def measured() -> Counter[str]:
     """The same of the package as it is."""
     sizes: Counter[str] = Counter()
     for path in ROOT.rglob("*"):
-        if not path.is_file() or path.suffix == ".pyc":
+        # Another process may be compiling a module, into a file that has another name until it is whole.
+        if not path.is_file() or "__pycache__" in path.parts:
             continue
         content = path.read_bytes()
         if path.parent.name == "demo":

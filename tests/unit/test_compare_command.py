@@ -11,6 +11,7 @@ import entropylaw
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from tests.fuzz.hiding import jsonl, records
+from tests.hostile import refused
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -315,9 +316,7 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
 def test_wrong_arguments_of_the_function(arms, options, slug, logs):
     if isinstance(arms, dict):
         arms = {name: one.format(logs=logs) if isinstance(one, str) else one for name, one in arms.items()}
-    with pytest.raises(EntropyLawError) as caught:
-        entropylaw.compare(arms, **options)
-    assert caught.value.slug == slug
+    refused(slug, entropylaw.compare, arms, **options, kind=EntropyLawError)
 
 
 def test_a_fit_of_arrays_that_is_given_twice_has_what_to_type():

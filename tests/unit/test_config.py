@@ -19,6 +19,7 @@ from entropylaw.cli.settings import LARGEST, general_settings, read_settings
 from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.options import Command, FitOptions
 from tests.conftest import ROOT
+from tests.hostile import refused
 from tests.typed import assert_error, write_csv
 
 COMMANDS = all_settings()
@@ -104,9 +105,9 @@ def test_a_file_by_flag_of_the_current_folder_alone_and_none(here, monkeypatch):
     (here / "ci.toml").write_text("level = 0.6")
     flags = (["--config", "ci.toml"], ["--no-config"], [])
     assert tuple(received(*words, "fit", "x")["level"] for words in flags) == (0.6, 0.95, 0.5)
-    with pytest.raises(UsageError) as caught:
-        received("--config", "ci.toml", "--no-config", "fit", "x")
-    assert caught.value.slug == "config-and-no-config"
+    refused(
+        "config-and-no-config", received, "--config", "ci.toml", "--no-config", "fit", "x", kind=UsageError
+    )
     (here / "inner").mkdir()
     monkeypatch.chdir(here / "inner")
     assert received("fit", "x")["level"] == 0.95

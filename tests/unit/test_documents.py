@@ -20,6 +20,7 @@ from entropylaw.gates.quantities import Unknown
 from entropylaw.gates.subjects import stored_subjects
 from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
+from tests.hostile import refused
 
 N = 30
 STEP = np.arange(1.0, N + 1)
@@ -118,16 +119,14 @@ def test_a_document_whose_values_do_not_agree(document, load, tmp_path, change):
     data = copy.deepcopy(document)
     place = reduce(getitem, path, data)
     place[last] = changed(place[last])
-    with pytest.raises(EntropyLawError) as caught:
-        load(data)
-    assert caught.value.slug == "damaged-document"
-    assert "a.fit.json is damaged at $.runs[0]" in caught.value.message
+    error = refused("damaged-document", load, data, kind=EntropyLawError)
+    assert "a.fit.json is damaged at $.runs[0]" in error.message
     stored = find_document(str(tmp_path / "a.fit.json"))
     (subject,) = stored_subjects(stored)
     if change in OF_ARRAYS:
         assert subject.refusal is None
     else:
-        assert subject.refusal.message == caught.value.message
+        assert subject.refusal.message == error.message
 
 
 @pytest.mark.parametrize(
@@ -209,9 +208,7 @@ def test_unknown_fields_are_additions_and_are_ignored(document, load):
 @pytest.mark.parametrize("content", ["", "[1, 2]", "{" * 5000, "\x00\xff"])
 def test_rubbish_is_no_document(tmp_path, content):
     (tmp_path / "x.json").write_text(content, encoding="utf-8")
-    with pytest.raises(EntropyLawError) as caught:
-        load_fit(tmp_path / "x.json")
-    assert caught.value.slug == "not-a-document"
+    refused("not-a-document", load_fit, tmp_path / "x.json", kind=EntropyLawError)
 
 
 def test_a_reason_names_no_absolute_path():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entropylaw import read_runs
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import UsageError
 from entropylaw.pipeline.answers import fit_run
 from entropylaw.roles.select import select
 from tests.findings import said
@@ -54,13 +54,9 @@ def test_only_what_is_used_must_be_there(tmp_path, spoil):
 def test_numbers_and_columns_that_cannot_be(tmp_path):
     (run,) = read_runs(write(tmp_path / "a.jsonl"))
     for given in ("0", "-0.1", "nan", "inf"):
-        with pytest.raises(UsageError) as caught:
-            select(run, entropy_sd=given)
-        assert caught.value.slug == "bad-entropy-sd"
-    with pytest.raises(InputError) as missing:
-        select(run, entropy_sd="entropy_sem")
-    assert missing.value.slug == "column-not-found"
-    assert "entropy_se" in missing.value.hint
+        refused("bad-entropy-sd", select, run, entropy_sd=given, kind=UsageError)
+    error = refused("column-not-found", select, run, entropy_sd="entropy_sem")
+    assert "entropy_se" in error.hint
 
 
 def test_the_fit_uses_the_noise_that_is_given(tmp_path):

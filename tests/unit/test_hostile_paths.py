@@ -20,6 +20,7 @@ from entropylaw.logs.sources import content, opening
 from entropylaw.logs.sources.opening import load
 from entropylaw.paths import hostless, shown_path
 from tests.conftest import processor_time
+from tests.hostile import refused
 from tests.typed import typed
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -105,9 +106,7 @@ def test_a_file_that_is_gone_when_it_is_opened(tmp_path):
     found = load(str(path))
     path.unlink()
     for part in ("data", "text"):
-        with pytest.raises(EntropyLawError) as caught:
-            getattr(found, part)
-        assert caught.value.slug == "file-not-found"
+        refused("file-not-found", getattr, found, part, kind=EntropyLawError)
 
 
 def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):

@@ -92,10 +92,8 @@ def test_what_reads_elsewhere_may_be_missing(monkeypatch, address, missing):
         raise ImportError
 
     monkeypatch.setattr("fsspec.core.url_to_fs", absent)
-    with pytest.raises(UsageError) as caught:
-        read_runs(f"{address}://host.example/x.csv")
-    assert caught.value.slug == "remote-not-installed"
-    assert caught.value.hint == f"pip install {missing}, or copy the file here first"
+    error = refused("remote-not-installed", read_runs, f"{address}://host.example/x.csv", kind=UsageError)
+    assert error.hint == f"pip install {missing}, or copy the file here first"
 
 
 @pytest.mark.parametrize(("name", "text"), [("x.csv", CSV), ("x.jsonl", JSONL), ("x.log", VERL)])

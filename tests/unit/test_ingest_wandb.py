@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from entropylaw.logs.readers.trackers import wandb
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
 from tests.fuzz.binary import WANDB_BLOCK as BLOCK
@@ -87,6 +88,16 @@ def test_hostile_json_costs_little(text):
     finally:
         tracemalloc.stop()
     assert values(table, "y")[1] == 1
+
+
+@pytest.mark.parametrize("before", [b"", field(9, 1)], ids=["items first", "items behind another field"])
+@pytest.mark.parametrize("text", ["1", " 1"], ids=["usual items", "others"])
+def test_a_record_with_more_values_than_metrics_have_is_left_out(monkeypatch, before, text):
+    monkeypatch.setattr(wandb, "MOST_VALUES", 4)
+    items = [field(1, field(2, f"m{number}") + field(16, text)) for number in range(5)]
+    table = table_of(*(field(2, before + b"".join(items[:count])) for count in (4, 5)))
+    assert {name: list(cells) for name, cells in table.columns.items()} == {f"m{n}": [1.0] for n in range(4)}
+    assert table.dropped == {wandb.UNREADABLE: 1}
 
 
 def hostile_records():

@@ -7,6 +7,7 @@ import pytest
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.results import Verdict
+from tests.hostile import refused
 from tests.laws import WHITE, own_law, reads_under
 
 
@@ -64,24 +65,6 @@ def test_least_squares_are_numpys():
     assert left == pytest.approx(ceiling - now, abs=1e-8)
 
 
-def test_predictions(fit):
-    at_zero = fit.predict(0.0)
-    assert at_zero.mean.value == pytest.approx(fit.ceiling.value, rel=1e-6)
-    assert at_zero.mean.low == pytest.approx(fit.ceiling.low, rel=1e-6)
-    assert at_zero.observation.low < at_zero.mean.low < at_zero.mean.high < at_zero.observation.high
-    assert at_zero.extrapolated
-    assert not fit.predict(0.5).extrapolated
-    many = fit.predict([0.1, 0.3])
-    assert isinstance(many, tuple)
-    for prediction in many:
-        alone = fit.predict(prediction.entropy)
-        assert prediction.mean.low == pytest.approx(alone.mean.low, rel=1e-10)
-        assert prediction.observation.high == pytest.approx(alone.observation.high, rel=1e-10)
-    narrow, wide = fit.predict(0.2, level=0.5).mean, fit.predict(0.2, level=0.99).mean
-    assert wide.low < narrow.low < narrow.high < wide.high
-    assert (narrow.level, wide.level) == (0.5, 0.99)
-
-
 def test_a_set_narrower_than_any_grid_is_complete():
     """The law known to four digits: the set holds the true entropy and is no wider than the band."""
     step, entropy, reward = world(200, sd=1e-4)
@@ -115,14 +98,6 @@ def test_pandas_and_lists_are_accepted():
     assert own_law(frame.h, frame.r, frame.index).a == own_law(list(entropy), list(reward), list(step)).a
 
 
-def test_missing_pairs_are_counted():
-    step, entropy, reward = world(30)
-    entropy[3], reward[7], reward[9] = np.nan, np.inf, np.nan
-    fit = own_law(entropy, reward, step)
-    assert fit.n == 27
-    assert sum(fit.dropped.values()) == 3
-
-
 def test_a_known_noise_floor_narrows_the_interval():
     """Binomial evaluations of the exact law: with the sample size given, little drift is estimated."""
     rng = np.random.default_rng(3)
@@ -147,10 +122,8 @@ def test_a_known_noise_floor_narrows_the_interval():
 )
 def test_unusable_data_are_refused(slug, change):
     step, entropy, reward = change(*world(20))
-    with pytest.raises(FitError) as caught:
-        own_law(entropy, reward, step)
-    assert caught.value.slug == slug
-    assert caught.value.hint
+    error = refused(slug, own_law, entropy, reward, step, kind=FitError)
+    assert error.hint
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from entropylaw.options import (
     PhaseOptions,
     column,
 )
+from tests.hostile import refused
 
 FAMILIES: dict[type, set[str]] = {
     LogOptions: {"fit", "predict", "columns", "backtest", "phases", "compare", "report", "check"},
@@ -101,11 +102,9 @@ def test_texts_become_values(kind, text, value):
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])
 def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(text):
     known = option("--jobs", "", COUNT).metadata["option"]
-    with pytest.raises(UsageError) as caught:
-        known.parsed(text)
-    assert caught.value.slug == "bad-option"
-    assert caught.value.message == f"--jobs {text!r}, expected a whole number above 0"
-    assert caught.value.hint.startswith("give --jobs 4")
+    error = refused("bad-option", known.parsed, text, kind=UsageError)
+    assert error.message == f"--jobs {text!r}, expected a whole number above 0"
+    assert error.hint.startswith("give --jobs 4")
 
 
 @pytest.mark.parametrize(

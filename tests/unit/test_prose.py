@@ -13,15 +13,15 @@ FIT = "fit entropylaw/demo/{}.csv --no-save"
 SENTENCES = (
     (
         "README.md",
-        "Here it was a little less often than they said.",
+        "Here it was about as often as they said.",
         FIT.format("grpo_s0"),
-        "(+0.01 or more) 0.56 best so far 0.833 at step 400, the last step",
+        "(+0.01 or more) 0.61 best so far 0.833 at step 400, the last step",
     ),
     (
         "README.md",
-        "Here it was a little less often than they said.",
+        "Here it was about as often as they said.",
         FIT.format("grpo_s0"),
-        "such forecasts 48 % came true",
+        "such forecasts 67 % came true",
     ),
     (
         "docs/guide.md",

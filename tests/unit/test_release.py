@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 import yaml
 
+from entropylaw.version import __version__
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -37,6 +38,13 @@ def test_the_readme_of_an_index_has_no_relative_link(for_index):
         assert "![" not in shown
         assert "<!--" not in shown
         assert "(docs/" not in shown
+
+
+def test_the_citation_is_of_this_version_and_names_no_person():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert (citation["version"], citation["license"]) == (__version__, PROJECT["license"])
+    assert citation["authors"] == PROJECT["authors"]
+    assert not {"doi", "url", "repository-code"} & citation.keys()
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "action.yml"], ids=lambda path: path.name)

@@ -20,11 +20,12 @@ from entropylaw.cli import output
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
-from entropylaw.pipeline import answers, pages, pool, site
+from entropylaw.pipeline import answers, pages, pool, site, steps
 from entropylaw.pipeline.cache import Cache
 from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.site import only_writer, tasks_of
 from entropylaw.report.pages import Neighbour
+from entropylaw.results.result import replace
 from tests.conftest import HANGS, NIGHTLY, clean_environment
 from tests.typed import assert_error
 
@@ -102,6 +103,20 @@ def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn")
+def test_while_its_files_are_there_no_result_of_a_run_is_read(logs, tmp_path, monkeypatch):
+    cache = Cache(tmp_path / "kept")
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True, cache=cache)
+    first = site.report_logs([str(logs)], making, jobs=1)
+
+    def none(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(steps, "answers", none)
+    second = site.report_logs([str(logs)], making, jobs=1)
+    assert second.done == tuple(replace(run, unchanged=True) for run in first.done)
+
+
 def test_a_lost_or_cut_file_is_made_again(run, logs, tmp_path):
     command = ("report", "logs", "-o", "out", *QUICK)
     run(*command)

@@ -130,6 +130,16 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert row.now - row.base == pytest.approx(made.last["pass@1"] - made.rows[0]["pass@1"])
 
 
+def test_few_samples_do_not_decide_the_fate_of_problems_and_a_note_says_so() -> None:
+    decided, rare = document(against=0), document(against=0, solved=0.001)
+    assert not any("rest on assumptions" in note for note in decided.notes)
+    assert any(note.endswith("more samples, or --solved 0.02, decide them") for note in rare.notes)
+    assert decided.against is not None
+    for fate in decided.against.fates:
+        assert fate.expected.low <= fate.expected.value <= fate.expected.high
+    assert sum(fate.expected.value for fate in decided.against.fates) == pytest.approx(100)
+
+
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "latex"])
 def test_every_medium_has_pass_at_k(format: str) -> None:
     made = document()

@@ -14,6 +14,7 @@ from entropylaw.errors import UsageError
 from entropylaw.logs.load import read_runs
 from entropylaw.results.arms import RunSeries, Stage
 from entropylaw.roles.stages import stages_of
+from tests.hostile import refused
 from tests.typed import assert_error, typed, write_csv
 
 STEPS = np.arange(0.0, 401.0)
@@ -95,10 +96,8 @@ def test_domains_that_alternate_are_those_of_evaluations() -> None:
 )
 def test_columns_that_are_not_there(stage: str, domain: str | None, slug: str, hint: str) -> None:
     run = read(table(other=["x"] * 401), "stage")
-    with pytest.raises(UsageError) as error:
-        stages_of(run, stage, domain, "val_acc")
-    assert error.value.slug == slug
-    assert hint in error.value.hint
+    error = refused(slug, stages_of, run, stage, domain, "val_acc", kind=UsageError)
+    assert hint in error.hint
 
 
 STAGES = (
@@ -153,10 +152,8 @@ def test_a_run_that_did_not_reach_a_stage_does_not_count_in_it() -> None:
 
 def test_runs_of_one_arm_with_other_stages_are_refused() -> None:
     one, other = staged("one", 0.0 * EVERY), staged("other", 0.0 * EVERY, stages=STAGES[::-1])
-    with pytest.raises(UsageError) as error:
-        stages_as_arms({"arm": [one, other]})
-    assert error.value.slug == "stages-differ"
-    assert "'other'" in error.value.message
+    error = refused("stages-differ", stages_as_arms, {"arm": [one, other]}, kind=UsageError)
+    assert "'other'" in error.message
 
 
 def level(first: float, second: float, third: float) -> Any:

@@ -111,13 +111,6 @@ def test_decimal_commas_are_read_in_a_column_of_them(tmp_path, cells, values):
         assert any("decimal commas" in note for note in run.notes) == ("0.5" not in cells)
 
 
-def test_a_first_line_with_a_key_is_not_quoted(tmp_path):
-    (tmp_path / "log.csv").write_text("export KEY=ent0123456789abcdef,acc\n0.5,1\n0.4,2\n")
-    with pytest.raises(InputError) as caught:
-        read_runs(tmp_path / "log.csv")
-    assert "0123456789" not in caught.value.message + caught.value.hint
-
-
 def test_tables_and_remote_files_get_the_flags_alone():
     table = {"tick": STEP, "h": ENTROPY, "acc": REWARD}
     with pytest.raises(InputError) as caught:
@@ -168,6 +161,7 @@ BY_HAND = {
     "thousands.log": lines_of("Step {i},000: entropy {h}, tokens 1,{i:03d}, reward {r}\n"),
     "blanks.csv": "step entropy  reward\n" + lines_of("{i} {h}   {r}\n"),
     "bars.csv": "step|entropy|reward\n" + lines_of("{i}|{h}|{r}\n"),
+    "table.md": "| step | entropy | reward |\n|:---|---:|---:|\n" + lines_of("| **{i}** | {h} | {r} |\n"),
     "brackets.log": lines_of("[{i}] entropy={h} reward={r}\n"),
     "comments.csv": "# of last night\nstep,entropy,reward\n" + lines_of("{i},{h},{r}\n"),
     "savetxt.txt": "# step entropy reward\n" + lines_of("{i} {h} {r}\n"),
@@ -177,7 +171,6 @@ BY_HAND = {
     "columns.json": json.dumps({"config": {"tags": ["a"]}, **COLUMNS}),
     "columns within.json": json.dumps({"results": COLUMNS, "best": 0.5}),
     "pandas.json": json.dumps({name: dict(enumerate(cells)) for name, cells in COLUMNS.items()}),
-    "pandas split.json": json.dumps({"columns": [*COLUMNS], "data": [[*row.values()] for row in ROWS]}),
 }
 
 
@@ -211,6 +204,15 @@ def test_evaluations_beside_the_training_in_one_object_are_apart(tmp_path):
     assert {*run.columns} == {"entropy", "reward [train]", "reward [eval]"}
     np.testing.assert_array_equal(run.columns["reward [train]"], REWARD)
     np.testing.assert_array_equal(run.finite("reward [eval]"), [0.5] * 20)
+
+
+def test_the_runs_in_one_object_are_runs(tmp_path):
+    other = {name: [2 * cell for cell in cells] for name, cells in COLUMNS.items()}
+    (tmp_path / "log.json").write_text(json.dumps({"a": ROWS, "b": other, "seed": 1}))
+    first, second = read_runs(tmp_path / "log.json")
+    assert (first.name, second.name) == ("a", "b")
+    np.testing.assert_array_equal(first.columns["entropy"], ENTROPY)
+    np.testing.assert_array_equal(second.columns["entropy"], 2 * ENTROPY)
 
 
 def test_a_record_with_records_in_it_is_one_record(tmp_path):

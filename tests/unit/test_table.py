@@ -1,8 +1,6 @@
 """The engine's table: against a prototype, in other units, on inputs without information; its reads."""
 
-import importlib.util
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,16 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from entropylaw.analysis.law.verdict import odds_of, p_steps
-from entropylaw.engine.constants import LISTED, PRIOR
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged, t_below
-from entropylaw.engine.residuals import reloads
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import LARGEST_GROUPED, table_of
-from entropylaw.results.result import replace
 from tests.laws import reads_under
 
-PROTOTYPE = Path(__file__).parents[3] / "shared" / "prototypes" / "one_table.py"
 ENDS = (0.025, 0.5, 0.975)
 
 
@@ -46,57 +40,6 @@ def numbers(reads: Reads):
     return np.array([cell.quantiles(ENDS) for cell in cells])
 
 
-@pytest.fixture(scope="module")
-def prototype():
-    if not PROTOTYPE.exists():
-        pytest.skip("the prototype is not here")
-    spec = importlib.util.spec_from_file_location("one_table", PROTOTYPE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("n", [12, 40, 150])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_prototype_gives_the_same_numbers(prototype, n, seed):
-    _, entropy, reward = run(n, seed, drift=0.01)
-    prior = replace(
-        PRIOR,
-        long=prototype.P_LONG,
-        # The trapezoidal rule halves the weights of the ends, which the prototype does not.
-        lengths=prototype.LENGTHS,
-        shares=tuple((share, 0.25) for share in prototype.SHARES),
-        powers=tuple(prototype.POWERS),
-        saturations=tuple(prototype.SATURATIONS),
-    )
-    found = prototype.fit(entropy, reward, smooth=False)
-    reads = reads_under(prior, entropy, reward)
-    ours = numbers(reads)[:2]
-    theirs = np.array([found["C"], found["HR"]])
-    width = (theirs[:, 2] - theirs[:, 0])[:, None]
-    np.testing.assert_array_less(np.abs(ours - theirs) / width, 0.03)
-    for name in LISTED:
-        assert reads.probability()[name] == pytest.approx(found["Pa"][name], abs=0.02)
-    assert min(p_steps(reads)) == pytest.approx(found["ps"], rel=0.1, abs=1e-4)
-
-
-@given(
-    scale=st.floats(1e-6, 1e6),
-    origin=st.floats(-1e3, 1e3),
-    pace=st.floats(1e-6, 1e6),
-    seed=st.integers(0, 20),
-)
-def test_units_of_reward_and_step_have_no_effect(scale, origin, pace, seed):
-    step, entropy, reward = run(30, seed, drift=0.01)
-    plain = reads_under(PRIOR, entropy, reward)
-    other = reads_under(PRIOR, entropy, scale * (reward + origin), pace * step)
-    expected = numbers(plain) * scale
-    expected[[0, 2]] += scale * origin
-    slack = 1e-4 * scale * np.ptp(numbers(plain), axis=1).max() + 1e-10 * abs(scale * origin)
-    np.testing.assert_allclose(numbers(other), expected, rtol=0, atol=slack)
-    assert odds_of(other)["line"] == pytest.approx(odds_of(plain)["line"], rel=1e-3)
-
-
 @given(
     n=st.integers(4, 40),
     entropies=st.sampled_from(("constant", "two values", "step", "falls", "spike")),
@@ -119,12 +62,6 @@ def test_inputs_without_information_have_numbers(n, entropies, rewards, seed):
     assert np.isfinite(numbers(reads)).all()
 
 
-def test_every_fit_has_the_same_bytes():
-    step, entropy, reward = run(60, 3)
-    one, other = (numbers(Reads(table_of(step, entropy, reward))) for _ in range(2))
-    assert one.tobytes() == other.tobytes()
-
-
 def test_a_long_run_is_fitted_to_means_of_neighbours():
     step, entropy, reward = run(20_000)
     start = time.process_time()
@@ -145,14 +82,6 @@ def test_a_shift_is_a_level_of_its_own():
     assert value == pytest.approx(0.65, abs=0.02)
 
 
-def test_known_noise_bounds_the_variance():
-    step, entropy, reward = run(40, 5)
-    reads = Reads(table_of(step, entropy, reward, noise=0.05**2))
-    plain = Reads(table_of(step, entropy, reward))
-    widths = [np.ptp(each.cells(0, each.law).quantiles(ENDS)) for each in (reads, plain)]
-    assert widths[0] > widths[1]
-
-
 def test_no_number_is_above_the_largest_reward():
     step, entropy, reward = run(40, 6)
     for top in (0.6, 0.552, 0.5, 0.3):
@@ -163,13 +92,6 @@ def test_no_number_is_above_the_largest_reward():
             predicted = reads.predicted(np.array([0.0, 0.05, 0.5]), reads.averaged, fresh=fresh)
             assert max(cells.quantiles((0.999,))[0] for cells in predicted) <= top
     assert Reads(table_of(step, entropy, reward), 0.3).passed
-
-
-def test_a_reload_breaks_the_drift():
-    entropy = np.exp(-4 * np.arange(60) / 60)
-    entropy[35:] += 0.6 * np.exp(-np.arange(25) / 8)
-    assert reloads(entropy).tolist() == [34]
-    assert reloads(entropy[::-1]).size == 0
 
 
 # -- reads ---------------------------------------------------------------------------------------------------

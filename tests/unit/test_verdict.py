@@ -6,7 +6,6 @@ import statsmodels.api as sm
 from scipy.stats import spearmanr
 from scipy.stats import t as student
 
-from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.verdict import (
     FAILS,
     HOLDS,
@@ -67,14 +66,6 @@ def test_p_values_are_those_of_regression_with_the_priors_as_observations():
         error = np.sqrt(squares * np.linalg.inv(design.T @ design)[2, 2])
         expected = 2.0 * student.sf(abs(beta[2]) / error, N - 3)
         assert getattr(tests, name) == pytest.approx(expected, rel=1e-4)
-
-
-def test_the_unit_of_the_step_has_no_effect():
-    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY))
-    one, other = (judged(ENTROPY, reward, scale * STEP + 7.0)[0] for scale in (1.0, 100.0))
-    for name in LawTests.__struct_fields__:
-        mine, its = getattr(one, name), getattr(other, name)
-        assert (mine is None and its is None) or mine == pytest.approx(its, rel=1e-5), name
 
 
 def test_rank_correlation_is_scipys_with_ties_too():

@@ -26,6 +26,14 @@ REWARD = 0.9 - 0.25 * np.expm1(ENTROPY) + 0.004 * np.cos(3.1 * np.arange(N))
 installed = pytest.mark.skipif(not importlib.util.find_spec("wandb"), reason="wandb is not installed")
 
 
+@pytest.fixture(autouse=True)
+def no_settings_are_left():
+    """The package holds the first address that it met: no test has that of another."""
+    yield
+    if module := sys.modules.get("wandb"):
+        module.teardown()
+
+
 @pytest.fixture
 def address(tmp_path, monkeypatch):
     """A server's address in the environment, for this process and for commands; the server."""
@@ -39,8 +47,6 @@ def address(tmp_path, monkeypatch):
         for name, value in (("BASE_URL", url), ("API_KEY", "0" * 40), ("CACHE_DIR", str(tmp_path / "cache"))):
             monkeypatch.setenv(f"WANDB_{name}", value)
         yield server
-    if module := sys.modules.get("wandb"):
-        module.teardown()  # its settings would hold the server's address for other tests
 
 
 @installed
@@ -110,17 +116,13 @@ def test_a_summary_that_cannot_be_written_leaves_the_fit(address, tmp_path):
 
 def test_without_the_package_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(UsageError) as caught:
-        read_runs(RUN)
-    assert caught.value.slug == "remote-not-installed"
-    assert "pip install wandb" in caught.value.hint
+    error = refused("remote-not-installed", read_runs, RUN, kind=UsageError)
+    assert "pip install wandb" in error.hint
 
 
 @pytest.mark.parametrize("path", ["wandb://", "wandb://ent/proj", "wandb://a/b/c/d", "wandb://a//c"])
 def test_a_path_of_another_form(path):
-    with pytest.raises(UsageError) as caught:
-        read_runs(path)
-    assert caught.value.slug == "wandb-path"
+    refused("wandb-path", read_runs, path, kind=UsageError)
 
 
 def test_several_runs_have_no_one_summary(tmp_path):

@@ -123,10 +123,10 @@ def no_relation(fit: Fit) -> Finding:
 def another_curve(fit: Fit) -> Finding:
     """The curve in the entropy that is clearly more probable than the law, or how the curve differs."""
     tests = fit.tests
-    own = law_probability(tests, OF_ENTROPY)
+    of_law = law_probability(tests, OF_ENTROPY)
     odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
     if odds >= CLEARLY:
-        values = {"probability": min(odds * own, 1.0), "own": own}
+        values = {"probability": min(odds * of_law, 1.0), "own": of_law}
         return reason("another-curve", form=form, label=form_label(form), **values)
     steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
     # The form with a free rate has the law at k = 1.
@@ -212,10 +212,10 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
         yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
         return
-    given = float(np.sqrt(np.mean(law.entropy_sd**2)))
-    ratio = law.entropy_noise / given
+    expected = float(np.sqrt(np.mean(law.entropy_sd**2)))
+    ratio = law.entropy_noise / expected
     if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
-        values = {"noise": law.entropy_noise, "given": given, "ratio": ratio, "factor": NOISE_RATIO}
+        values = {"noise": law.entropy_noise, "given": expected, "ratio": ratio, "factor": NOISE_RATIO}
         yield caution("entropy-noise-differs", **values)
 
 
@@ -224,9 +224,9 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
     law = fit.law
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if law.reward.min() >= 0 and law.reward.max() <= 1 and value > 1:
-        known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
-        impossible = caution("ceiling-impossible", **known)
-        yield impossible if low > 1 else caution("ceiling-above-one", **known)
+        ends = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
+        impossible = caution("ceiling-impossible", **ends)
+        yield impossible if low > 1 else caution("ceiling-above-one", **ends)
     change, edge = np.diff(law.reward), SMOOTH_WINDOW // 2
     if change.size >= 2 * SMOOTH_WINDOW:
         # Less their moving average: the trend is gone.

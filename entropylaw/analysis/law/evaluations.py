@@ -131,13 +131,7 @@ def complete(
             "pass arrays of the same length",
         )
     every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=checked_sd(sd, s.size), dropped={})
-    keep, lost = np.ones(s.size, dtype=bool), dict[str, int]()
-    columns = {"step": s, "entropy": h, "reward": r} if law else {"step": s, "reward": r}
-    for name, values in columns.items():
-        for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
-            if number := int((keep & bad).sum()):
-                lost[f"{name} is {cause}"] = number
-            keep &= ~bad
+    keep, lost = present({"step": s, "entropy": h, "reward": r} if law else {"step": s, "reward": r})
     # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
     steps, entropies = _joined((s, h), logged, "logged", "entropies")
     fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
@@ -149,6 +143,17 @@ def complete(
     fine = np.isfinite(steps) & np.isfinite(rewards)
     without = (steps[fine], rewards[fine]) if law and fine.any() else None
     return every.only(keep, lost, every_entropy, without)
+
+
+def present(columns: dict[str, FloatArray]) -> tuple[BoolArray, dict[str, int]]:
+    """Rows without a missing value in any of some columns (n,), and reason → how many others there are."""
+    rows, lost = np.ones(columns["step"].size, dtype=bool), dict[str, int]()
+    for name, values in columns.items():
+        for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
+            if number := int((rows & bad).sum()):
+                lost[f"{name} is {cause}"] = number
+            rows &= ~bad
+    return rows, lost
 
 
 def _joined(

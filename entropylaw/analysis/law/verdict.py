@@ -59,9 +59,9 @@ def law_tests(reads: Reads) -> LawTests:
     has no effect.
     """
     table, (p_step, p_log_step) = reads.table, p_steps(reads)
-    known = {f"odds_{name}": min(value, _LARGEST) for name, value in odds_of(reads).items()}
+    of_rivals = {f"odds_{name}": min(value, _LARGEST) for name, value in odds_of(reads).items()}
     return LawTests(
-        p_step=p_step, p_log_step=p_log_step, **known, spearman=spearman(table.entropy, table.reward)
+        p_step=p_step, p_log_step=p_log_step, **of_rivals, spearman=spearman(table.entropy, table.reward)
     )
 
 

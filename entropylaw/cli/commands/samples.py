@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropylaw.kinds import PATH
-from entropylaw.option import option
+from entropylaw.option import OUTPUT, option, switch
 from entropylaw.options import Quiet, formats
 from entropylaw.samples.options import SampleOptions
 
@@ -36,6 +36,7 @@ class SamplesCommand(SampleOptions, Quiet):
         "paired by problem.",
         PATH,
     )
+    details: bool = switch("--details", "Every quantity of each k, as text.", OUTPUT)
     format: str = formats()
     output: tuple[str, ...] = option(
         "-o --output",

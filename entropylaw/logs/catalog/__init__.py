@@ -372,8 +372,16 @@ def is_training(kind: str) -> bool:
 
 def found(run: Run, *roles: str) -> list[Match]:
     """List every column of a run that has one of the roles, role by role, as :func:`matches`."""
-    trainer = detect(run.names).trainer
-    return [match for role in roles for match in matches(role, tuple(run.columns), trainer)]
+    return [match for role in roles for match in found_in(role, tuple(run.columns), tuple(run.names))]
+
+
+@lru_cache(maxsize=64)
+def found_in(role: str, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[Match, ...]:
+    """The matches of one role in columns of a log with these ``names``.
+
+    They are remembered: the runs of a report often have the same columns.
+    """
+    return tuple(matches(role, columns, detect(names).trainer))
 
 
 def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:

@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
-from entropylaw.logs.suggest import is_like, measured_numbers
+from entropylaw.logs.suggest import measured, measured_numbers, names_an_entropy
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -39,6 +38,8 @@ _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _HEAD = 1 << 16
 # Names below one another add up; a longer one is no metric's.
 _LONGEST_PATH = 1000
+# Fewer records beside those of a run are not another run.
+_SHORTEST_RUN = 5
 _SCALARS = {str, int, float, bool, type(None)}
 
 UNPARSEABLE = "unparseable line"
@@ -80,7 +81,7 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    fields = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
+    fields: dict[str, Any] = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
     return values.records.table(content, dropped, unreadable=unreadable, **fields)
 
 
@@ -105,8 +106,20 @@ def leaves(
 
 
 def numbers_of_metrics(values: Sequence[object]) -> int:
-    """How many numbers with the name of a metric stand in parts of a record."""
-    return len(measured_numbers(str(values)[:_HEAD])) if values else 0
+    """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
+    names, count, stack = set[str](), 0, list(values)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            names.update(map(str, node))
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+        elif isinstance(node, str):
+            names.add(node)
+        else:
+            count += isinstance(node, int | float)
+    return count if measured(names) else 0
 
 
 class _Broken(dict[str, object]):
@@ -246,31 +259,28 @@ def _columns(value: object) -> dict[str, list[object]]:
 def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     """The records in an object that is none itself, as in ``{"config": …, "history": […]}``.
 
-    They are in it, or one level below, and one of them has an entropy; evaluations beside them are marked.
+    They are in it, or one level below, and one of them has an entropy. Evaluations beside them are marked;
+    other records with an entropy are those of another run.
     """
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
-    nodes = {"": value} | value
-    tables = {name: rows for name, node in nodes.items() if (rows := records_in(node))}
-    firsts = {
-        name: chain.from_iterable(leaves(row, _LONGEST_PATH) for row in rows[:100])
-        for name, rows in tables.items()
-    }
-    training = next(
-        (name for name, cells in firsts.items() if names_an_entropy(path for path, _ in cells)), None
-    )
-    if training is None:
-        return []
-    evaluations = [name for name in tables if is_evaluation(name) and name != training]
-    if not evaluations:
-        return tables[training]
-    kinds = {name: name for name in evaluations} | {training: "train"}
-    return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]]
+    tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
+    runs = runs_among(tables)
+    key, labels = "run", dict(zip(runs, runs, strict=True))
+    if len(runs) == 1:
+        key, labels = KIND, {name: name for name in tables if is_evaluation(name)} | {runs[0]: "train"}
+    return [{key: label, **row} for name, label in labels.items() for row in tables[name]]
 
 
-def names_an_entropy(names: Iterable[str]) -> bool:
-    """Whether one of some names is an entropy's."""
-    return any(is_like("entropy", name) for name in names)
+def runs_among(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """The names of tables with an entropy that are not evaluations; of them the one without a name alone."""
+    runs = list[str]()
+    for name, rows in tables.items():
+        paths = (path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH))
+        long_enough = not runs or len(rows) >= _SHORTEST_RUN
+        if long_enough and not is_evaluation(name) and names_an_entropy(paths):
+            runs.append(name)
+    return [""] if "" in runs else runs
 
 
 def records_in(node: object) -> list[dict[str, object]]:
@@ -281,11 +291,6 @@ def records_in(node: object) -> list[dict[str, object]]:
         return []
     if all(name.isdecimal() and isinstance(row, dict) for name, row in node.items()):
         return [{"step": float(name), **row} for name, row in node.items()]
-    if isinstance(node.get("columns"), list) and isinstance(
-        node.get("data"), list
-    ):  # as pandas splits a frame
-        names = list(map(str, node["columns"]))
-        return [dict(zip(names, row, strict=False)) for row in node["data"] if isinstance(row, list)]
     return records_of_columns(node)
 
 

@@ -52,10 +52,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
             whole = [replace(run, notes=(*run.notes, note)) for run in whole]
         merged += whole
     merged = join_halves(merged)
-    by_folder: dict[PurePath, list[Run]] = {}
-    for run in merged:
-        by_folder.setdefault(_folder(run), []).append(run)
-    return tuple(_note_late_start(run, by_folder[_folder(run)]) for run in merged)
+    return tuple(_note_late_start(run, merged) for run in merged)
 
 
 def grouped_parts(runs: Sequence[Run]) -> list[list[Run]]:
@@ -232,7 +229,7 @@ def are_adjacent(first: PurePath, second: PurePath) -> bool:
     return generic and first != second and common in (second, second.parent)
 
 
-def _note_late_start(run: Run, beside: Sequence[Run]) -> Run:
+def _note_late_start(run: Run, others: Sequence[Run]) -> Run:
     """Note that a log begins late, and which other file of its folder it may continue.
 
     Seeds begin at the same step; a resumed job that opens a new file begins at the step of its checkpoint.
@@ -244,7 +241,7 @@ def _note_late_start(run: Run, beside: Sequence[Run]) -> Run:
     if run.step[0] <= LATE * spacing:
         return run
     note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
-    for other in beside:
+    for other in filter(lambda other: _folder(other) == _folder(run), others):
         first, last, name = other.step[0], other.step[-1], PurePath(other.source.path).name
         continues = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
         alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()

@@ -39,7 +39,7 @@ _CALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
-_PERCENT = re.compile(r"['\"\s]*([+-]?\d{1,30}\.?\d{0,30})\s*%['\"\s]*", re.ASCII)
+_PERCENT = re.compile(r"['\"\s]*([+-]?\d{1,30}[.,]?\d{0,30})\s*%['\"\s]*", re.ASCII)
 #: A number with a decimal comma: 1,234 may be a thousand, unlike 0,354 and 1,25.
 DECIMAL_COMMA = re.compile(
     r"['\"\s]*(?P<whole>[+-]?\d{1,30}),(?P<decimals>\d{1,30}(?:e[+-]?\d{1,3})?)['\"\s]*",
@@ -171,7 +171,7 @@ def _otherwise_written(cells: Sequence[str], values: FloatArray) -> tuple[FloatA
     others = values[np.isfinite(values)]
     shares = [_PERCENT.fullmatch(cell) for cell in cells]
     if all(shares) and not others.size:
-        numbers = [float(share[1]) / 100 for share in shares if share]
+        numbers = [float(share[1].replace(",", ".")) / 100 for share in shares if share]
         return np.array(numbers), "numbers with a % sign, read as hundredths"
     commas = [match for match in map(DECIMAL_COMMA.fullmatch, cells) if match]
     if (

@@ -73,10 +73,6 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
     The comparisons of all rewards are rows of the same tables.
     """
     result = results[0]
-    alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
-    advice = [MORE_SEEDS] if alone else []
-    if any(pair.common is None for pair in result.pairs):
-        advice.append(NO_OVERLAP)
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     about = f"{runs}; {format_percent(result.level)} intervals, not adjusted"
     return [
@@ -89,7 +85,7 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
         replace(tables.arms(results), caption=ARMS, label="tab:arms"),
         b.Heading("Differences", name="differences"),
         replace(tables.family(results), caption=FAMILY, label="tab:differences"),
-        b.Notes([b.Note("method", _method(results)), *b.labelled("next", advice)]),
+        _method(results),
         *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
         tables.exploratory(results),
@@ -138,18 +134,7 @@ def answers(result: ArmComparison) -> list[str]:
 
 def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
-    parts: list[str] = []
-    died, whole, left = (pair.find(name) for name in ("failure_rate", "last_reward", "last_entropy"))
-    living = pair.find("living_reward")
-    at_end = "at its end" if pair.last_step is None else f"at step {format_step(pair.last_step)}"
-    if died is not None and living is not None:
-        parts.append(_failed(pair, died))
-        if whole is not None and whole.estimate.value is not None:
-            of_all = format_number(whole.estimate.value)
-            parts.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
-        parts.append(f"among the runs that did not fail it ends {_decided(living)} {at_end}")
-    elif whole is not None:
-        parts.append(f"ends {_decided(whole)} {at_end}")
+    parts, left = _ending(pair), pair.find("last_entropy")
     equal = pair.find(result.along.quantity)
     if equal is not None:
         at = f"at equal {result.along.column}"
@@ -191,11 +176,20 @@ def _decided(row: Difference) -> str:
     return f"{text.value.lstrip('-')} {row.decision.value} {text.interval} ({p})"
 
 
-def _failed(pair: Pair, died: Difference) -> str:
-    """``2 of 4 runs failed against 0 of 4 (exact test: adjusted p = 0.4)``."""
+def _ending(pair: Pair) -> list[str]:
+    """``2 of 4 runs failed against 0 of 4 (exact test: adjusted p = 0.4)``, and how the arm ends."""
+    died, whole, living = map(pair.find, ("failure_rate", "last_reward", "living_reward"))
+    at_end = "at its end" if pair.last_step is None else f"at step {format_step(pair.last_step)}"
+    if died is None or living is None:
+        return [] if whole is None else [f"ends {_decided(whole)} {at_end}"]
     counts = died.estimate.method.partition(";")[0].replace(" against", " runs failed against")
     decided = "" if died.decision is Decision.undecided else f", {died.decision.value}"
-    return f"{counts} of {pair.baseline} (exact test: adjusted p = {tables.p_text(died.p_adjusted)}{decided})"
+    test = f"(exact test: adjusted p = {tables.p_text(died.p_adjusted)}{decided})"
+    parts = [f"{counts} of {pair.baseline} {test}"]
+    if whole is not None and whole.estimate.value is not None:
+        of_all = format_number(whole.estimate.value)
+        parts.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
+    return [*parts, f"among the runs that did not fail it ends {_decided(living)} {at_end}"]
 
 
 def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
@@ -224,8 +218,8 @@ def _unknown(result: ArmComparison) -> Iterator[b.Note]:
         yield b.Note("unknown", f"{'; '.join(rows)}: {reason}")
 
 
-def _method(results: Sequence[ArmComparison]) -> str:
-    """The family, how its p-values and intervals were made, and what counts as the same."""
+def _method(results: Sequence[ArmComparison]) -> b.Notes:
+    """The family, how its p-values and intervals were made, what counts as the same; and what would help."""
     result, comparisons = results[0], sum(len(result.pairs) for result in results)
     several = f" in {counted(comparisons, 'comparison')}" if comparisons > 1 else ""
     inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
@@ -233,9 +227,15 @@ def _method(results: Sequence[ArmComparison]) -> str:
     if result.between_sd is not None:
         spread = f"the spread of rewards as given ({result.between_sd:g})"
     unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"
-    return (
+    method = (
         f"one family: final reward and reward at equal {result.along.column}{several}, p-values adjusted by "
         f"Holm's method; the {format_percent(result.level)} intervals are not adjusted; {unit}, {spread}; "
         f"failures apart by an exact test, curves by a simultaneous band; same: the {inner} interval lies "
         f"{tables.within(result.margin)} of reward; would be found: in 80 % of experiments"
     )
+    advice = []
+    if result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms):
+        advice.append(MORE_SEEDS)
+    if any(pair.common is None for pair in result.pairs):
+        advice.append(NO_OVERLAP)
+    return b.Notes([b.Note("method", method), *b.labelled("next", advice)])

@@ -6,6 +6,7 @@ from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_number, format_percent, format_step
+from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import replace
 
@@ -31,6 +32,14 @@ def table(result: Forecast) -> b.Table:
     entropies, law = result.entropies or unknown, getattr(result.law, "rewards", unknown)
     rows = zip(result.step, result.rewards, result.p_gains, entropies, law, strict=True)
     return b.Table(STEPS, list(rows))
+
+
+def of_fit(fit: Fit, part: object) -> list[b.Block]:
+    """The forecast of a fit, or why there is none."""
+    if fit.forecast is not None and not fit.lost:
+        return sections(fit.forecast, part, detail=True)
+    reason = "the run lost its reward" if fit.lost else fit.no_forecast or words.NO_FORECAST
+    return [b.paragraphs(f"There is no forecast: {reason}.", detail=True)]
 
 
 def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:

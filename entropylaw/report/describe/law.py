@@ -64,11 +64,8 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come before the
     diagnostics.
     """
-    law, answers, ahead = fit.law, words.answers(fit), fit.forecast
+    answers = words.answers(fit)
     text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
-    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
-    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
-    trust += f"effective sample size {law.residuals.effective_n:.0f}."
     stage = "Forms are averaged with and without a term in the step, which is needed with probability "
     stage += f"{format_probability(fit.p_term)}: the numbers are those of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
@@ -77,16 +74,18 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     # The level shifts have a section.
     notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
-    none = b.paragraphs(f"There is no forecast: {fit.no_forecast or words.NO_FORECAST}.", detail=True)
-    curve, *series = figures_of("law", part, text)
+    curve, *first = figures_of("law", part, text)
+    last: list[b.Block] = []
+    if fit.forecast is not None:
+        first, last = figures_of("forecast", part), first
     return [
         heading,
         b.Answers(answers),
         b.Notes(findings + b.labelled("note", notes), detail=True),
         curve,
-        *(series if ahead is None else figures_of("forecast", part)),
+        *first,
         b.Heading("Forecast", name="forecast"),
-        *([none] if ahead is None else forecast.sections(ahead, part, detail=True)),
+        *forecast.of_fit(fit, part),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
         _averaged(fit),
         b.Heading("Functional forms", name="rivals"),
@@ -94,13 +93,12 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
         replace(b.table_of(forms, fit.forms), detail=True, counted="form"),
         b.Notes([*skipped, b.Note("", probabilities)], detail=True),
         b.Heading("The law itself", name="law"),
-        _coefficients(fit),
-        b.paragraphs(trust, detail=True),
+        *_coefficients(fit),
         *_level_shifts(fit),
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(_diagnostics(fit), detail=True),
-        *([] if ahead is None else series),
+        *last,
         *figures_of("trust", part),
         b.Heading("For a paper", name="paper"),
         b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
@@ -123,8 +121,12 @@ def _averaged(fit: Fit) -> b.Facts:
         b.Fact("fitted now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
-        *_if_memory(fit, ("ceiling", "headroom")),
     ]
+    for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
+        if memory is not None and not fit.lost:
+            note = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
+            facts.append(b.Fact(f"ceiling, {kind}", memory.ceiling, note))
+            facts.append(b.Fact(f"headroom, {kind}", memory.headroom, note))
     if fit.without_term is not None:
         facts.append(b.Fact("ceiling, no term", fit.without_term, "if reward needs no term in the step"))
     if fit.drop_per_100_steps is not None:
@@ -134,7 +136,7 @@ def _averaged(fit: Fit) -> b.Facts:
     return b.Facts("averaged", facts, interval, detail=True)
 
 
-def _coefficients(fit: Fit) -> b.Facts:
+def _coefficients(fit: Fit) -> list[b.Block]:
     """The law's own numbers, which are not to be used where it fails."""
     law, unsafe = fit.law, ""
     if fit.verdict is Verdict.fails:
@@ -142,25 +144,15 @@ def _coefficients(fit: Fit) -> b.Facts:
     facts = (
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
+        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0; averaged over the memory"),
         b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
-        *_if_memory(fit, ("a", "law_ceiling")),
     )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    return b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
-
-
-def _if_memory(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
-    """Numbers if the residual's memory is short, and if it is long."""
-    labels = {"law_ceiling": "ceiling by the law"}
-    facts = []
-    for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
-        if memory is not None:
-            note = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
-            facts += [
-                b.Fact(f"{labels.get(name, name)}, {kind}", getattr(memory, name), note) for name in names
-            ]
-    return facts
+    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
+    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
+    trust += f"effective sample size {law.residuals.effective_n:.0f}."
+    numbers = b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
+    return [numbers, b.paragraphs(trust, detail=True)]
 
 
 def _diagnostics(fit: Fit) -> list[b.Note]:

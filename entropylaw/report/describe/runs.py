@@ -177,15 +177,13 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
         return _of_run(RunReport(fit=result))
     if isinstance(result, RunReport):
         return _of_run(result, of_phases(result))
-    reports = _reports(result)
-    rows = [cells(run) for run in reports]
-    more: tuple[str, ...] = ()
-    if isinstance(result, ReportDocument) and len(reports) > 1:
-        more = overall([index_row(run, "") for run in reports])[1:]
-    blocks = document_head(result.warnings, rows, more)
+    reports, more = _reports(result), tuple[str, ...]()
+    described: Sequence[RunReport | Entry[Fit]] = result.runs
+    if isinstance(result, ReportDocument):
+        described, more = reports, overall([index_row(run, "") for run in reports])[1:]
+    blocks = document_head(result.warnings, [cells(run) for run in reports], more)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
         blocks = [*blocks[:2], *of_rewards(reports)]
-    described = reports if isinstance(result, ReportDocument) else result.runs
     return blocks + [block for run in described for block in describe(run)]
 
 

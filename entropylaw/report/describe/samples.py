@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from entropylaw.documents.samples import AtK, Cell, PairedSamples, SamplesDocument
+from entropylaw.documents.samples import Cell, PairedSamples, SamplesDocument
 from entropylaw.escaping import listing
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
@@ -35,20 +35,20 @@ LABELS = {
     "distinct_right": "  right ones",
     "distinct_wrong": "  wrong ones",
     "answer_entropy": "entropy of the answers (Chao-Shen), nats",
-    "answer_entropy_mm": "  Miller-Madow",
-    "answer_entropy_plugin": "  plug-in",
     "none_right": "problems with none right",
-    "some_right": "  some right",
-    "all_right": "  all right",
+    "some_right": "problems with some right",
+    "all_right": "problems with all right",
     "tokens": "tokens of a sample",
     "leading_label": "leading label",
     "leading_label_share": "  its share",
 }
-"""Column → its name for people, in the order of the table; between them are pass@k and the like."""
+"""Column → its name for people, in the order of the table; between them is pass@k."""
 
-
-def _band(row: AtK) -> str:
-    return f"[{row.band_low:+.3f}, {row.band_high:+.3f}]"
+ESTIMATORS = {
+    "answer_entropy_mm": "entropy of the answers (Miller-Madow), nats",
+    "answer_entropy_plugin": "entropy of the answers (plug-in), nats",
+}
+"""The same of the details; before them is what else there is of each k."""
 
 
 SHARES = ("none_right", "some_right", "all_right", "leading_label_share")
@@ -57,7 +57,12 @@ AT_K = (
     b.Column("now", "now"),
     b.Column("base", "base"),
     b.Column("difference", "difference", estimate=True),
-    b.Column("band", "band over all k", _band, shown_in=(b.PEOPLE,)),
+    b.Column(
+        "band",
+        "band over all k",
+        lambda row: f"[{row.band_low:+.3f}, {row.band_high:+.3f}]",
+        shown_in=(b.PEOPLE,),
+    ),
     *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
     b.Column("word", "certain"),
 )
@@ -92,8 +97,9 @@ def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
     for name in ("kept", "gained", "lost", "neither"):
         fate = pair.fate(name)
         listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
-        counts = f"{len(fate.problems)} problems, of which {fate.mistakes:.1f} are expected to be mistaken; "
-        counts += f"true number {value_and_interval(fate.expected)}"
+        number = fate.expected
+        counts = f"{len(fate.problems)} problems, {fate.mistakes:.1f} of them expected to be mistaken; "
+        counts += f"true number {number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
         solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
         yield b.Note(name, f"{counts}{solved}{listed}")
     unsolved = pair.unsolved
@@ -122,16 +128,22 @@ def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     heads = ("", *(headed(result.rows[number], result.groups) for number in numbers))
     steps = len({row["step"] for row in result.rows})
     yield b.Heading("By step", 2, f"{steps} steps") if steps > 1 else b.Heading("The table", 2)
-    yield b.Table([b.Column(head, head) for head in heads], list(quantities(result, numbers)))
+    columns, names = [b.Column(head, head) for head in heads], result.rows[numbers[0]]
+    pass_at = {name: name for name in names if re.fullmatch(r"pass@\d+", name)}
+    at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@)\d+", name)}
+    yield b.Table(columns, list(quantities(result, numbers, {**SIZES, **pass_at, **LABELS})))
+    further = list(quantities(result, numbers, {**at_k, **ESTIMATORS}))
+    yield b.Table(columns, further, detail=True, counted="quantity")
     yield from figures_of("samples", result)
 
 
-def quantities(result: SamplesDocument, numbers: Sequence[int]) -> Iterator[tuple[str, ...]]:
-    """The name of every quantity and its values in some rows of the result."""
+def quantities(
+    result: SamplesDocument, numbers: Sequence[int], labels: Mapping[str, str]
+) -> Iterator[tuple[str, ...]]:
+    """The label of every quantity that there is, and its values in some rows of the result."""
     rows = [result.rows[number] for number in numbers]
-    at_k = {name: name for name in rows[0] if re.fullmatch(r"(pass[@^]|maj@|gain@)\d+", name)}
-    for name, label in {**SIZES, **at_k, **LABELS}.items():
-        if name in at_k or any(row.get(name) not in (None, 0) for row in rows):
+    for name, label in labels.items():
+        if "@" in name or any(row.get(name) not in (None, 0) for row in rows):
             yield label.format(result.rarefied), *(_cell(result, number, name) for number in numbers)
 
 

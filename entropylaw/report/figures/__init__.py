@@ -131,15 +131,24 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
     ),
     "residuals": "Residuals of the law, with ±1 standard deviation.",
-    "forecast": "The reward and the entropy so far, the best step (diamond), and both ahead with their "
-    "intervals.",
+    "forecast": lambda part: (
+        "The reward and the entropy so far, the best step (diamond)"
+        # A bare forecast is of a run that may go on.
+        + (
+            "."
+            if getattr(getattr(part, "result", part), "lost", False)
+            else ", and both ahead with intervals."
+        )
+    ),
     "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
     "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
     "average over the functional forms with its interval, where the log can tell it.",
     "rewards": "The rewards and the entropy so far, the best step of each reward (diamond), and what is "
     "ahead with its interval.",
-    "phases": "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-    "settled, with intervals; eruptions as triangles.",
+    "phases": lambda part: (
+        "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+        f"settled, with {format_percent(part.result.level)} intervals; eruptions as triangles."
+    ),
     "tokens": "Entropy of the tokens at every step: their distribution, and the share of the highest fifth.",
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "

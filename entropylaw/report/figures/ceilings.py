@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from entropylaw.report.describe.runs import IndexRow
 from entropylaw.report.figures import plotting as p
+from entropylaw.report.figures.arms import short
 from entropylaw.results import Estimate
 
 MOST_RUNS = 60
@@ -46,16 +47,13 @@ def ceilings_figure(arms: Mapping[str, Sequence[IndexRow]]) -> Figure:
         for y, ceiling, reward in marks:
             _draw(axes, y, ceiling, reward)
         axes.grid(visible=False, axis="y")
-        axes.set_yticks(list(map(fmean, heights.values())), [p.shown(_shortened(name)) for name in heights])
+        axes.set_yticks(
+            list(map(fmean, heights.values())), [p.shown(short(name, LONGEST)) for name in heights]
+        )
         axes.set_ylim(bottom, 0.0)
         axes.tick_params(axis="y", left=False)
         axes.set_xlabel("reward", labelpad=2)
     return figure
-
-
-def _shortened(name: str) -> str:
-    """A name without its middle, where it is long: names of arms differ at their ends."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}…{name[-LONGEST // 2 + 1 :]}"
 
 
 def _inner(estimates: Sequence[Estimate | None]) -> list[float]:

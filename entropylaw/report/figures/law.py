@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -21,7 +21,7 @@ from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
-from entropylaw.results import Verdict
+from entropylaw.results import Estimate, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import JUMP, has
@@ -115,45 +115,41 @@ def lines_of(fit: Fit) -> list[Line]:
     curve, law, entropy = fit.curve, fit.law, np.array(fit.curve.entropy)
     look: dict[str, Any] = {"color": "grey", "linewidth": 1.2, "zorder": 4, "label": "reward, smoothed"}
     lines: list[Line] = [(np.array(curve.path_entropy), np.array(curve.path_reward), look)]
-    left = is_left(fit) if not fit.no_ceiling else np.zeros(entropy.size, dtype=bool)
+    left = is_left(fit)
     if left.any():
         label = "averaged, present stage" if fit.present_stage else "averaged"
         look = {"color": "blue", "linewidth": 2.2, "zorder": 5, "label": label, "solid_capstyle": "round"}
         lines.append((entropy[left], np.array(curve.mean)[left], look))
-    may_hold = not (fit.verdict is Verdict.fails or fit.lost or fit.present_stage or has(fit.findings, JUMP))
+    lines += _forms(fit, left)
+    for start in (finding.values["step"] for finding in fit.findings if finding.code == "rests-on-first"):
+        first, width = law.step < float(str(start)), 5.5 if law.n <= 120 else 3.0
+        look = {"color": "warn", "markerfacecolor": "none", "markeredgewidth": width / 6, "zorder": 7}
+        look |= {"marker": "o", "markersize": width, "linewidth": 0, "label": "off the curve of the others"}
+        lines.append((law.entropy[first], law.reward[first], look))
+    return lines
+
+
+def _forms(fit: Fit, left: BoolArray) -> Iterator[Line]:
+    """The most probable forms at the entropies that are left, and a law that may hold along the run, too."""
+    entropy, rejected = np.array(fit.curve.entropy), fit.verdict is Verdict.fails or fit.lost
     for rank, form in enumerate(fit.forms):
-        # A stored document may have a form that this version does not know.
-        kind = FORMS[form.form].colour if form.form in FORMS else None
-        there, look = left, {"color": kind or "muted", "linewidth": 0.9, "zorder": 4}
-        if form.form == "law" and may_hold:
-            there, look = (
-                left | (entropy >= fit.lowest_entropy),
-                {"color": "ink", "linewidth": 1.1, "zorder": 5},
-            )
-        elif rank >= MOST_DRAWN or form.probability < SHOWN or form.form not in curve.forms:
+        there, look = left, {"color": FORMS[form.form].colour or "muted", "linewidth": 0.9, "zorder": 4}
+        if form.form == "law" and not (rejected or fit.present_stage or has(fit.findings, JUMP)):
+            there = left | (entropy >= fit.lowest_entropy)
+            look = {"color": "ink", "linewidth": 1.1, "zorder": 5}
+        elif rank >= MOST_DRAWN or form.probability < SHOWN or form.form not in fit.curve.forms:
             continue
         if there.any():
             look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
             look["label"] = f"{form.form}, {p_words(form.probability)}"
-            lines.append((entropy[there], np.array(curve.forms[form.form])[there], look))
-    for finding in fit.findings:
-        if finding.code == "rests-on-first":
-            first, width = law.step < float(str(finding.values["step"])), 5.5 if law.n <= 120 else 3.0
-            look = {"color": "warn", "markerfacecolor": "none", "markeredgewidth": width / 6, "zorder": 7}
-            look |= {
-                "marker": "o",
-                "markersize": width,
-                "linewidth": 0,
-                "label": "off the curve of the others",
-            }
-            lines.append((law.entropy[first], law.reward[first], look))
-    return lines
+            yield entropy[there], np.array(fit.curve.forms[form.form])[there], look
 
 
 def is_left(fit: Fit) -> BoolArray:
-    """Which points of the curve are between the entropy now and H = 0."""
+    """Which points of the curve are between the entropy now and H = 0; none without a ceiling."""
     entropy, now = np.array(fit.curve.entropy), fit.law.entropy_now
-    return np.asarray((entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0)))
+    between = (entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0))
+    return np.asarray(between & (not fit.no_ceiling))
 
 
 def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = True) -> list[Line2D]:
@@ -174,37 +170,40 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
         axes.fill_between(at, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
         near, marks = [*near, low, high], [("ceiling", 0.0, fit.ceiling), *marks]
     # The evaluations, coloured by step; few with a rim, so that each can be counted.
-    look: dict[str, Any] = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3}
-    look["rasterized"] = law.n > p.MOST_VECTOR_POINTS
+    dots: dict[str, Any] = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3}
+    dots["rasterized"] = law.n > p.MOST_VECTOR_POINTS
     if law.n <= 120:
-        look = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
-    axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
+        dots = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
+    axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **dots)
     # Of lines that leave the evaluations far behind only a part is shown.
     shown = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
     ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
     axes.set_ylim(*p.limits(shown, ends, np.inf, 0.13, 0.15))
-    rows = {True: 0, False: 0}
-    if named and fit.no_ceiling:
+    _mark(axes, marks, f"no ceiling: {fit.no_ceiling}" if fit.no_ceiling else "", named=named)
+    return keys
+
+
+def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], reason: str, *, named: bool) -> None:
+    """The ceiling and the reward now with their intervals, and names; or the ``reason`` for no ceiling."""
+    (low, high), rows = axes.get_ylim(), {True: 0, False: 0}
+    if named and reason:
         rows[True] = 1
-        _name(axes, f"no ceiling: {fit.no_ceiling}", 0.0, 1.0, 0.95)
+        _name(axes, reason, 0.0, 1.0, 0.95)
     for name, x, estimate in marks:
-        value, middle, is_ceiling = float(estimate), sum(axes.get_ylim()) / 2, name == "ceiling"
-        look = {"color": p.colour("blue" if is_ceiling else "ink"), "zorder": 8}
+        value, is_ceiling = float(estimate), name == "ceiling"
+        colour: dict[str, Any] = {"color": p.colour("blue" if is_ceiling else "ink"), "zorder": 8}
         bounds = p.ends(estimate, value)
-        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, **look)
-        rim = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        axes.plot([x], [value], "s" if is_ceiling else "D", **look, **rim)
+        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, **colour)
+        rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
+        axes.plot([x], [value], "s" if is_ceiling else "D", **colour, **rim)
         if named:
-            text, upward = numbers.format_estimate(estimate), bool(value >= middle) == is_ceiling
+            text, upward = numbers.format_estimate(estimate), bool(2 * value >= low + high) == is_ceiling
             words = f"{name} {text.value}"
             if is_ceiling and len(text.interval) <= 18:
                 words += f" {text.interval}"
             rows[upward] += 1
-            row = 0.09 * rows[upward] - 0.04
-            low, high = axes.get_ylim()
-            end = (bounds[upward] - low) / (high - low)
+            row, end = 0.09 * rows[upward] - 0.04, (bounds[upward] - low) / (high - low)
             _name(axes, words.replace("-", "−"), x, end, 1.0 - row if upward else row)
-    return keys
 
 
 def _name(axes: Axes, words: str, x: float, end: float, at: float) -> None:

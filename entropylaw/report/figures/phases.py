@@ -13,7 +13,7 @@ from entropylaw.documents.document import Entry
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
-from entropylaw.report.numbers import format_number, format_percent
+from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, gaps
 from entropylaw.results.tokens import TokenHistogram
 from entropylaw.units import FORK, LOW
@@ -47,8 +47,7 @@ def phase_figure(run: Entry[PhaseFit]) -> Figure:
         for below, curve in zip(strips, curves, strict=True):
             _strip(below, curve)
         below.tick_params(bottom=True)
-        bands = f"{format_percent(run.result.level)} intervals"
-        below.set_xlabel(f"step (strips: rises from, settles at, eruptions; {bands})", labelpad=2)
+        below.set_xlabel("step", labelpad=2)
     return figure
 
 
@@ -106,8 +105,6 @@ def _strip(axes: Axes, curve: CurvePhases) -> None:
             axes.plot(middle, 0.5, color=colour, marker=marker, markersize=3.5)
     if curve.rises:
         text = f"+{format_number(curve.rise.value, 2)} nats"
-    elif curve.detectable is not None:
-        text += f" (+{format_number(curve.detectable, 2)} nats would have been found)"
     # On the side that the marks leave free.
     x, side = (0.98, "right") if middle < 0.5 * float(curve.step[0] + curve.step[-1]) else (0.02, "left")
     axes.text(x, 0.5, text, ha=side, **look)

@@ -12,6 +12,7 @@ from entropylaw.report.numbers import fact_rows, row_text
 
 COUNTED = {
     "form": ("form",),
+    "quantity": ("quantity", "quantities"),
     "reason": ("reason",),
     "caution": ("caution",),
     "note": ("note",),

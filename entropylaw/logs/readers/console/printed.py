@@ -42,7 +42,7 @@ _NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|
 _PAIR = re.compile(
     rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
     r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
-    rf"(?P<number>{_NUMBER})(?P<commas>(?:,\d{{1,30}})+)?(?P<of>\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?"
+    rf"(?P<number>{_NUMBER})(?P<commas>(?:,\d{{1,30}})+)?(?P<of>\s?/\s?\d{{1,12}})?(?P<unit>(?:\s?%|[A-Za-z/]{{1,16}})?)"
     r"(?=$|[\s;|)\]}'\"±\[]|[:,](?!\d))",
     re.IGNORECASE,
 )
@@ -212,7 +212,7 @@ class Prints:
 
     def _of_row(self, cells: list[str]) -> Iterator[Printed]:
         """Take a row of a table in a box."""
-        words = list(map(str.strip, cells))
+        words = [cell.strip(" \t*`") for cell in cells]
         if not any(words):
             return
         if words[0].endswith("/") and not any(words[1:]):
@@ -309,11 +309,8 @@ class Prints:
     def _pairs(self, text: str, ended: bool) -> list[tuple[str, float]]:
         """The names with numbers in a text; the last one is left out where the text may break off in it."""
         matches = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
-        first = matches[0] if len(matches) == 1 else None
-        if first is not None and not counts(first["name"], 1.0) and not first["mark"].strip():
-            # In a sentence, a word before a number is the name of nothing.
-            aligned = len(first["mark"]) > 1 and first.group() == text.strip()
-            matches = matches if aligned else []
+        if len(matches) == 1 and not _is_pair(matches[0], text.strip()):
+            return []
         pairs = list(filter(None, map(self.pair, matches)))
         if not ended:
             # A last line that breaks off may lack a part of a name.
@@ -332,18 +329,20 @@ class Prints:
             return None
         if match["of"] and not counts(words[-1], 1.0):
             return None  # a share of others, or a number that is damaged
-        unit = (match["unit"] or "").strip()
+        unit = match["unit"].strip()
         divisor = _DIVISORS.get(unit)
         if divisor is None or words[-1] in ("pid", "ip") or match.string.startswith("|", match.end()):
             return None
-        number = self._with_commas(match, words[-1]) if match["commas"] else float(match["number"])
+        number = self._number(match, words[-1])
         if number is None:
             return None
         self._dropped["%"] += unit == "%"
         return " ".join(words), number / divisor
 
-    def _with_commas(self, match: re.Match[str], name: str) -> float | None:
-        """The number whose commas separate thousands of a count, or decimals; None where neither is sure."""
+    def _number(self, match: re.Match[str], name: str) -> float | None:
+        """The number; None where commas in it may separate thousands or decimals."""
+        if match["commas"] is None:
+            return float(match["number"])
         first, *groups = f"{match['number']}{match['commas']}".split(",")
         if counts(name, 1.0) and all(len(group) == 3 for group in groups):
             return float("".join((first, *groups)))
@@ -352,6 +351,12 @@ class Prints:
             return None
         self._decimal_commas |= separates_decimals(decimal)
         return comma_number(decimal) if self._decimal_commas else None
+
+
+def _is_pair(match: re.Match[str], line: str) -> bool:
+    """Whether a name and a number belong together; in a sentence, a word before a number names nothing."""
+    marked, aligned = match["mark"].strip(), len(match["mark"]) > 1 and match.group() == line
+    return bool(marked or counts(match["name"], 1.0)) or aligned
 
 
 def row_words(line: str) -> list[str]:

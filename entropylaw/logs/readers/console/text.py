@@ -24,7 +24,7 @@ from entropylaw.logs.runs import Table
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
-from entropylaw.logs.suggest import is_like
+from entropylaw.logs.suggest import is_like, names_an_entropy
 
 LATER_VALUE = "later value of a metric at the same step"
 
@@ -62,8 +62,8 @@ def recognises(content: Content) -> bool:
 
 def _is_measured(names: Collection[str]) -> bool:
     """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
-    role = "reward" if catalog.detect(names).trainer.halves else "entropy"
-    return any(is_like(role, name) or is_like("entropy", name) for name in names)
+    halves = catalog.detect(names).trainer.halves
+    return names_an_entropy(names) or (halves and any(is_like("reward", name) for name in names))
 
 
 def read(content: Content) -> Table:
@@ -178,7 +178,7 @@ def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
         kind = _kind(printed.title) if printed.title else kind
         if any(word and counts(*pair) == word for pair in printed.pairs):
             return False
-        if word and kind != "eval" and any(is_like("entropy", name) for name, _ in printed.pairs):
+        if word and kind != "eval" and names_an_entropy(dict(printed.pairs)):
             return True
     return False
 
@@ -189,11 +189,11 @@ def _over_epochs(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
     for printed in prints:
         pairs = list[tuple[str, float]]()
         for name, number in printed.pairs:
-            part = counts(name, number) == word
-            if part:
+            counting = counts(name, number) == word
+            if counting:
                 before += last + (number == 0) if number < last else 0
                 last = number
-            pairs.append((name, before + number if part else number))
+            pairs.append((name, before + number if counting else number))
         yield printed._replace(pairs=pairs)
 
 
@@ -229,13 +229,13 @@ def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
     starts, rising = dict[str, int](), dict[str, int]()
     for word, numbers in seen.items():
         # What starts again and again numbers parts of a step; two processes may be some steps apart.
-        starts[word] = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
+        starts[word] = int(np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers)))
         if starts[word] <= max(2, len(numbers) // 20):
             rising[word] = len(set(numbers))
     rank = {word: (word == "epoch", -number, COUNTS.index(word)) for word, number in rising.items()}
     best = min(rank, key=rank.__getitem__, default="")
-    entropies = [printed for printed in sample if any(is_like("entropy", name) for name, _ in printed.pairs)]
+    entropies = [printed for printed in sample if names_an_entropy(dict(printed.pairs))]
     numbered = sum(printed.fraction is not None for printed in entropies)
     best = "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
-    part = next((word for word, number in starts.items() if number == rising.get("epoch", 0) - 1 > 0), "")
-    return (part, True) if part and best in ("", "epoch", part) else (best, False)
+    inner = next((word for word, number in starts.items() if number == rising.get("epoch", 0) - 1 > 0), "")
+    return (inner, True) if inner and best in ("", "epoch", inner) else (best, False)

@@ -156,11 +156,6 @@ _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_time
 _STEP_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
 
 
-def is_wandb_chart(content: Content) -> bool:
-    """Whether the header is an x axis followed by metrics of runs."""
-    return content.is_text and _wandb_layout(content) is not None
-
-
 def read_wandb_chart(content: Content) -> Table:
     """Read a chart exported as CSV from W&B's page: one metric, mostly, of several runs.
 
@@ -457,6 +452,6 @@ def run_and_tag(content: Content) -> tuple[str, str]:
     return run_label(run) if run not in ("", ".") else "", named["tag"].strip()
 
 
-wandb = FormatFunctions(is_wandb_chart, read_wandb_chart)
+wandb = FormatFunctions(lambda content: content.is_text and bool(_wandb_layout(content)), read_wandb_chart)
 swanlab = FormatFunctions(is_swanlab_chart, read_swanlab_chart)
 tensorboard = FormatFunctions(is_tensorboard_curve, read_tensorboard_curve)
