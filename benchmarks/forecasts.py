@@ -74,7 +74,7 @@ SIMULATED = {"policies": 100, "shapes": 100}
 FRESH = 10_000
 """First seed of the simulated runs that are tested."""
 
-BINS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 1.0)
+BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

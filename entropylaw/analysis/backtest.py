@@ -204,9 +204,9 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
     cuts = [cut for run in runs for cut in run.cuts]
     if not cuts:
         return None
-    spread = np.array([cut.spread for cut in cuts])
+    columns = [(cut.spread, cut.gained, cut.p_gain, cut.low, cut.high, cut.outcome) for cut in cuts]
+    spread, gained, chance, low, high, outcome = np.array(columns, dtype=float).T
     least = LEAST_ERROR * spread
-    gained = np.array([cut.gained for cut in cuts], dtype=float)
     misses = np.maximum([cut.error.forecast for cut in cuts], least)
     ratios = {"forecast": 1.0}
     for name in PEERS:
@@ -216,7 +216,6 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
             ratio = np.log(misses[made] / np.maximum(errors, least)[made])
             ratios[name] = float(np.exp(ratio.mean()))
     closest = max(ratios, key=lambda name: (ratios[name], name == "forecast"))
-    chance = np.array([cut.p_gain for cut in cuts])
     return Skill(
         runs=len(runs),
         cuts=len(cuts),
@@ -225,7 +224,7 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
             base_rate=float(gained.mean() * (1 - gained.mean())),
         ),
         error=Errors(**ratios),
-        covered=float(np.mean([cut.low <= cut.outcome <= cut.high for cut in cuts])),
-        width=float(np.median(np.array([cut.high - cut.low for cut in cuts]) / spread)),
+        covered=float(np.mean((low <= outcome) & (outcome <= high))),
+        width=float(np.median((high - low) / spread)),
         best=closest,
     )

@@ -218,14 +218,7 @@ def forecast(
     remedy = "wait for more evaluations, or forecast"
     refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
     check_rewards(used.reward, max_reward)
-    at = _targets(at_step, used.step)
-    path = None if entropy_path is None else checked_entropies(entropy_path)
-    if path is not None and path.size != at.size:
-        raise UsageError(
-            "lengths-differ",
-            f"{at.size} steps and {path.size} entropies in the path, expected one for each",
-            "give one entropy for each step, or none to continue it",
-        )
+    at, path = _targets(at_step, entropy_path, used.step)
     has_entropy = np.isfinite(used.entropy)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r, may_jump=True)
@@ -329,8 +322,8 @@ def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, to
     return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
 
 
-def _targets(at_step: Any, step: FloatArray) -> FloatArray:
-    """Later steps, or an error."""
+def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """Later steps, and the entropies given for them; or an error."""
     at = as_floats(at_step, "at_step")
     last, span = float(step[-1]), float(step[-1] - step[0])
     bad = at[~((at > last) & (at <= LARGEST))]
@@ -348,7 +341,16 @@ def _targets(at_step: Any, step: FloatArray) -> FloatArray:
             f"step {at.max():g} is more than {FARTHEST:g} lengths of the run ahead: too little to say",
             f"give a step up to {farthest:g}",
         )
-    return at
+    if entropy_path is None:
+        return at, None
+    path = checked_entropies(entropy_path)
+    if path.size != at.size:
+        raise UsageError(
+            "lengths-differ",
+            f"{at.size} steps and {path.size} entropies in the path, expected one for each",
+            "give one entropy for each step, or none to continue it",
+        )
+    return at, path
 
 
 def usual_step(step: FloatArray) -> float:

@@ -372,12 +372,15 @@ def is_training(kind: str) -> bool:
 
 def found(run: Run, *roles: str) -> list[Match]:
     """List every column of a run that has one of the roles, role by role, as :func:`matches`."""
-    return [match for role in roles for match in _of_columns(role, tuple(run.columns), tuple(run.names))]
+    return [match for role in roles for match in found_in(role, tuple(run.columns), tuple(run.names))]
 
 
 @lru_cache(maxsize=64)
-def _of_columns(role: str, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[Match, ...]:
-    """The matches of one role; remembered, for the runs of a report often have the same columns."""
+def found_in(role: str, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[Match, ...]:
+    """The matches of one role in columns of a log with these ``names``.
+
+    They are remembered: the runs of a report often have the same columns.
+    """
     return tuple(matches(role, columns, detect(names).trainer))
 
 

@@ -251,7 +251,7 @@ def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
     trainer = catalog.detect(names).trainer
     entropies, rewards = np.zeros((2, len(next(iter(table.columns.values()), ()))), dtype=bool)
     for (role, kinds), there in zip(KINDS.items(), (entropies, rewards), strict=True):
-        columns = {match.column for kind in kinds for match in catalog.matches(kind, names, trainer)}
+        columns = {match.column for kind in kinds for match in catalog.found_in(kind, names, names)}
         if not columns and trainer is catalog.trainers()[-1]:
             columns = {name for name in names if is_evident(role, name)}
         for column in columns:

@@ -131,8 +131,15 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
     ),
     "residuals": "Residuals of the law, with ±1 standard deviation.",
-    "forecast": "The reward and the entropy so far, the best step (diamond), and both ahead with their "
-    "intervals.",
+    "forecast": lambda part: (
+        "The reward and the entropy so far, the best step (diamond)"
+        # A bare forecast is of a run that may go on.
+        + (
+            "."
+            if getattr(getattr(part, "result", part), "lost", False)
+            else ", and both ahead with intervals."
+        )
+    ),
     "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
     "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
     "average over the functional forms with its interval, where the log can tell it.",

@@ -14,7 +14,8 @@ from entropylaw.documents.document import Entry
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.law import verdict_title
-from entropylaw.report.numbers import format_percent, format_probability, format_step
+from entropylaw.report.numbers import format_percent, format_step
+from entropylaw.report.words import p_words
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -39,7 +40,7 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     best = ahead.best_so_far
     marked = f"best so far, step {format_step(best.step)}"
     if best.stands_out:
-        marked += f", better than now with P = {format_probability(best.p_better)}"
+        marked += f", better than now with {p_words(best.p_better)}"
     elif best.step != ahead.last_step:
         marked += ", not distinguishable from now"
     diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
