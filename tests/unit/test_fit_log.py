@@ -8,11 +8,11 @@ from tests.typed import write_csv
 
 
 def test_named_columns_are_used(tmp_path):
-    log = write_csv(tmp_path / "x.csv", header="it,ent,acc")
+    log = write_csv(tmp_path / "x.csv", header="zork,ent,acc")
     with pytest.raises(entropylaw.InputError, match="no step column"):
         entropylaw.fit(log, entropy="ent", reward="acc")
     for source in (log, pd.read_csv(log)):
-        assert entropylaw.fit(source, step="it", entropy="ent", reward="acc").law.n == 40
+        assert entropylaw.fit(source, step="zork", entropy="ent", reward="acc").law.n == 40
 
 
 def test_several_runs_are_named_and_so_is_their_source(tmp_path):
