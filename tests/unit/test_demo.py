@@ -73,10 +73,12 @@ def test_the_commands_of_a_page_run(page, run, folder):
 def test_the_questions_of_the_skill_have_commands_that_run(run, folder):
     text = (ROOT / "docs" / "SKILL.md").read_text("utf-8")
     commands = re.findall(r"^\| .+ \| `entropylaw (.+)` \|$", text, re.MULTILINE)
-    assert len(commands) == 6
+    assert len(commands) == 8
     for command in commands:
         given = command.replace("'a=LOGS' 'b=LOGS'", "'a=demo/grpo_s*' b=demo/clip_cov_s0.csv")
         given = given.replace("LOG", "demo/grpo_s0.csv").replace("-step N", "-step 600")
+        given = given.replace("--steps N --cost-per-step C", "--steps 600 --cost-per-step 2")
+        given = given.replace("TABLE --against OTHER", "demo/samples.parquet --against 0")
         assert run(*shlex.split(given)).returncode in (0, TRIPPED)
 
 
