@@ -476,7 +476,7 @@ def page(cells: Gathered, command: str) -> str:
     numbers = ("`holds`", "`fails`", "ceiling by the law covered", "a covered", "averaged ceiling covered")
     return "\n\n".join(
         (
-            f"{runs} runs per cell; the standard error of a share is up to {50 / np.sqrt(runs):.0f} points.",
+            f"{runs} runs per cell; the standard error of a share is up to {50 / np.sqrt(runs):.1f} points.",
             f"```sh\n{command}\n```",
             markdown(
                 (
