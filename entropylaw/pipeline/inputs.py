@@ -22,7 +22,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError, known_for
 from entropylaw.gates.subjects import READ
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.paths import NOT_READ, is_file, is_folder, is_own, note_input, shown_path
+from entropylaw.paths import NOT_READ, expanded, is_file, is_folder, is_own, note_input, shown_path
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -260,7 +260,9 @@ def find(arguments: Sequence[Any], kinds: Sequence[str] | None, *, strict: bool 
     Raises UsageError (``already-a-fit``) and, of an index, InputError.
     """
     sources = _Found()
-    for argument in arguments:
+    # A shell expands no pattern in quotes, and that of Windows none at all.
+    paths = ([argument] if not isinstance(argument, str) else expanded(argument) for argument in arguments)
+    for argument in chain.from_iterable(paths):
         if kinds is None or not isinstance(argument, str):
             sources.logs.append(argument)
         elif strict:

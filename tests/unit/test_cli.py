@@ -121,3 +121,13 @@ def test_the_version_and_settings_import_nothing_heavy_and_a_fit_no_more_than_it
     write_csv(tmp_path / "x.csv")
     later = ("lmfit", "matplotlib", "pandas", "jinja2")
     assert imported(["fit", "x.csv", "-o", "-"], later, tmp_path) == []
+
+
+@pytest.mark.parametrize("command", [("fit", "--no-save"), ("check", "--fail-if", "lost")])
+def test_a_pattern_in_quotes_is_the_files_that_it_matches(run, tmp_path, command):
+    for name in ("a1", "a2", "b1"):
+        write_csv(tmp_path / f"{name}.csv", n=24)
+    done = run(*command, "a*.csv")
+    assert "a1" in done.stdout
+    assert "a2" in done.stdout
+    assert "b1" not in done.stdout
