@@ -126,6 +126,15 @@ def test_predictions_at_an_entropy_begin_with_the_caution() -> None:
     assert now.entropy == pytest.approx(lost().law.entropy_now)
 
 
+@pytest.mark.parametrize(
+    ("name", "steps"), [("explosion_s0", (72, 80)), ("blow_up_s0", (80,)), ("hacked_s2", (40,))]
+)
+def test_the_best_so_far_is_of_the_evaluations_before_the_fall(name: str, steps: tuple[float, ...]) -> None:
+    best = lab(name).forecast.best_so_far
+    assert best.step in steps
+    assert best.p_better > 0.99
+
+
 def test_an_arm_has_the_ceilings_of_the_runs_that_kept_their_reward() -> None:
     first, second, third, fourth = (lab(f"grpo_s{seed}") for seed in range(4))
     comparison = entropylaw.compare({"one": [first, second, lost()], "other": [third, fourth]})
