@@ -20,6 +20,7 @@ from scipy.special import stdtr, stdtrit
 
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import law_line
+from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_gain,
@@ -49,6 +50,9 @@ FEWEST = 8
 
 FARTHEST = 4.0
 """How far ahead a reward is forecast at most, in lengths of the run so far."""
+
+FEWEST_LEVELS = 4
+"""Fewest evaluations that have levels."""
 
 AHEAD = 0.5
 """How far ahead it is forecast where no step is given, likewise."""
@@ -228,6 +232,12 @@ def forecast(
     done = done._replace(level=float(np.clip(done.level, bottom, top)))
     counts = checked_gain(usual_gain(used.reward, max_reward) if gain is None else gain)
     best, best_level, p_better = best_of(levels, r)
+    lost = lost_reward(used.reward)
+    fall = s.size if lost is None else falls_at(r, lost)
+    if FEWEST_LEVELS <= fall < s.size:
+        # A smooth level spreads the fall over the evaluations before it: the best is of those alone.
+        best, best_level, _ = best_of(levels_of(s[:fall], r[:fall], may_jump=True), r[:fall])
+        p_better = levels.p_above(best, s.size - 1)
     # Of an earlier block it is the evaluation in its middle.
     behind = (s.size - 1 - best) * size + size // 2 if best < s.size - 1 else 0
     constants = learned()
@@ -271,6 +281,13 @@ def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
     levels = replace(levels, mean=mean)
     best = int(np.argmax(levels.level()))
     return best, float(levels.level()[best]), levels.p_above(best, last) if best < last else 0.0
+
+
+def falls_at(reward: FloatArray, lost: Finding) -> int:
+    """Index from which on a lost reward is never again above the middle between its best and its last."""
+    best, last = (float(str(lost.values[name])) for name in ("best", "last"))
+    above = np.flatnonzero(reward > (best + last) / 2.0)
+    return int(above[-1]) + 1 if above.size else 0
 
 
 def rests_on(chance: float, constants: Constants) -> RestsOn:

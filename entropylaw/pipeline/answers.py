@@ -320,6 +320,8 @@ def predict_run(
     )
     if not at_step:
         return prediction
+    if answer.lost:
+        return replace(prediction, no_forecast="the run lost its reward")
     try:
         return replace(prediction, forecast=forecast_of(answer, at_step, gain=gain, level=level))
     except FitError as error:

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 import entropylaw
+from entropylaw.analysis.stop import replay
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import Entry, FitDocument, RunReport
 from entropylaw.errors import InputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
+from entropylaw.report.blocks import table_of
+from entropylaw.report.describe.backtest import LOOKS
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.report.render.html import typeset
@@ -124,6 +127,30 @@ def test_predictions_at_an_entropy_begin_with_the_caution() -> None:
     assert "none is predicted below its entropies" in rendered(at_zero, "text")
     (now,) = predict_runs(fits).runs[0].result.predictions
     assert now.entropy == pytest.approx(lost().law.entropy_now)
+
+
+def test_a_later_step_is_not_predicted_and_the_reason_is() -> None:
+    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(entry(),))
+    for steps in ([600.0], []):
+        (run,) = predict_runs(fits, at_step=steps).runs
+        assert (run.result.forecast, run.result.no_forecast) == (None, "the run lost its reward")
+        assert re.search("no forecast +the run lost its reward", rendered(run, "text"))
+
+
+def test_a_replay_has_no_probability_of_a_gain_where_the_reward_is_lost() -> None:
+    played = replay(*lost().evaluations, every=4)
+    rows = table_of(LOOKS, played.looks).rows
+    chances = {row[-1]: row[[column.key for column in LOOKS].index("p_gain")] for row in rows}
+    assert (chances["go on"] is None, chances["lost"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("explosion_s0", (72, 80)), ("blow_up_s0", (80,)), ("hacked_s2", (40,))]
+)
+def test_the_best_so_far_is_of_the_evaluations_before_the_fall(name: str, steps: tuple[float, ...]) -> None:
+    best = lab(name).forecast.best_so_far
+    assert best.step in steps
+    assert best.p_better > 0.99
 
 
 def test_an_arm_has_the_ceilings_of_the_runs_that_kept_their_reward() -> None:

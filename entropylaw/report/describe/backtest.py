@@ -48,7 +48,8 @@ LOOKS = (
     b.Column("step", "step", unit="step"),
     b.Column("evaluations", shown_in=(b.DATA,)),
     b.Column("now", "now"),
-    b.Column("p_gain", "P(gain)", unit="probability"),
+    # No forecast of a lost reward is meant.
+    b.Column("p_gain", "P(gain)", lambda look: None if look.says == "lost" else look.p_gain, "probability"),
     b.Column("at_step", "by step", unit="step"),
     b.Column("gain", shown_in=(b.DATA,)),
     b.Column("reached", "reached"),

@@ -36,7 +36,7 @@ LABELS = {
     "distinct_wrong": "  wrong ones",
     "answer_entropy": "entropy of the answers (Chao-Shen), nats",
     "none_right": "problems with none right",
-    "some_right": "problems with some right",
+    "some_right": "problems with some right, some wrong",
     "all_right": "problems with all right",
     "tokens": "tokens of a sample",
     "leading_label": "leading label",
