@@ -136,7 +136,8 @@ def run_page(
         part that is folded away.
     """
     if rewards:
-        (heading, *blocks), name = runs.of_rewards([reward.report for reward in rewards]), run.run
+        reports = [reward.report for reward in rewards]
+        (heading, *blocks), name = runs.of_rewards(reports, document.settings.steps), run.run
         title = f"{one_line(name)}: {counted(len(rewards), 'reward')}"
         blocks += runs.of_phases(run) if run.phases is not None else []
     else:
@@ -272,13 +273,14 @@ def index_page(
     blocks = index.ceilings(named, arms)
     cells = [row.cells for row in named]
     count = runs.counted_rows(cells)
+    stopped = (words.capital(f"{note.label}: {note.text}.") for note in runs.stop_notes(cells))
     return _page(
         f"Entropy law report: {count}",
         count,
         _with_figures(blocks),
         kicker="Entropy law report",
         about=runs.levels(cells),
-        summary=runs.overall(named),
+        summary=(*runs.overall(named), *stopped),
         phases=addresses.phases if phases else "",
         warnings=warnings,
         orders=ORDERS if named else {},

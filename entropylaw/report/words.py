@@ -24,7 +24,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import JUMP, LOST, Finding, has
+from entropylaw.results.result import JUMP, LOST, Finding, has, replace
 from entropylaw.results.stop import StopLine
 
 
@@ -190,6 +190,14 @@ def stop_reasons(line: StopLine) -> list[str]:
         end = format_step(line.step + line.steps_left)
         reasons.append(f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}")
     return reasons
+
+
+def stop_cell(fit: Fit) -> str | None:
+    """A stop line that does not say "go on", and why; None for a run that lost its reward, as is said."""
+    line = fit.stop_line
+    if line is None or line.says == "go on" or fit.lost:
+        return None
+    return f"{line.says}: {'; '.join(stop_reasons(replace(line, cost=None)))}"
 
 
 def stop_words(line: StopLine) -> str:

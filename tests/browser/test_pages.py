@@ -13,6 +13,7 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.figures import palette
 from entropylaw.results.result import replace
+from tests import arms
 from tests.browser.chromium import Browser, found
 from tests.made import run_report
 from tests.unit.test_report_index import phases
@@ -231,6 +232,15 @@ def test_text_stands_beside_a_picture_on_a_wide_screen(browser: Browser, site: P
         assert right <= left
         assert end - left > 400
         assert abs(top - beside) < 40
+
+
+@pytest.mark.parametrize("width", [390, 1100, 1280])
+def test_the_differences_of_arms_are_whole(browser: Browser, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "arms.html"
+    page.write_text(pages.single_page(arms.complete(*arms.MANY)), encoding="utf-8")
+    browser.open(page, width=width)
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert browser.value(f"{wide}.length") == 0
 
 
 def test_two_hundred_runs_are_read_on_six_thousand_pixels(browser: Browser, tmp_path: Path) -> None:

@@ -42,6 +42,16 @@ def test_the_interval_that_shows_the_same_is_beside_it():
     assert "90 % interval [0.001, 0.023]" in rendered(arms.comparison("a", pairs=(pair,)), "markdown")
 
 
+def test_an_interval_has_the_sign_of_the_word_beside_it():
+    below = arms.difference("reward_at_entropy", -0.03, Decision.below)
+    small = arms.difference("last_reward", 0.005, Decision.above, estimate=arms.estimate(0.005, 0.002))
+    pair = arms.pair("a", differences=(below, small), band=arms.band(-0.02))
+    text = " ".join(note.text for note in sentences(arms.comparison("a", pairs=(pair,))))
+    assert "0.030 lower [0.016, 0.044] (adjusted" in text
+    assert "it is lower, by up to 0.024 [0.012, 0.036]" in text
+    assert "0.0050 higher [0.0030, 0.0070], within the margin of 0.012 (adjusted" in text
+
+
 @pytest.mark.parametrize(
     ("names", "width"),
     [(("clip_cov",), 80), (("clip_cov", "entropy_bonus_0.02"), 80), (("clip_cov",), 100), (arms.MANY, 100)],

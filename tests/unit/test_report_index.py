@@ -14,7 +14,14 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
+from entropylaw.report.describe.runs import (
+    MOST_POINTS,
+    IndexRow,
+    block_means,
+    by_name,
+    index_row,
+    stop_notes,
+)
 from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
 from tests.made import run_report
@@ -225,3 +232,15 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     size = len(pages.index_page(many).encode())
     assert size < 3_000_000
     assert len(encode(worst)["cells"]["entropy"]) == MOST_POINTS
+
+
+def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
+    row = {"steps_left": 80.0, "cost": 40.0, "stop_line": "stop: no gain"}
+    rewards = [row | {"run": f"a · {label}", "label": label} for label in "uvwxyz"]
+    notes = list(stop_notes(rewards, "label", 400.0))
+    texts = [note.text for note in notes]
+    assert texts[:5] == [*(f"{label}: stop: no gain" for label in "uvwx"), "+2 more"]
+    assert texts[5:] == ["80 steps to step 400, which cost 40.0"]
+    others = [{"run": name, "steps_left": 80.0} for name in "ab"]
+    assert list(stop_notes(others)) == []
+    assert [note.text for note in stop_notes(others, planned=400.0)] == ["160 steps in 2 runs to step 400"]

@@ -16,6 +16,7 @@ from entropylaw.report.numbers import (
     format_number,
     format_percent,
     format_step,
+    value_and_interval,
 )
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
@@ -143,8 +144,7 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
             at += f" over {'–'.join(ends)} {result.along.unit}".rstrip()
         parts.append(f"{at} {_decided(equal)}")
     for at, largest, decision in tables.outside_band(result, pair):
-        text = format_estimate(largest)
-        by = f"{text.value.lstrip('-')} {text.interval}"
+        by = value_and_interval(size(largest))
         parts.append(f"{at} it is {decision.value}, by up to {by} (simultaneous band)")
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)
@@ -155,7 +155,7 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
 
 
 def _decided(row: Difference) -> str:
-    """``0.027 lower [-0.035, -0.019] (adjusted p = 0.02)``, ``the same within ±0.01 (…)``, or its number."""
+    """``0.027 lower [0.019, 0.035] (adjusted p = 0.02)``, ``the same within ±0.01 (…)``, or its number."""
     if row.estimate.value is None or row.p_adjusted is None:
         return format_interval(row.estimate)
     p = f"adjusted p = {tables.p_text(row.p_adjusted)}"
@@ -170,10 +170,22 @@ def _decided(row: Difference) -> str:
                 f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
             )
         return f"{signed(row.estimate)}{before} (not decided, {p}; {power})"
-    text = format_estimate(row.estimate)
+    text, inside = format_estimate(size(row.estimate)), ""
+    ends = [abs(end) for end in (row.estimate.low, row.estimate.high) if end is not None]
+    if row.margin is not None and len(ends) == 2 and max(ends) <= row.margin:
+        inside = f", within the margin of {float(f'{row.margin:.2g}'):g}"
     if row.rests_on_like_spreads:
         p += f"; with the spreads of these two arms alone: {tables.welch(row)}"
-    return f"{text.value.lstrip('-')} {row.decision.value} {text.interval} ({p})"
+    return f"{text.value} {row.decision.value} {text.interval}{inside} ({p})"
+
+
+def size(estimate: Estimate) -> Estimate:
+    """A difference without its sign, which the word beside it has: the interval turns with the value."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None or value >= 0:
+        return estimate
+    turned = [None if end is None else -end for end in (high, low)]
+    return replace(estimate, value=-value, low=turned[0], high=turned[1])
 
 
 def _ending(pair: Pair) -> list[str]:

@@ -23,7 +23,7 @@ from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import cell_text, format_interval, format_percent
+from entropylaw.report.numbers import cell_text, format_interval, format_number, format_percent, format_step
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import STANDS_OUT, Forecast
@@ -107,6 +107,11 @@ COLUMNS = (
     _data("best_step", _ahead(lambda ahead: ahead.best_so_far.step)),
     _data("p_better", _ahead(lambda ahead: ahead.best_so_far.p_better)),
     _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step"),
+    Column("stop_line", "stop line", _fit(words.stop_cell), shown_in=()),
+    Column(
+        "steps_left", "steps left", _fit(lambda fit: getattr(fit.stop_line, "steps_left", None)), shown_in=()
+    ),
+    Column("cost", "cost", _fit(lambda fit: getattr(fit.stop_line, "cost", None)), shown_in=()),
     Column("phases", "phases", phases_verdict, shown_in=(REPORT,)),
     _data("label", lambda report: report.fit.reward or None),
     _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
@@ -181,14 +186,15 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     described: Sequence[RunReport | Entry[Fit]] = result.runs
     if isinstance(result, ReportDocument):
         described, more = reports, overall([index_row(run, "") for run in reports])[1:]
-    blocks = document_head(result.warnings, [cells(run) for run in reports], more)
+    planned = result.settings.steps
+    blocks = document_head(result.warnings, [cells(run) for run in reports], more, planned)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
-        blocks = [*blocks[:2], *of_rewards(reports)]
+        blocks = [*blocks[:2], *of_rewards(reports, planned)]
     return blocks + [block for run in described for block in describe(run)]
 
 
-def of_rewards(reports: Sequence[RunReport]) -> list[b.Block]:
-    """Several rewards of one run: a row for each, the verdicts for a terminal, and their figures."""
+def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> list[b.Block]:
+    """Several rewards of one run: a row for each, stop lines, the verdicts for a terminal, and figures."""
     about, verdicts, most = counted(len(reports), "reward"), [], 0
     for entry in (run.fit for run in reports):
         fit = entry.result
@@ -198,12 +204,46 @@ def of_rewards(reports: Sequence[RunReport]) -> list[b.Block]:
             most = fit.n
             about = f"{entry.columns['entropy'].column} × {len(reports)} rewards · {law.about(fit)}"
     every = "--details describes each reward."
+    rows = [cells(run) for run in reports]
     return [
         b.Heading(reports[0].fit.run, 2, about),
-        overview([cells(run) for run in reports], Column("label", "reward")),
+        overview(rows, Column("label", "reward")),
+        b.Notes(list(stop_notes(rows, "label", planned))),
         b.Notes([b.Note("entropy law", "", " · ".join(verdicts)), b.Note("", "", every)]),
         *figures_of("rewards", [run.fit for run in reports]),
     ]
+
+
+def stop_notes(rows: Sequence[Cells], head: str = "run", planned: float | None = None) -> Iterator[b.Note]:
+    """The stop lines that do not say "go on", and the rest of the runs, each run once.
+
+    The rest is not shown where neither the end of the training was ``planned`` nor a cost is known.
+    """
+    lines = [f"{row[head]}: {row['stop_line']}" for row in rows if "stop_line" in row]
+    more = len(lines) - MOST_STOPPED
+    yield from b.labelled("stop line", lines[:MOST_STOPPED] + ([f"+{more} more"] if more > 0 else []))
+    left: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        name = run_of(row)
+        steps, cost = float(str(row.get("steps_left", 0.0))), float(str(row.get("cost", 0.0)))
+        left[name] = max(left.get(name, (0.0, 0.0)), (steps, cost))
+    if steps_left := sum(steps for steps, _ in left.values()):
+        text = f"{format_step(steps_left)} steps" + (f" in {len(left)} runs" if len(left) > 1 else "")
+        text += "" if planned is None else f" to step {format_step(planned)}"
+        cost_left = sum(cost for _, cost in left.values())
+        if cost_left or planned is not None:
+            yield b.Note(
+                "left to run", text + (f", which cost {format_number(cost_left)}" if cost_left else "")
+            )
+
+
+MOST_STOPPED = 4
+"""Stop lines that are shown."""
+
+
+def run_of(row: Mapping[str, Cell]) -> str:
+    """The name of the run of a row, without that of its reward."""
+    return str(row.get("run")).removesuffix(f" · {row.get('label')}")
 
 
 def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Table:
@@ -232,9 +272,15 @@ def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 
 
 def document_head(
-    warnings: Sequence[str], rows: Sequence[b.Row], sentences: Sequence[str] = ()
+    warnings: Sequence[str],
+    rows: Sequence[b.Row],
+    sentences: Sequence[str] = (),
+    planned: float | None = None,
 ) -> list[b.Block]:
-    """The blocks about all runs: those that lost the reward first, refused ones and totals last."""
+    """The blocks about all runs: those that lost the reward first, refused ones, stop lines and totals last.
+
+    ``planned`` is the step at which the training is planned to end, if that is given.
+    """
     blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.warned(warnings)]
     if len(rows) < 2:
         return blocks
@@ -254,7 +300,8 @@ def document_head(
             every = "index.html and the CSV have all rows"
             blocks.append(replace(table, detail=few, overview=not few, where=every))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
-    return [*blocks, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
+    stopped = b.Notes(list(stop_notes(rows, planned=planned)), detail=few)
+    return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
 FEW = 3
@@ -281,7 +328,7 @@ def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
     """``4 runs``, or ``12 rewards of 4 runs`` where some have several."""
-    names = {str(row.get("run")).removesuffix(f" · {row.get('label')}") for row in rows}
+    names = set(map(run_of, rows))
     if all("label" not in row for row in rows):
         return counted(len(rows), "run")
     return f"{counted(len(rows), 'reward')} of {counted(len(names), 'run')}"
