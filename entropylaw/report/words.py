@@ -149,6 +149,15 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
     return [*rows, best_answer(ahead.best_so_far, ahead.last_step)]
 
 
+def no_forecast(fit: Fit) -> str | None:
+    """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
+    rewards, line = fit.evaluations[2], fit.stop_line
+    if fit.forecast is not None:
+        is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
+        return "cannot tell" if is_wide else None
+    return line.says if line is not None and line.says in ("finished", "not known") else None
+
+
 def best_answer(best: BestSoFar, last_step: float) -> Answer:
     """The best step so far, where it is distinguishable from the last one."""
     label = "best so far"
