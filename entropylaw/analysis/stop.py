@@ -69,10 +69,18 @@ def stop_line(
     now = end = float(s[-1]) if n else 0.0
     ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
     fields: dict[str, Any] = {"why_none": why_none}
+    # The best step so far needs no later one.
+    finished = steps is not None and steps <= now
+    latest = _look(s, r, None, gain=gain, max_reward=max_reward)[0] if finished else ahead
+    if latest is not None:
+        best = latest.best_so_far
+        fields |= {"now": latest.now, "best_step": best.step, "best": best.level, "p_better": best.p_better}
     if ahead is not None:
-        end, best = ahead.step[0], ahead.best_so_far
-        fields = {"now": ahead.now, "at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
-        fields |= {"p_gain": ahead.p_gains[0], "best_step": best.step, "best": best.level}
+        end = ahead.step[0]
+        fields |= {"at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
+        fields["p_gain"] = ahead.p_gains[0]
+        if steps is not None and end < steps:
+            fields["why_none"] = f"step {steps:g} is more than {FARTHEST:g} lengths of the run ahead"
     low, earlier = 0, ahead
     while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
@@ -106,7 +114,9 @@ def _state(line: StopLine, reward: FloatArray, ahead: Forecast | None, steps: fl
     below_best = ahead is not None and ahead.best_so_far.p_better >= SURE
     if line.exploded_since is not None and below_best:
         return "exploded"
-    return "finished" if steps is not None and steps <= line.step else "go on"
+    if steps is not None and steps <= line.step:
+        return "finished"
+    return "not known" if line.why_none else "go on"
 
 
 def _look(
@@ -117,7 +127,8 @@ def _look(
         return None, f"it needs {FEWEST} evaluations"
     last, span = float(step[-1]), float(step[-1] - step[0])
     if steps is not None and steps <= last:
-        return None, f"the planned end, step {steps:g}, is reached"
+        words = "is reached" if steps == last else f"was passed (the log is at step {last:g})"
+        return None, f"the planned end, step {steps:g}, {words}"
     at = usual_step(step) if steps is None else min(steps, last + FARTHEST * span)
     try:
         return forecast(step, None, reward, at_step=at, **how), ""

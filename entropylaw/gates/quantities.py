@@ -171,6 +171,23 @@ def _stop_line(judged: Any) -> Value:
     return Unknown(reason="only the fit of a log has a stop line") if line is None else str(line.says)
 
 
+def _best_so_far(judged: Any) -> Any:
+    """The best step so far of a fit, which needs no forecast, or of a prediction; None without one."""
+    return getattr(judged, "best_so_far", getattr(judged.forecast, "best_so_far", None))
+
+
+def _best(field: str) -> Callable[[Any], Value]:
+    """A value of the best step so far."""
+
+    def read(judged: Any) -> Value:
+        best = _best_so_far(judged)
+        if best is None:
+            return Unknown(reason=judged.no_forecast or "no forecast was requested")
+        return float(getattr(best, field))
+
+    return read
+
+
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
 _forecast = _ahead(lambda ahead: ahead.rewards[-1])
 _chance = _ahead(lambda ahead: ahead.p_gains[-1])
@@ -297,13 +314,13 @@ _ALL = (
     ),
     _later(
         *("p_better", "probability that the best step so far is better than the last one", PROBABILITY),
-        *(_ahead(lambda ahead: ahead.best_so_far.p_better), Kind.number),
-        detail=lambda judged: f"at step {judged.forecast.best_so_far.step:g}",
+        *(_best("p_better"), Kind.number),
+        detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
     ),
     _later(
         *("best_so_far", "level of the reward at the best step so far", REWARD),
-        *(_ahead(lambda ahead: ahead.best_so_far.level), Kind.number),
-        detail=lambda judged: f"at step {judged.forecast.best_so_far.step:g}",
+        *(_best("level"), Kind.number),
+        detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered(

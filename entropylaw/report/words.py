@@ -23,7 +23,7 @@ from entropylaw.report.numbers import (
 from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast
+from entropylaw.results.forecast import BestSoFar, Forecast
 from entropylaw.results.result import JUMP, LOST, Finding, has, replace
 from entropylaw.results.stop import StopLine
 
@@ -88,26 +88,31 @@ def answers(fit: Fit) -> list[Answer]:
     """What comes next, what is left on the curve, the law, and what that rests on."""
     ahead, law, rewards = fit.forecast, fit.law, fit.evaluations[2]
     spread = max(rewards) - min(rewards)
-    level = format_estimate(fit.reward_now).value if ahead is None else format_number(ahead.now)
+    level = format_number(fit.now)
+    if fit.now == fit.reward_now.value:
+        level = format_estimate(fit.reward_now).value
     rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats")]
     if fit.lost:
         lost = next(finding for finding in fit.findings if finding.code == LOST)
         ends = "from {best:.3g} to {last:.3g}".format_map(lost.values)
         rows.insert(0, answer("lost", "the run lost its reward", ends, after=": "))
     rests_on = [short_words(finding) for finding in weightiest(fit.findings)]
-    if ahead is None:
+    if fit.lost and ahead is not None:
+        rows.append(answer("forecast", "lost: no forecast"))
+    elif ahead is None:
         rows.append(answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}"))
-    elif fit.lost:
-        rows += [answer("forecast", "lost: no forecast"), best_answer(ahead)]
     else:
-        rows += forecast_answers(ahead, spread)
+        rows += forecast_answers(ahead, spread)[:-1]
         came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
         rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
+    if fit.best_so_far is not None:
+        rows.append(best_answer(fit.best_so_far, float(fit.evaluations[0][-1])))
     if not fit.lost:
         rows.append(left_answer(fit))
         rows += disagreement(fit, spread)
     line = fit.stop_line
-    if line is not None and (line.cost is not None or (line.says != "go on" and not fit.lost)):
+    is_over = line is not None and line.says not in ("go on", "not known")
+    if line is not None and (line.cost is not None or (is_over and not fit.lost)):
         rows.append(answer("stop line", line.says, *stop_reasons(line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
     r_squared, by = f"R² {format_r_squared(law.r_squared)}", "by least squares"
@@ -141,14 +146,23 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
             rows.append(answer(label, "this log cannot tell"))
         else:
             rows.append(answer(label, text.value, text.interval, gain))
-    return [*rows, best_answer(ahead)]
+    return [*rows, best_answer(ahead.best_so_far, ahead.last_step)]
 
 
-def best_answer(ahead: Forecast) -> Answer:
+def no_forecast(fit: Fit) -> str | None:
+    """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
+    rewards, line = fit.evaluations[2], fit.stop_line
+    if fit.forecast is not None:
+        is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
+        return "cannot tell" if is_wide else None
+    return line.says if line is not None and line.says in ("finished", "not known") else None
+
+
+def best_answer(best: BestSoFar, last_step: float) -> Answer:
     """The best step so far, where it is distinguishable from the last one."""
-    best, label = ahead.best_so_far, "best so far"
+    label = "best so far"
     better = f"better than now with {p_words(best.p_better)}"
-    if best.step == ahead.last_step:
+    if best.step == last_step:
         better = "the last step"
     elif not best.stands_out:
         return answer(label, "no step is distinguishable from now")
@@ -184,9 +198,9 @@ def stop_reasons(line: StopLine) -> list[str]:
         reasons.append(f"the entropy is above twice its lowest level since step {since}")
     if line.says == "exploded":
         reasons.append("the reward is below its best")
-    if line.says == "finished":
+    if line.says in ("finished", "not known"):
         reasons.append(line.why_none)
-    elif line.cost is not None and line.steps_left:
+    if line.cost is not None and line.steps_left:
         end = format_step(line.step + line.steps_left)
         reasons.append(f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}")
     return reasons
@@ -203,12 +217,14 @@ def stop_cell(fit: Fit) -> str | None:
 def stop_words(line: StopLine) -> str:
     """A stop line as a line of the log of a training run."""
     parts = [f"entropylaw: step {format_step(line.step)} · {one_line(line.reward)}"]
-    if line.expected is None and line.says not in ("stop", "finished"):
+    if line.now is not None:
+        parts[0] += f" {format_number(line.now)}"
+    if line.expected is None and line.says not in ("stop", "finished", "not known"):
         parts.append(f"no forecast: {line.why_none}")
     elif line.expected is not None:
-        parts[0] += f" {format_number(line.now)}"
         parts.append(f"by step {format_step(line.at_step)} {format_interval(line.expected)}")
         parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")
+    if line.best is not None:
         parts.append(f"best so far {format_number(line.best)} at step {format_step(line.best_step)}")
     reasons = "; ".join(stop_reasons(line))
     return " · ".join([*parts, f"{line.says}: {reasons}" if reasons else line.says])

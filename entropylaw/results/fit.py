@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
 from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
-from entropylaw.results.forecast import Forecast
+from entropylaw.results.forecast import BestSoFar, Forecast
 from entropylaw.results.law import LawFit, Predictor
 from entropylaw.results.result import JUMP, LOST, Finding, Qualified, Result, has
 from entropylaw.results.stop import StopLine
@@ -193,6 +193,24 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         impossible = any(has(self.findings, code) for code in ("ceiling-impossible", "ceiling-above-one"))
         is_wide = impossible or (self.ceiling.width or 0.0) > max(self.law.reward) - min(self.law.reward)
         return "cannot tell" if is_wide else ""
+
+    @property
+    def now(self) -> float | None:
+        """The level of the reward at the last step; where a run is too short for one, the curve's."""
+        if self.forecast is not None:
+            return self.forecast.now
+        line = self.stop_line
+        return self.reward_now.value if line is None or line.now is None else line.now
+
+    @property
+    def best_so_far(self) -> BestSoFar | None:
+        """The step with the highest level, that of the stop line where the planned end is reached."""
+        line = self.stop_line
+        if self.forecast is not None:
+            return self.forecast.best_so_far
+        if line is None or line.best_step is None or line.best is None or line.p_better is None:
+            return None
+        return BestSoFar(step=line.best_step, level=line.best, p_better=line.p_better)
 
     @property
     def best(self) -> FormAnswer:

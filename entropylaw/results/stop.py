@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from entropylaw.results import Estimate
 
-State = Literal["go on", "stop", "lost", "exploded", "finished"]
+State = Literal["go on", "stop", "lost", "exploded", "finished", "not known"]
 """What a stop line says: of several that hold ``lost`` comes first, then ``stop``, ``exploded``."""
 
 STATES: tuple[State, ...] = ("stop", "lost", "exploded")
@@ -23,7 +23,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
         probability of a gain was below 0.1 at three looks in a row, or the reward is 0 at all of 20
         evaluations or more; ``"exploded"``: the entropy is above twice its lowest level at three evaluations
         or more, and the reward is below its best with a probability of 0.99 or more; ``"finished"``: the
-        planned end is reached; otherwise ``"go on"``.
+        planned end is reached; ``"not known"``: there is no forecast for the planned end; otherwise
+        ``"go on"``.
     reward
         A short label of the reward, or its column.
     step, evaluations, now
@@ -34,8 +35,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
     gain, p_gain, low_looks
         A gain of reward, the probability that the reward at that step is at least that much higher, and at
         how many looks in a row, at most three, that was below 0.1.
-    best_step, best
-        The step with the highest level so far, and that level.
+    best_step, best, p_better
+        The step with the highest level so far, that level, and the probability that it is above the last one.
     left
         What is left on the curve down to no entropy; None where no curve was fitted.
     steps_left, cost
@@ -44,7 +45,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
         The first of the last evaluations, at least three, at which the reward is that low or the entropy that
         high, whatever ``says`` is.
     why_none
-        Why there is no forecast.
+        Why there is no forecast for the planned end.
     """
 
     says: State
@@ -59,6 +60,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
     low_looks: int = 0
     best_step: float | None = None
     best: float | None = None
+    p_better: float | None = None
     left: float | None = None
     steps_left: float = 0.0
     cost: float | None = None

@@ -146,6 +146,18 @@ def test_tables_have_a_row_per_reward_and_count_runs(verl, tmp_path):
     assert "label" not in one.partition("\n")[0].split(",")
 
 
+def test_a_forecast_wider_than_the_reward_so_far_is_shown_nowhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    noisy = {name: 0.5 + 40.0 * NOISE[row] for row, name in enumerate(COLUMNS[:2])}
+    log(tmp_path / "noisy.jsonl", noisy, every=6)
+    run = "noisy.jsonl", "--no-save"
+    text, details = (typed("fit", *run, *more, cwd=tmp_path).stdout for more in ((), ("--details",)))
+    told = re.findall(r"by step \d+ +this log cannot tell", details)
+    rows = [line for line in text.splitlines() if re.match(r" *(gsm8k|MATH-500|mean) ", line)]
+    assert told
+    assert sum(line.count("cannot tell") > 1 for line in rows) == len(told), text
+
+
 def test_a_report_has_a_page_per_run_and_a_row_per_reward(verl, tmp_path):
     log(tmp_path / "two.jsonl", {COLUMNS[0]: 0.1 + REWARDS[COLUMNS[0]]})
     typed("report", "four.jsonl", "two.jsonl", "-o", "out", "--figures", "none", cwd=tmp_path)

@@ -54,11 +54,13 @@ def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
 
 def test_a_run_too_short_a_reward_that_never_moves_and_a_reached_end_have_no_forecast():
     few = stop_line(*run(climbing(7)))
-    assert (few.says, few.p_gain, few.why_none) == ("go on", None, "it needs 8 evaluations")
+    assert (few.says, few.p_gain, few.why_none) == ("not known", None, "it needs 8 evaluations")
     assert "in all 20 evaluations" in stop_line(STEP[:20], None, np.zeros(20)).why_none
-    assert stop_line(*run(climbing()), steps=300).why_none == "the planned end, step 300, is reached"
+    passed = stop_line(*run(climbing()), steps=300).why_none
+    assert passed == "the planned end, step 300, was passed (the log is at step 392)"
     assert stop_line(np.array([]), None, np.array([])).evaluations == 0
     far = stop_line(*run(climbing(10)), steps=5000, cost_per_step=1.0)
+    assert (far.says, far.why_none) == ("not known", "step 5000 is more than 4 lengths of the run ahead")
     assert (far.at_step, far.cost) == (360.0, 4928.0)  # four lengths ahead, and the cost of the whole rest
 
 
@@ -130,12 +132,13 @@ def test_a_run_at_its_planned_end_is_finished():
     line = stop_line(*run(climbing()), steps=float(STEP[-1]), cost_per_step=0.5)
     assert (line.says, line.steps_left, line.p_gain) == ("finished", 0.0, None)
     assert stop_words(line).endswith(" · finished: the planned end, step 392, is reached")
+    assert (line.best_step, line.p_better) == (392.0, 0.0)
     gone = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)])), steps=300)
     assert gone.says == "lost"
 
 
 def test_a_reward_that_is_always_0_is_a_stop():
-    for n, says in ((19, "go on"), (20, "stop")):
+    for n, says in ((19, "not known"), (20, "stop")):
         assert stop_line(STEP[:n], None, np.zeros(n), steps=800).says == says
     line = stop_line(STEP, None, np.zeros(50), steps=800)
     assert stop_words(line).endswith("stop: the reward is 0 at all 50 evaluations, nothing was ever gained")
@@ -203,6 +206,13 @@ def test_the_row_the_document_and_the_gate(log):
     assert done.returncode == 5
     assert "TRIPPED       run  stop_line=='lost'" in done.stdout
     assert "passed        run  stop_line=='stop'" in done.stdout
+
+
+def test_the_best_step_so_far_stands_at_the_planned_end(log):
+    text = typed("fit", "run.jsonl", "--steps", "392", "--no-save", cwd=log).stdout
+    assert "best so far" in text
+    done = typed("check", "run.jsonl", "--steps", "392", "--fail-if", "p_better<0.5", cwd=log)
+    assert (done.returncode, "passed" in done.stdout) == (0, True)
 
 
 @pytest.mark.parametrize("flag", ["--steps", "--cost-per-step"])

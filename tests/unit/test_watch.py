@@ -35,8 +35,7 @@ def watched(values, entropies=None, **options):
 def test_every_evaluation_has_its_line():
     said, watcher = watched(rewards(20), steps=400, cost_per_step=0.8)
     assert said[0] == (
-        "entropylaw: step 0 · gsm8k · no forecast: it needs 8 evaluations · go on: 400 steps to step 400 "
-        "cost 320"
+        "entropylaw: step 0 · gsm8k · not known: it needs 8 evaluations; 400 steps to step 400 cost 320"
     )
     assert len(said) == 1 + 13
     assert said[1].startswith("entropylaw: step 56 · gsm8k 0.")

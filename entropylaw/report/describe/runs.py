@@ -78,8 +78,7 @@ COLUMNS = (
     _data("n", _fit(lambda fit: fit.n)),
     Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=()),
     Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=()),
-    # The level of the forecast; without one the curve's.
-    _data("now", _fit(lambda fit: fit.reward_now.value if fit.forecast is None else fit.forecast.now)),
+    _data("now", _fit(lambda fit: fit.now)),
     *map(_estimate, ("reward_now", "ceiling", "headroom")),
     _data("no_ceiling", _fit(lambda fit: fit.no_ceiling or None)),
     _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
@@ -101,11 +100,12 @@ COLUMNS = (
     _data("last_step", _fit(lambda fit: float(fit.law.step[-1]))),
     _estimate("jump", lambda _: None),
     _data("p_value", lambda _: None),
+    Column("no_forecast", "no forecast", _fit(words.no_forecast), shown_in=()),
     _data("forecast_step", _ahead(lambda ahead: ahead.step[-1])),
     _estimate("forecast", _ahead(lambda ahead: ahead.rewards[-1])),
     _data("p_gain", _ahead(lambda ahead: ahead.p_gains[-1])),
-    _data("best_step", _ahead(lambda ahead: ahead.best_so_far.step)),
-    _data("p_better", _ahead(lambda ahead: ahead.best_so_far.p_better)),
+    _data("best_step", _fit(lambda fit: getattr(fit.best_so_far, "step", None))),
+    _data("p_better", _fit(lambda fit: getattr(fit.best_so_far, "p_better", None))),
     _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step"),
     Column("stop_line", "stop line", _fit(words.stop_cell), shown_in=()),
     Column(
@@ -161,8 +161,8 @@ def overview_cells(row: Cells) -> b.Row:
             cells["best"] = "like now"
     if "no_ceiling" in row:
         cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
-    if "lost" in row:
-        cells |= {"forecast": None, "p_gain": None}
+    if "lost" in row or "no_forecast" in row:
+        cells |= {"forecast": None if "lost" in row else row["no_forecast"], "p_gain": None}
     law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
     return cells | {"law": ": ".join(law)}
 
@@ -511,7 +511,8 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
 
 def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
     """In how many runs a gain that counts is probable by the forecast; nothing without forecasts."""
-    forecast = [row for row in cells if isinstance(row.get("p_gain"), float) and "lost" not in row]
+    shown = [row for row in cells if "lost" not in row and "no_forecast" not in row]
+    forecast = [row for row in shown if isinstance(row.get("p_gain"), float)]
     if not forecast:
         return ()
     probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
