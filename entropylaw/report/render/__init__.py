@@ -133,11 +133,13 @@ def junit_text(blocks: Sequence[Block]) -> str:
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
-            case = ET.SubElement(suite, "testcase", {"classname": run, "name": one_line(verdict.name)})
+            gate, badge = one_line(verdict.name), verdict.badge.lower()
+            case = ET.SubElement(suite, "testcase", {"classname": run, "name": gate})
             outcome = ET.SubElement(case, tags[verdict.ok])
-            outcome.text = text.gate_line(run, verdict)
+            # GitLab shows the text alone, which therefore has the sentence; the message does not repeat it.
+            outcome.text = f"{verdict.badge} {run} {gate} {one_line(verdict.text)}"
             if not verdict.ok:
-                outcome.attrib.update(message=one_line(verdict.text), type=verdict.badge.lower())
+                outcome.attrib.update(message=f"{gate}: {badge}", type=badge)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
