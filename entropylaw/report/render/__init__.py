@@ -99,6 +99,13 @@ def latex_text(result: Any) -> str:
     return tex
 
 
+_ESCAPES = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+"""Letter of a caption → LaTeX; pandas escapes cells, and no caption."""
+
+
 def tabular(
     head: Sequence[str], rows: Sequence[Sequence[str]], words: int, caption: str = "", label: str = ""
 ) -> str:
@@ -108,7 +115,7 @@ def tabular(
     columns, *cells = ([with_minus(one_line(text)) for text in row] for row in (head, *rows))
     frame = pandas.DataFrame(cells, columns=columns, dtype=str)
     aligned = "l" * words + "r" * (len(columns) - words)
-    floating = {"caption": caption or None, "label": label or None}
+    floating = {"caption": one_line(caption).translate(_ESCAPES) or None, "label": label or None}
     return str(frame.to_latex(index=False, escape=True, column_format=aligned, **floating))
 
 
