@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,19 @@ def test_every_medium_has_pass_at_k(format: str) -> None:
     assert "0.59" in pair
     if format == "text":
         assert "seeds of training are not in these intervals" in pair
-        assert "certain gain at k = 1 … 16; unclear at k = 32, 64" in pair
+        assert "  gain at k = 1 … 16; unclear at k = 32, 64 (95 % band over all k)" in pair
+
+
+def test_an_interval_without_a_width_is_none_and_no_zero_is_negative() -> None:
+    random = np.random.default_rng(4)
+    solved, nearly = side(random, np.ones(50), 32), side(random, np.full(50, 0.9999), 32)
+    nearly = replace(nearly, right=np.where(np.arange(50) == 0, 31, 32))
+    texts = []
+    for now in (solved, nearly):
+        found = pairing("now", now, "base", solved, 0, SampleOptions(k=(1, 4)))
+        texts.append(rendered(replace(document(against=0), against=found), "text"))
+    assert re.search(r"  1 +1.00 +1.00 +0.000 — +— +unclear", texts[0])
+    assert not re.search(r"-0(\.0*)?(?![.\d])", "".join(texts))
 
 
 def test_the_page_and_the_figures() -> None:

@@ -151,7 +151,10 @@ def headline(run: Entry[PhaseFit]) -> str:
     curves = sorted(
         phases.curves, key=lambda curve: (curve.verdict != phases.answer, curve.verdict == WORDS[2])
     )
-    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in curves]
+    parts = []
+    for curve in curves:
+        subject = _SUBJECTS.get(curve.name, curve.name)
+        parts.append(f"{subject}{':' if curve.rises is None else ''} {does(curve)}")
     if phases.delta is not None and phases.verdict in VERDICTS[:3]:
         # Planning's onset against the step at which execution has settled.
         rising = "planning" if getattr(phases.planning, "rises", None) else _SUBJECTS["semantic"]
@@ -163,7 +166,7 @@ def headline(run: Entry[PhaseFit]) -> str:
 
 
 def does(curve: CurvePhases) -> str:
-    """``rises by 0.1 nats …``, or that it does not and what would have been found."""
+    """``rises by 0.1 nats …``, or that it does not, or ``cannot tell``, and what would have been found."""
     if curve.rises:
         times = "" if curve.ratio is None else f", to {curve.ratio:.2g} times its lowest level,"
         text = f"rises by {value_and_interval(curve.rise, 'nats')}{times}"
@@ -176,7 +179,7 @@ def does(curve: CurvePhases) -> str:
         text = f"does not rise (a rise of {least} nats would have been found)"
     else:
         least = "" if curve.detectable is None else f" below {format_number(curve.detectable, 2)} nats"
-        text = f"may rise or not (a rise{least} would not have been found)"
+        text = f"{WORDS[2]} (a rise{least} would not have been found)"
     if curve.settled is not None:
         text += f" and settles at step {value_and_interval(curve.settled)}"
     if curve.eruptions:
@@ -213,9 +216,10 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
     """A table with a row per curve, and planning's share of the entropy."""
+    labels = ("p of a rise", "lowest before the end, step", "end above it", "since", "entropy now")
     heads = [
         b.Column("curve", f"{format_percent(phases.level)}, nats"),
-        *(b.Column(label, label) for label in ("p", "lowest, step", "end above it", "since", "entropy now")),
+        *(b.Column(label, label) for label in labels),
     ]
     end, rows, ends = last_step(phases), [], ""
     for curve in phases.curves:

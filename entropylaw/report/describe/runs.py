@@ -520,12 +520,14 @@ def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
-    """In how many runs a gain is left for certain, and where it is largest."""
+    """In how many runs with a ceiling it is certain that a gain is left, and where it is largest."""
     number = counted_rows([row.cells for row in rows])
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
+    if not certain and len(rows) == 1:
+        return f"In {number} whose ceiling is known it is not certain that a gain is left."
     if not certain:
-        return f"No gain is left for certain in {number}."
+        return f"In none of {number} whose ceiling is known is it certain that a gain is left."
     most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):

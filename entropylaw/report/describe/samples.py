@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from entropylaw.documents.samples import Cell, PairedSamples, SamplesDocument
+from entropylaw.documents.samples import AtK, Cell, PairedSamples, SamplesDocument
 from entropylaw.escaping import listing
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     MISSING,
+    format_estimate,
     format_interval,
     format_number,
     format_percent,
     format_step,
     value_and_interval,
 )
+from entropylaw.results import Estimate
 
 SEEDS = (
     "Problems are the unit: seeds of training are not in these intervals. Arms with seeds are for "
@@ -52,19 +54,32 @@ ESTIMATORS = {
 
 
 SHARES = ("none_right", "some_right", "all_right", "leading_label_share")
+
+
+def _interval(row: AtK, estimate: Estimate) -> str:
+    """The interval at one k; the dash where all problems differ by the same, which gives none."""
+    return format_estimate(estimate).interval if row.difference.std_error else MISSING
+
+
 AT_K = (
     b.Column("k", "k"),
     b.Column("now", "now"),
     b.Column("base", "base"),
-    b.Column("difference", "difference", estimate=True),
+    b.Column("difference", shown_in=(b.DATA,), estimate=True),
+    b.Column(
+        "difference",
+        "difference",
+        lambda row: f"{format_estimate(row.difference).value} {_interval(row, row.difference)}",
+        shown_in=(b.PEOPLE,),
+    ),
     b.Column(
         "band",
         "band over all k",
-        lambda row: f"[{row.band_low:+.3f}, {row.band_high:+.3f}]",
+        lambda row: _interval(row, row.simultaneous(row.difference.level)),
         shown_in=(b.PEOPLE,),
     ),
     *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
-    b.Column("word", "certain"),
+    b.Column("word", "change"),
 )
 """A row per k of two tables."""
 
@@ -90,15 +105,15 @@ def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
 
 
 def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
-    """What is certain of pass@k, which problems were kept, gained and lost, and what else was found there."""
-    words = (("gain", "certain gain"), ("loss", "certain loss"), ("unclear", "unclear"))
-    sets = [f"{label} at k = {_ks(pair.certain(word))}" for word, label in words if pair.certain(word)]
+    """What changed of pass@k, which problems were kept, gained and lost, and what else was found there."""
+    words = ("gain", "loss", "unclear")
+    sets = [f"{word} at k = {_ks(pair.certain(word))}" for word in words if pair.certain(word)]
     yield b.Note("pass@k", f"{'; '.join(sets)} ({format_percent(level)} band over all k)")
     for name in ("kept", "gained", "lost", "neither"):
         fate = pair.fate(name)
         listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
         number = fate.expected
-        counts = f"{len(fate.problems)} problems, {fate.mistakes:.1f} of them expected to be mistaken; "
+        counts = f"{len(fate.problems)} problems, {fate.mistakes:z.1f} of them expected to be mistaken; "
         counts += f"true number {number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
         solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
         yield b.Note(name, f"{counts}{solved}{listed}")

@@ -46,20 +46,15 @@ def render(blocks: Sequence[Block], *, details: bool = False) -> str:
 
 
 def gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
-    """A line per gate of every run; those that failed are last."""
+    """A line per gate of every run, with its outcome and what was found; those that failed are last."""
     gates = [
-        (block, gate_line(_title(run[0]), block))
+        (block, _title(run[0]))
         for run in runs
         for block in run
         if isinstance(block, Verdict) and is_gate(block)
     ]
     gates.sort(key=lambda gate: (gate[0].ok is not True, gate[0].ok is None))
-    return [line for _, line in gates]
-
-
-def gate_line(run: str, gate: Verdict) -> str:
-    """A gate on a run with its outcome and what was found."""
-    return f"{gate.badge:<12}  {run}  {one_line(gate.name)}  {one_line(gate.text)}"
+    return [f"{gate.badge:<12}  {run}  {one_line(gate.name)}  {one_line(gate.text)}" for gate, run in gates]
 
 
 def _lines(run: Sequence[Block], details: bool) -> list[str]:
