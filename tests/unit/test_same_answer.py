@@ -67,9 +67,7 @@ def test_a_report_has_the_outcomes_of_its_fits(run, report):
 def test_junit_has_the_lines_of_the_text(run, report):
     lines = [" ".join(line.split()) for line in cases(run, "rep", "text").splitlines()]
     root = ET.fromstring(cases(run, "rep", "junit"))
-    outcomes = [outcome for case in root.iter("testcase") for outcome in case]
-    written = [str(outcome.text) for outcome in outcomes]
-    assert not any(outcome.get("message", "no message") in str(outcome.text) for outcome in outcomes)
+    written = [str(outcome.text) for case in root.iter("testcase") for outcome in case]
     assert sorted(written) == sorted(line for line in lines[:-1] if line)
 
 

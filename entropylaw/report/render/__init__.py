@@ -140,13 +140,13 @@ def junit_text(blocks: Sequence[Block]) -> str:
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
-            gate, badge = one_line(verdict.name), verdict.badge.lower()
+            gate, reason = one_line(verdict.name), one_line(verdict.text)
             case = ET.SubElement(suite, "testcase", {"classname": run, "name": gate})
             outcome = ET.SubElement(case, tags[verdict.ok])
-            # GitLab shows the text alone, which therefore has the sentence; the message does not repeat it.
-            outcome.text = f"{verdict.badge} {run} {gate} {one_line(verdict.text)}"
+            # GitLab shows the text alone, and Jenkins the message first: both have the reason.
+            outcome.text = f"{verdict.badge} {run} {gate} {reason}"
             if not verdict.ok:
-                outcome.attrib.update(message=f"{gate}: {badge}", type=badge)
+                outcome.attrib.update(message=reason, type=verdict.badge.lower())
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
