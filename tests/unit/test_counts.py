@@ -84,6 +84,19 @@ def test_every_outlier_is_counted(tmp_path):
     assert text.count("gross outlier: reward") == 9
 
 
+def test_an_evaluation_that_the_forecast_uses_is_not_counted_as_dropped(tmp_path):
+    records = rows(40)
+    del records[5]["entropy"]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    brief, all_of_it = (
+        " ".join(typed("fit", "log.jsonl", "--no-save", *more, cwd=tmp_path).stdout.split())
+        for more in ((), ("--details",))
+    )
+    assert "1 evaluation in the forecast only: --details" in brief
+    assert "forecast only no entropy at that step (1)" in all_of_it
+    assert "dropped" not in brief + all_of_it
+
+
 def test_a_file_that_was_not_read_dropped_nothing_and_does_not_say_so(tmp_path):
     (tmp_path / "log.csv").write_bytes(b"\x00\x01\x02" * 100)
     done = typed("fit", "log.csv", "-o", "fit.txt", cwd=tmp_path)

@@ -348,7 +348,10 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
 
 
 def _read(run: Entry[Fit]) -> list[b.Block]:
-    """The columns that were read, and what was dropped: first in reading and pairing, then by the fit."""
+    """The columns that were read, and what was dropped: first in reading and pairing, then by the fit.
+
+    Evaluations that have no entropy are of use to the forecast.
+    """
     notes = [b.Note("file", run.path)]
     for role, choice in sorted(run.columns.items()):
         meaning = words.in_brackets(words.meaning(choice.meaning))
@@ -359,7 +362,11 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
     drops = [*sorted(run.dropped.items()), *sorted(law_drops.items())]
     if run.read and not drops:
         notes.append(b.Note("dropped", "nothing", number=0))
-    notes += (b.Note("dropped", f"{reason} ({number})", number=number) for reason, number in drops)
+    for reason, number in drops:
+        # The forecast needs no entropy.
+        is_ahead = run.result is not None and reason.startswith(("no entropy", "entropy "))
+        label = "forecast only" if is_ahead else "dropped"
+        notes.append(b.Note(label, f"{reason} ({number})", number=number))
     notes += b.labelled("note", run.notes)
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
 

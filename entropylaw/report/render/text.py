@@ -17,6 +17,7 @@ COUNTED = {
     "caution": ("caution",),
     "note": ("note",),
     "dropped": ("evaluation dropped", "evaluations dropped"),
+    "forecast only": ("evaluation in the forecast only", "evaluations in the forecast only"),
 }
 """Label of sentences, or word for rows, that are counted where they are left out → one, and several."""
 
