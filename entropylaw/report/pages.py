@@ -273,7 +273,7 @@ def index_page(
     blocks = index.ceilings(named, arms)
     cells = [row.cells for row in named]
     count = runs.counted_rows(cells)
-    stopped = (words.capital(f"{note.label}: {note.text}.") for note in runs.stop_notes(cells))
+    stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))
     return _page(
         f"Entropy law report: {count}",
         count,

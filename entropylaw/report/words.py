@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from entropylaw.analysis.forms import least_squares
 from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
-from entropylaw.report.blocks import Answer
+from entropylaw.report.blocks import Answer, Cell, Note, labelled
 from entropylaw.report.findings import CURVES, weightiest
 from entropylaw.report.numbers import (
     cell_text,
@@ -212,6 +212,43 @@ def stop_cell(fit: Fit) -> str | None:
     if line is None or line.says == "go on" or fit.lost:
         return None
     return f"{line.says}: {'; '.join(stop_reasons(replace(line, cost=None)))}"
+
+
+def stop_notes(
+    rows: Sequence[Mapping[str, Cell]], head: str = "run", planned: float | None = None
+) -> Iterator[Note]:
+    """The stop lines of rows that do not say "go on", and the rest of the runs, each run once.
+
+    The rest is not shown where neither the end of the training was ``planned`` nor a cost is known.
+    """
+    lines = [f"{row[head]}: {row['stop_line']}" for row in rows if "stop_line" in row]
+    if len(lines) > MOST_STOPPED:
+        lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
+    yield from labelled("stop line", lines)
+    left: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        rest = (float(str(row.get("steps_left", 0.0))), float(str(row.get("cost", 0.0))))
+        if rest[0]:
+            left[run_of(row)] = max(left.get(run_of(row), rest), rest)
+    steps, cost = (sum(rest[column] for rest in left.values()) for column in (0, 1))
+    text = f"{format_step(steps)} steps"
+    if len(left) > 1:
+        text += f" in {len(left)} runs"
+    if planned is not None:
+        text += f" to step {format_step(planned)}"
+    if cost:
+        text += f", which cost {format_number(cost)}"
+    if cost or (steps and planned is not None):
+        yield Note("left to run", text)
+
+
+MOST_STOPPED = 4
+"""Stop lines that are shown."""
+
+
+def run_of(row: Mapping[str, Cell]) -> str:
+    """The name of the run of a row, without that of its reward."""
+    return str(row.get("run")).removesuffix(f" · {row.get('label')}")
 
 
 def stop_words(line: StopLine) -> str:

@@ -14,14 +14,8 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import (
-    MOST_POINTS,
-    IndexRow,
-    block_means,
-    by_name,
-    index_row,
-    stop_notes,
-)
+from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
+from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
 from tests.made import run_report

@@ -23,7 +23,7 @@ from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import cell_text, format_interval, format_number, format_percent, format_step
+from entropylaw.report.numbers import cell_text, format_interval, format_percent
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import STANDS_OUT, Forecast
@@ -107,10 +107,8 @@ COLUMNS = (
     _data("best_step", _fit(lambda fit: getattr(fit.best_so_far, "step", None))),
     _data("p_better", _fit(lambda fit: getattr(fit.best_so_far, "p_better", None))),
     _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step"),
-    Column("stop_line", "stop line", _fit(words.stop_cell), shown_in=()),
-    Column(
-        "steps_left", "steps left", _fit(lambda fit: getattr(fit.stop_line, "steps_left", None)), shown_in=()
-    ),
+    Column("stop_line", "stop", _fit(words.stop_cell), shown_in=()),
+    Column("steps_left", "left", _fit(lambda fit: getattr(fit.stop_line, "steps_left", None)), shown_in=()),
     Column("cost", "cost", _fit(lambda fit: getattr(fit.stop_line, "cost", None)), shown_in=()),
     Column("phases", "phases", phases_verdict, shown_in=(REPORT,)),
     _data("label", lambda report: report.fit.reward or None),
@@ -208,42 +206,10 @@ def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> li
     return [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
-        b.Notes(list(stop_notes(rows, "label", planned))),
+        b.Notes(list(words.stop_notes(rows, "label", planned))),
         b.Notes([b.Note("entropy law", "", " · ".join(verdicts)), b.Note("", "", every)]),
         *figures_of("rewards", [run.fit for run in reports]),
     ]
-
-
-def stop_notes(rows: Sequence[Cells], head: str = "run", planned: float | None = None) -> Iterator[b.Note]:
-    """The stop lines that do not say "go on", and the rest of the runs, each run once.
-
-    The rest is not shown where neither the end of the training was ``planned`` nor a cost is known.
-    """
-    lines = [f"{row[head]}: {row['stop_line']}" for row in rows if "stop_line" in row]
-    more = len(lines) - MOST_STOPPED
-    yield from b.labelled("stop line", lines[:MOST_STOPPED] + ([f"+{more} more"] if more > 0 else []))
-    left: dict[str, tuple[float, float]] = {}
-    for row in rows:
-        name = run_of(row)
-        steps, cost = float(str(row.get("steps_left", 0.0))), float(str(row.get("cost", 0.0)))
-        left[name] = max(left.get(name, (0.0, 0.0)), (steps, cost))
-    if steps_left := sum(steps for steps, _ in left.values()):
-        text = f"{format_step(steps_left)} steps" + (f" in {len(left)} runs" if len(left) > 1 else "")
-        text += "" if planned is None else f" to step {format_step(planned)}"
-        cost_left = sum(cost for _, cost in left.values())
-        if cost_left or planned is not None:
-            yield b.Note(
-                "left to run", text + (f", which cost {format_number(cost_left)}" if cost_left else "")
-            )
-
-
-MOST_STOPPED = 4
-"""Stop lines that are shown."""
-
-
-def run_of(row: Mapping[str, Cell]) -> str:
-    """The name of the run of a row, without that of its reward."""
-    return str(row.get("run")).removesuffix(f" · {row.get('label')}")
 
 
 def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Table:
@@ -277,10 +243,7 @@ def document_head(
     sentences: Sequence[str] = (),
     planned: float | None = None,
 ) -> list[b.Block]:
-    """The blocks about all runs: those that lost the reward first, refused ones, stop lines and totals last.
-
-    ``planned`` is the step at which the training is planned to end, if that is given.
-    """
+    """About all runs: the lost first, the refused, stop lines and totals last; the end may be ``planned``."""
     blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.warned(warnings)]
     if len(rows) < 2:
         return blocks
@@ -300,7 +263,7 @@ def document_head(
             every = "index.html and the CSV have all rows"
             blocks.append(replace(table, detail=few, overview=not few, where=every))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
-    stopped = b.Notes(list(stop_notes(rows, planned=planned)), detail=few)
+    stopped = b.Notes(list(words.stop_notes(rows, planned=planned)), detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
@@ -328,7 +291,7 @@ def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
     """``4 runs``, or ``12 rewards of 4 runs`` where some have several."""
-    names = set(map(run_of, rows))
+    names = set(map(words.run_of, rows))
     if all("label" not in row for row in rows):
         return counted(len(rows), "run")
     return f"{counted(len(rows), 'reward')} of {counted(len(names), 'run')}"
