@@ -12,10 +12,6 @@ import numpy as np
 
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.candidates import power_column, rate_column
-from entropylaw.results import Influence
-
-TIED = 1e-6
-"""Values that differ by less than this share are equal: no choice rests on the last digit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,30 +65,6 @@ def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
     if np.ptp(column) == 0 or np.ptp(reward) == 0:
         return 0.0
     return float(np.corrcoef(column, reward)[0, 1]) ** 2
-
-
-def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Influence:
-    """The evaluation whose deletion moves the least-squares law most, measured on the ceiling and a.
-
-    Deletion formula: β without i = β − (XᵀX)⁻¹ xᵢ rᵢ / (1 − hᵢ), with leverage hᵢ (Cook 1977,
-    doi:10.1080/00401706.1977.10489493). Least squares on purpose: a drift would absorb an outlier, and the
-    question here is which point determines a plain reading of the curve.
-    """
-    x = design(np.expm1(entropy))
-    ortho, triangle = np.linalg.qr(x)
-    coefficient = np.linalg.solve(triangle, ortho.T @ reward)
-    leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
-    shift = np.linalg.solve(triangle, (ortho * ((reward - x @ coefficient) / (1.0 - leverage))[:, None]).T)
-    # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
-    scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
-    moved = np.max(np.abs(shift) / scale[:, None], axis=0)
-    most = int(np.argmax(moved >= moved.max() * (1.0 - TIED)))
-    return Influence(
-        step=float(step[most]),
-        ceiling_shift=float(-shift[0, most]),
-        # Where a is near 0 without the evaluation, only rounding remains.
-        a_ratio=round(float(1.0 - shift[1, most] / coefficient[1]), 12) if coefficient[1] else 1.0,
-    )
 
 
 def lag1(values: FloatArray) -> float | None:

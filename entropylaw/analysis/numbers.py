@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from entropylaw.analysis.forms import FORMS, lag1, r_squared, strongest_influence
+from entropylaw.analysis.forms import FORMS, lag1, r_squared
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_level,
@@ -105,7 +105,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             drift_share=drift_share,
             long_memory=reads.share(reads.long),
         ),
-        influence=strongest_influence(step, used.entropy, reward),
         r_squared=r_squared(used.entropy, reward),
         step=step,
         entropy=used.entropy,

@@ -132,8 +132,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
     "estimate both a and b takes at least {needed}",
     "slope-unclear": f"reward may rise or fall with entropy: {_A}",
-    "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} the a of least "
-    "squares is {a_ratio:.2f} times as large",
     # Cautions, the weightiest first.
     "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
     "them",
@@ -157,8 +155,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         "entropy scatters by {noise:.2g} nats around its smoothed values, {ratio:.2g} times the given "
         "{given:.2g} (limits {least:.2g} and {factor}): check the given noise"
     ).format_map({**values, "least": 1 / values["factor"]}),
-    "one-evaluation-moves-ceiling": "step {step:g} alone changes the least-squares ceiling by {shift:+.2g}, "
-    "more than half of its interval",
     "ceiling-above-one": "the ceiling {ceiling:.3g} is above 1, the largest reward that the run could log",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",

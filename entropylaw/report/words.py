@@ -66,8 +66,6 @@ SHORT = {
     "entropy-noise-differs": "noise of H differs",
     "entropy-range-narrow": "narrow range of entropy",
     "kl-term": "KL term",
-    "one-evaluation-decides": "one point decides",
-    "one-evaluation-moves-ceiling": "one point decides",
     "residuals-below-noise": "noise size unclear",
     "reward-ends": "reward ends early",
     "rests-on-first": "first points decide",

@@ -187,17 +187,6 @@ class FormAnswer(Struct, frozen=True, kw_only=True):
     headroom: Estimate
 
 
-class Influence(Struct, frozen=True, kw_only=True):
-    """The evaluation that moves the least-squares fit most when it is left out.
-
-    ``ceiling_shift`` is in reward units, ``a_ratio`` is a without it over a with it.
-    """
-
-    step: float
-    ceiling_shift: float
-    a_ratio: float
-
-
 class Prediction(Struct, frozen=True, kw_only=True):
     """Reward at an ``entropy`` in nats, ``extrapolated`` where that is outside the fitted range.
 

@@ -8,7 +8,7 @@ import msgspec
 
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
-from entropylaw.results import EntropySet, Estimate, Influence, Prediction, Residuals
+from entropylaw.results import EntropySet, Estimate, Prediction, Residuals
 
 
 class Predictor:
@@ -69,8 +69,8 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     entropy_now, reward_now, headroom
         Smoothed entropy at the last evaluation (nats), the run's reward there with the evaluation's sampling
         noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
-    residuals, influence
-        Residuals of the law, and the evaluation that changes it most when left out.
+    residuals
+        Residuals of the law.
     r_squared
         Of the law by least squares on the entropy as logged, as papers quote it, and not of a and b.
     step, entropy, reward, fitted
@@ -102,7 +102,6 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     reward_now: Estimate
     headroom: Estimate
     residuals: Residuals
-    influence: Influence
     r_squared: float
     step: FloatArray
     entropy: FloatArray

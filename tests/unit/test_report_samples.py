@@ -14,7 +14,7 @@ from entropylaw.documents.document import Entry, FitDocument, FitOptions, InputF
 from entropylaw.errors import FitError
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Meaning, Source
-from entropylaw.results import Curve, Estimate, Influence, LawTests, Residuals, Verdict, Why
+from entropylaw.results import Curve, Estimate, LawTests, Residuals, Verdict, Why
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit, FormAnswer
 from entropylaw.results.law import LawFit
@@ -151,7 +151,6 @@ def by_hand(
         reward_now=estimate(0.7684, 0.757, 0.779),
         headroom=estimate(0.0315, 0.0287, 0.0343),
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
-        influence=Influence(step=20.0, ceiling_shift=0.0031, a_ratio=0.97),
         r_squared=0.981,
         step=step,
         entropy=entropy,

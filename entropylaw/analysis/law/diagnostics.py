@@ -35,9 +35,6 @@ ROUNDING = 1e-6
 """Nats below 0 that rounding may give the sampled entropy of a collapsed policy; and the share of the
 reward's range below which a residual is rounding."""
 
-A_CHANGE = 0.5
-"""Relative change of a, on leaving out one evaluation, from which the law depends on that evaluation."""
-
 RISE = 0.3
 """Share of the entropy's range by which a run may end higher than it began."""
 
@@ -154,7 +151,7 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
 
 
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
-    """Whether no curve fits, evaluations are off it or decide on it, or reward follows a past entropy."""
+    """Whether no curve fits, first evaluations are off it, or reward follows a past entropy."""
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
@@ -163,11 +160,6 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if lagged > LAGS:
         (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
         yield caution("reward-lags", evaluations=round((lag or 0.0) * fit.n), probability=lagged)
-    step, a_ratio, shift = fit.law.influence.step, fit.law.influence.a_ratio, fit.law.influence.ceiling_shift
-    if abs(1.0 - a_ratio) >= A_CHANGE:
-        yield caution("one-evaluation-decides", step=step, a_ratio=a_ratio)
-    if 2.0 * abs(shift) >= (fit.ceiling.width or np.inf):
-        yield caution("one-evaluation-moves-ceiling", step=step, shift=shift)
 
 
 def rests_on_first(fit: Fit, reads: Reads) -> Finding:

@@ -156,14 +156,8 @@ def _coefficients(fit: Fit) -> list[b.Block]:
 
 
 def _diagnostics(fit: Fit) -> list[b.Note]:
-    """The residuals, the most influential evaluation, and the evidence from which the verdict follows."""
-    influence, tests = fit.law.influence, fit.tests
-    shift = format_number(influence.ceiling_shift, 2)
-    influences = (
-        f"Leaving out the evaluation at step {format_step(influence.step)} changes the least-squares fit "
-        f"most: the ceiling by {'' if shift.startswith('-') else '+'}{shift}, a to "
-        f"{format_number(influence.a_ratio)} times its value."
-    )
+    """The residuals, and the evidence from which the verdict follows."""
+    tests = fit.tests
     p_values = {"no term in the step": tests.p_step, "no term in its logarithm": tests.p_log_step}
     evidence = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
     evidence += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
@@ -176,7 +170,7 @@ def _diagnostics(fit: Fit) -> list[b.Note]:
     if tests.spearman is not None:
         evidence.append(f"rank correlation {tests.spearman:.2f}")
     residuals = b.Note("residual", _residuals(fit.law))
-    return [residuals, b.Note("", influences), b.Note("tests", "; ".join(evidence))]
+    return [residuals, b.Note("tests", "; ".join(evidence))]
 
 
 def _residuals(law: LawFit) -> str:

@@ -223,7 +223,7 @@ def _steps() -> LinearSegmentedColormap:
 
 
 def series_figure(run: Entry[Fit] | Fit) -> Figure:
-    """Entropy and reward over the steps, the most influential evaluation and the drops.
+    """Entropy and reward over the steps, and the drops.
 
     The law's reward is drawn where the law does not fail.
     """
@@ -233,7 +233,7 @@ def series_figure(run: Entry[Fit] | Fit) -> Figure:
     notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
     room: dict[str, Any] = {"right": 0.52, "notes": notes}
     with p.panels([0.95, 0.95], **verdict_title(fit), **room) as (figure, (upper, lower)):
-        ink, warn = p.colour("ink"), p.colour("warn")
+        ink = p.colour("ink")
         _trace(upper, law, law.entropy, p.colour("purple"))
         _trace(lower, law, law.reward, p.colour("blue"))
         look: dict[str, Any] = {"color": ink, "linewidth": 0.9, "alpha": 0.85, "zorder": 5}
@@ -245,17 +245,6 @@ def series_figure(run: Entry[Fit] | Fit) -> Figure:
             p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
         upper.set(ylim=p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2), ylabel="entropy (nats)")
         lower.set(ylim=p.limits(law.reward, (), 0.0, 0.1, 0.1), ylabel=reward_label(run))
-        # A ring around the most influential evaluation, named where the entropy is low.
-        here = law.step == law.influence.step
-        ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": warn, "linewidths": 1.0}
-        step = numbers.format_step(law.influence.step)
-        named = upper.scatter(law.step[here], law.entropy[here], zorder=6, **ring)
-        lower.scatter(law.step[here], law.reward[here], zorder=6, **ring)
-        if here.any():
-            look = {"labelcolor": warn, "fontsize": 7, "handletextpad": 0.1, "frameon": False}
-            # 1 is the upper right corner, 2 the upper left one.
-            corner = 1 if law.entropy[-1] <= law.entropy[0] else 2
-            upper.legend([named], [f"step {step} changes the fit most"], loc=corner, borderpad=0.0, **look)
     return figure
 
 
