@@ -142,7 +142,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
     (
         FITS,
-        r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|best"
+        r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|p_better|best"
         r"|left|why_none))?",
         "for programs: the forecast has it",
     ),
@@ -153,7 +153,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("backtest",),
-        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|expected\..*"
+        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|p_better|expected\..*"
         r"|reward|steps_left|why_none)",
         "of a look the probability and what came are shown; the JSON has the rest",
     ),
