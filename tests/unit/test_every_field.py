@@ -118,7 +118,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"runs\.result\.law\.shifts", "the level shifts of the run are shown"),
     (FITS, r"runs\.result\.law\.fitted", "the figure of the residuals draws it"),
     (("fit",), r"runs\.result\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
-    (FITS, r"runs\.result\.unpaired", "the evaluations without an entropy, which the figures draw"),
     (FITS, r"runs\.result\.law\.reward_now\..*", "the averaged reward now is shown"),
     (FITS, r"runs\.result\.forms\.parameters", "a fact about the form, in its formula"),
     (
