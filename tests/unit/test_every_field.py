@@ -118,7 +118,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"runs\.result\.law\.shifts", "the level shifts of the run are shown"),
     (FITS, r"runs\.result\.law\.fitted", "the figure of the residuals draws it"),
     (("fit",), r"runs\.result\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
-    (FITS, r"runs\.result\.unpaired", "the evaluations without an entropy, which the figures draw"),
     (FITS, r"runs\.result\.law\.reward_now\..*", "the averaged reward now is shown"),
     (FITS, r"runs\.result\.forms\.parameters", "a fact about the form, in its formula"),
     (
@@ -142,7 +141,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
     (
         FITS,
-        r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|best"
+        r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|p_better|best"
         r"|left|why_none))?",
         "for programs: the forecast has it",
     ),
@@ -153,7 +152,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("backtest",),
-        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|expected\..*"
+        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|p_better|expected\..*"
         r"|reward|steps_left|why_none)",
         "of a look the probability and what came are shown; the JSON has the rest",
     ),
