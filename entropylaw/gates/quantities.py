@@ -166,9 +166,11 @@ def _eruptions(phases: PhaseFit) -> Value:
 
 
 def _stop_line(judged: Any) -> Value:
-    """What the stop line says; only the fit of a log has one."""
+    """What the stop line says; only the fit of a log has one, and without a forecast it is not known."""
     line = getattr(judged, "stop_line", None)
-    return Unknown(reason="only the fit of a log has a stop line") if line is None else str(line.says)
+    if line is None:
+        return Unknown(reason="only the fit of a log has a stop line")
+    return Unknown(reason=f"no forecast: {line.why_none}") if line.says == "not known" else str(line.says)
 
 
 def _best_so_far(judged: Any) -> Any:
@@ -310,7 +312,7 @@ _ALL = (
     ),
     _later(
         *("stop_line", "what the stop line says", NONE, _stop_line, Kind.word),
-        words=get_args(State),
+        words=tuple(word for word in get_args(State) if word != "not known"),
     ),
     _later(
         *("p_better", "probability that the best step so far is better than the last one", PROBABILITY),

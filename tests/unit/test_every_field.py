@@ -142,7 +142,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         FITS,
         r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|p_better|best"
-        r"|left|why_none))?",
+        r"|left))?",
         "for programs: the forecast has it",
     ),
     (
