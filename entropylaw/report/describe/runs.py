@@ -137,7 +137,7 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     shown += [
         Column("forecast", forecast, estimate=True),
         Column("p_gain", gain, unit="probability"),
-        Column("best", "best so far, P(better)"),
+        Column("best", "best step, P(better)"),
         Column("ceiling", "ceiling at H = 0", estimate=True),
         Column("law", "entropy law"),
         Column("headroom", "left on the curve", estimate=True),
