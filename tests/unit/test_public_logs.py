@@ -62,7 +62,7 @@ def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
     done = run("fit", log, "-o", "-")
     assert done.returncode == 0
     assert "entropy law       fails: " in done.stdout
-    assert "; one point decides; " in done.stdout
+    assert "; first points decide; " in done.stdout
 
 
 def test_runs_of_a_long_table_keep_their_names_with_commas(run):

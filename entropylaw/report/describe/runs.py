@@ -260,8 +260,8 @@ def document_head(
         if group and title:
             blocks.append(b.paragraphs(f"{counted_rows(group)} {title}", detail=few))
         if group:
-            every = "index.html and the CSV have all rows"
-            blocks.append(replace(table, detail=few, overview=not few, where=every))
+            where = "index.html and the CSV have all rows"
+            blocks.append(replace(table, detail=few, overview=not few, where=where))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
     stopped = b.Notes(list(words.stop_notes(rows, planned=planned)), detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
@@ -275,8 +275,8 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
     """Runs that lost the reward, and the number of runs, or of their rewards, by verdict."""
     runs = list(rows)
     number = Counter(row.get("verdict") for row in runs)
-    text = f"The law holds in {number['holds']} of {counted_rows(runs)}, fails in {number['fails']}"
-    text += f", undecided in {number['undecided']}"
+    text = f"The law holds in {number['holds']} of {counted_rows(runs)}, fails in {number['fails']}, "
+    text += f"undecided in {number['undecided']}"
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
     lost = sum("lost" in row for row in runs)
@@ -291,10 +291,9 @@ def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
 
 def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
     """``4 runs``, or ``12 rewards of 4 runs`` where some have several."""
-    names = set(map(words.run_of, rows))
     if all("label" not in row for row in rows):
         return counted(len(rows), "run")
-    return f"{counted(len(rows), 'reward')} of {counted(len(names), 'run')}"
+    return f"{counted(len(rows), 'reward')} of {counted(len(set(map(words.run_of, rows))), 'run')}"
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
@@ -321,15 +320,16 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
         values = counted(choice.usable, "usable value")
         notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
-    law_drops = {} if run.result is None else run.result.law.dropped
-    drops = [*sorted(run.dropped.items()), *sorted(law_drops.items())]
+    drops = sorted(run.dropped.items())
+    if run.result is not None:
+        drops += sorted(run.result.law.dropped.items())
     if run.read and not drops:
         notes.append(b.Note("dropped", "nothing", number=0))
     for reason, number in drops:
         # The forecast needs no entropy.
         is_ahead = run.result is not None and reason.startswith(("no entropy", "entropy "))
-        label = "forecast only" if is_ahead else "dropped"
-        notes.append(b.Note(label, f"{reason} ({number})", number=number))
+        text = f"{reason} ({number})"
+        notes.append(b.Note("forecast only" if is_ahead else "dropped", text, number=number))
     notes += b.labelled("note", run.notes)
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
 
@@ -340,10 +340,8 @@ def of_phases(report: RunReport) -> list[b.Block]:
     heading = b.Heading("Phases", name="phases")
     if run is not None and run.result is not None:
         return [heading, *(block for block in phases.describe(run) if not isinstance(block, b.Heading))]
-    reason = words.capital(NO_CURVES)
-    if run is not None:
-        reason = f"The phases could not be fitted: {words.why(run.refusal)}"
-    return [heading, b.paragraphs(words.sentence(reason))]
+    why = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run.refusal)}"
+    return [heading, b.paragraphs(words.sentence(words.capital(why)))]
 
 
 class Series(Struct, frozen=True, kw_only=True):
@@ -464,10 +462,8 @@ def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that orders numbers by size, and everything else by its letters."""
-    key = []
-    for i, text in enumerate(re.split(r"([0-9]+)", name.casefold())):
-        key.append((0, int(text[:300]), "") if i % 2 else (1, 0, text))
-    return key
+    split = enumerate(re.split(r"([0-9]+)", name.casefold()))
+    return [(0, int(text[:300]), "") if number % 2 else (1, 0, text) for number, text in split]
 
 
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
@@ -481,8 +477,8 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
 
 def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
     """In how many runs a gain that counts is probable by the forecast; nothing without forecasts."""
-    shown = [row for row in cells if "lost" not in row and "no_forecast" not in row]
-    forecast = [row for row in shown if isinstance(row.get("p_gain"), float)]
+    known = [row for row in cells if isinstance(row.get("p_gain"), float)]
+    forecast = [row for row in known if "lost" not in row and "no_forecast" not in row]
     if not forecast:
         return ()
     probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
@@ -494,10 +490,8 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
     number = counted_rows([row.cells for row in rows])
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
-    if not certain and len(rows) == 1:
-        return f"In {number} whose ceiling is known it is not certain that a gain is left."
     if not certain:
-        return f"In none of {number} whose ceiling is known is it certain that a gain is left."
+        return f"Of {number} whose ceiling is known, none has a gain that is certainly left."
     most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):
