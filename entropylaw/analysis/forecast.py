@@ -238,11 +238,14 @@ def forecast(
         # A smooth level spreads the fall over the evaluations before it: the best is of those alone.
         best, best_level, _ = best_of(levels_of(s[:fall], r[:fall], may_jump=True), r[:fall])
         p_better = levels.p_above(best, s.size - 1)
+        done = done._replace(level=float(np.clip(done.level, r[fall:].min(), r[fall:].max())))
     # Of an earlier block it is the evaluation in its middle.
     behind = (s.size - 1 - best) * size + size // 2 if best < s.size - 1 else 0
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
+    # About a value that is possible: an interval between a limit and itself would have no width.
+    location = np.clip(location, bottom, top)
     ends = np.clip(location + np.outer(stdtrit(DF, tails(level)), scale), bottom, top)
     chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []

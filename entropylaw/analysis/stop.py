@@ -102,16 +102,16 @@ def stop_line(
         exploded_since=exploded_since(s, used.entropy),
         **fields,
     )
-    return structs.replace(line, says=_state(line, r, ahead, steps))
+    return structs.replace(line, says=_state(line, r, latest, steps))
 
 
-def _state(line: StopLine, reward: FloatArray, ahead: Forecast | None, steps: float | None) -> State:
-    """What a stop line says, by its numbers and the forecast."""
+def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, steps: float | None) -> State:
+    """What a stop line says, by its numbers and the latest forecast, also beyond the planned end."""
     if line.lost_since is not None:
         return "lost"
     if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
         return "stop"
-    below_best = ahead is not None and ahead.best_so_far.p_better >= SURE
+    below_best = latest is not None and latest.best_so_far.p_better >= SURE
     if line.exploded_since is not None and below_best:
         return "exploded"
     if steps is not None and steps <= line.step:

@@ -170,7 +170,9 @@ def _stop_line(judged: Any) -> Value:
     line = getattr(judged, "stop_line", None)
     if line is None:
         return Unknown(reason="only the fit of a log has a stop line")
-    return Unknown(reason=f"no forecast: {line.why_none}") if line.says == "not known" else str(line.says)
+    if line.says == "not known" and line.expected is None:
+        return Unknown(reason=f"no forecast: {line.why_none}")
+    return str(line.says)
 
 
 def _best_so_far(judged: Any) -> Any:

@@ -139,7 +139,9 @@ class Watcher:
         for name, values in columns.items():
             step, reward = np.array([*values]), np.array([*values.values()])
             at = np.searchsorted([*entropies], step, side="right") - 1
-            entropy = np.array([*entropies.values()])[at] if entropies and (at >= 0).all() else None
+            # Rewards before the first entropy have none.
+            logged = np.array([np.nan, *entropies.values()])
+            entropy = logged[at + 1] if entropies else None
             yield name, step, entropy, reward, largest_reward(name, reward)
 
     def read(self) -> tuple[StopLine, ...]:

@@ -84,12 +84,14 @@ NO_FORECAST = "none was made"
 
 def answers(fit: Fit) -> list[Answer]:
     """What comes next, what is left on the curve, the law, and what that rests on."""
-    ahead, law, rewards = fit.forecast, fit.law, fit.evaluations[2]
+    ahead, law, (steps, _, rewards) = fit.forecast, fit.law, fit.evaluations
     spread = max(rewards) - min(rewards)
     level = format_number(fit.now)
     if fit.now == fit.reward_now.value:
         level = format_estimate(fit.reward_now).value
-    rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats")]
+    # The last entropy may be of an earlier step than the reward.
+    at = "" if law.step[-1] == steps[-1] else f" at step {format_step(float(law.step[-1]))}"
+    rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats{at}")]
     if fit.lost:
         lost = next(finding for finding in fit.findings if finding.code == LOST)
         ends = "from {best:.3g} to {last:.3g}".format_map(lost.values)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw import fit_law
+from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs.splitting import OVERWRITTEN
 from entropylaw.roles.explain import explain
@@ -156,3 +157,16 @@ def test_missing_values_of_arrays_are_counted_by_column_and_cause() -> None:
         "reward is missing or not a number": 2,
         "reward is infinite": 1,
     }
+
+
+def test_columns_of_json_are_joined_by_their_keys(tmp_path: Path) -> None:
+    step = {str(i): i for i in range(30)}
+    reward = {str(i): i / 50 for i in reversed(range(30))}
+    columns = {"step": step, "entropy": {key: 1 - i / 50 for key, i in step.items()}, "reward": reward}
+    (tmp_path / "log.json").write_text(json.dumps(columns))
+    (run,) = read_runs(tmp_path / "log.json")
+    assert run.columns["reward"].tolist() == [i / 50 for i in range(30)]
+    columns["val/acc"] = {str(i): 0.5 for i in range(20)}
+    (tmp_path / "log.json").write_text(json.dumps(columns))
+    with pytest.raises(InputError):
+        read_runs(tmp_path / "log.json")

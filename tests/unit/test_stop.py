@@ -232,3 +232,10 @@ def test_backtest_every_prints_looks(log):
     document = json.loads(typed("backtest", "run.jsonl", "--every", "6", "--format", "json", cwd=log).stdout)
     assert document["replayed"]["lost"] == 1
     assert document["runs"][0]["result"]["cuts"] == []
+
+
+def test_a_planned_end_hides_no_explosion():
+    entropy = np.where(np.arange(50) < 40, 0.3, 2.0)
+    reward = np.where(np.arange(50) < 40, climbing(), 0.35)
+    ended = stop_line(*run(reward, entropy), steps=float(STEP[-1]))
+    assert (ended.says, ended.exploded_since) == ("exploded", STEP[40])

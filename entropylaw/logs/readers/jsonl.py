@@ -253,7 +253,9 @@ def _columns(value: object) -> dict[str, list[object]]:
     if not isinstance(value, dict) or not all(isinstance(cells, list) for cells in value.values()):
         return {}
     lengths = {len(cells) for cells in value.values()}
-    return dict(value) if len(lengths) == 1 and lengths != {0} else {}
+    # Lists of records are tables, not columns.
+    tables = all(isinstance(next(iter(cells), None), dict) for cells in value.values())
+    return dict(value) if len(lengths) == 1 and lengths != {0} and not tables else {}
 
 
 def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
@@ -295,15 +297,23 @@ def records_in(node: object) -> list[dict[str, object]]:
 
 
 def records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
-    """The records of the columns in an object: lists of the commonest length, or objects as of pandas."""
-    columns = dict[str, list[object]]()
+    """The records of the columns in an object: lists, or objects as of pandas, joined by their keys.
+
+    Columns of another length than most are left out; nothing where one of them is a metric.
+    """
+    columns = dict[str, dict[str, object]]()
     for name, cells in node.items():
-        listed = list(cells.values()) if isinstance(cells, dict) else cells
-        if isinstance(listed, list) and not isinstance(next(iter(listed), None), list | dict):
-            columns[name] = listed
+        by_key = {str(row): cell for row, cell in enumerate(cells)} if isinstance(cells, list) else cells
+        if isinstance(by_key, dict) and not isinstance(next(iter(by_key.values()), None), list | dict):
+            columns[name] = by_key
     (length, _), *_ = [*Counter(map(len, columns.values())).most_common(1), (0, 0)]
+    if measured([name for name, cells in columns.items() if len(cells) not in (0, length)]):
+        return []
     columns = {name: cells for name, cells in columns.items() if len(cells) == length}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    keys = list(dict.fromkeys(key for cells in columns.values() for key in cells))
+    if all(map(str.isdecimal, keys)):
+        keys.sort(key=int)
+    return [{name: cells.get(key) for name, cells in columns.items()} for key in keys]
 
 
 def _no_records(content: Content) -> InputError:
