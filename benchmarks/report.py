@@ -177,8 +177,8 @@ def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
     process = subprocess.Popen(
         [*command, "--jobs", str(jobs), "--quiet", *options],
         cwd=ROOT,
-        # Without results of earlier calls.
-        env=os.environ | {"PYTHONPATH": str(ROOT), VARIABLE: "off"},
+        # With the results of earlier calls that made the same report alone.
+        env=os.environ | {"PYTHONPATH": str(ROOT), VARIABLE: f"{out.resolve()}.results"},
         stdout=subprocess.DEVNULL,
     )
     peak, cpu = 0, dict[int, float]()
