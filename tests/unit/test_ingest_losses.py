@@ -170,3 +170,13 @@ def test_columns_of_json_are_joined_by_their_keys(tmp_path: Path) -> None:
     (tmp_path / "log.json").write_text(json.dumps(columns))
     with pytest.raises(InputError):
         read_runs(tmp_path / "log.json")
+
+
+def test_a_point_among_decimal_commas_is_not_guessed(tmp_path: Path) -> None:
+    rows = [f"{step};0,{2000 - step};0,{1000 + step}" for step in range(0, 1001, 50)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["step;entropy;reward", *rows]) + "\n")
+    assert read_runs(path)[0].step[-1] == 1000
+    path.write_text(path.read_text().replace("\n1000;", "\n1.000;"))
+    with pytest.raises(InputError, match=r"1\.000, whose point may separate thousands"):
+        read_runs(path)

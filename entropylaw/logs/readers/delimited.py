@@ -30,6 +30,8 @@ _HEAD = 1 << 16
 _MANY_COLUMNS, _MOST_COLUMNS = 1 << 12, 1 << 17
 _LONGEST_ROW = 1 << 26
 _COMMENT = re.compile(r"#[^,;\t]*")
+_COMMA, _POINTED = re.compile(r"-?[0-9]+,[0-9]+"), re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
+"""A number with a decimal comma; one whose points separate thousands where there are such commas."""
 
 TOO_LONG = "row with more cells than the header"
 SWALLOWED = "row within the quotes of another one's cell"
@@ -81,6 +83,9 @@ def read(content: Content) -> Table:
     if shape.rows.rows == len(shape.unreadable):
         message = f"has a header of {counted(len(header), 'column')} and no rows below it"
         raise content.error("no-records", message, "check that the run has logged something")
+    if shape.pointed:
+        message = f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands"
+        raise content.error("two-decimal-marks", message, "write steps without a separator, as 1000")
     # Below the header, as many lines as records.
     whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
@@ -129,6 +134,9 @@ class _Rectangle:
         self._most = 2 * len(header) + 64
         self._again: list[int] = []
         self._short: list[str] | None = None
+        #: The first number with points after one with a decimal comma.
+        self.pointed = ""
+        self._has_commas = False
         self._read_by(header)
 
     def add(self, row: list[str]) -> None:
@@ -170,6 +178,10 @@ class _Rectangle:
         """Add a row of the current header's length, in the order of all columns."""
         if self._places is not None:
             row = [row[column] if column >= 0 else "" for column in self._places]
+        if self._delimiter != "," and not self.pointed:
+            self._has_commas = self._has_commas or any("," in cell and _COMMA.fullmatch(cell) for cell in row)
+            if self._has_commas:
+                self.pointed = next(filter(_POINTED.fullmatch, row), "")
         self.rows.add(row)
 
     def _read_by(self, header: list[str]) -> None:
