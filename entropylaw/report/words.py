@@ -258,7 +258,7 @@ def stop_words(line: StopLine) -> str:
         parts[0] += f" {format_number(line.now)}"
     if line.expected is None and line.says not in ("stop", "finished", "not known"):
         parts.append(f"no forecast: {line.why_none}")
-    elif line.expected is not None:
+    elif line.expected is not None and line.says != "lost":
         parts.append(f"by step {format_step(line.at_step)} {format_interval(line.expected)}")
         parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")
     if line.best is not None:

@@ -102,6 +102,7 @@ def test_exploded_above_twice_the_lowest_level_and_below_the_best_reward():
     assert stop_words(line).endswith("; the reward is below its best")
     lost = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
     assert lost.says == "lost"
+    assert "by step" not in stop_words(lost)
 
 
 def test_an_entropy_that_rises_while_the_reward_does_is_named_and_not_an_alarm():
