@@ -25,8 +25,6 @@ def report(options: ReportCommand) -> None:
     if "output" not in options.given:
         output.refuse_link(options.output)
     check_target(options.output, options.logs)
-    # Every run would fail by a style that cannot be read.
-    output.style_of(options.style, quiet=options.quiet)
     output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
     # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.cli.reporting import write_report

@@ -38,8 +38,6 @@ def write_report(options: ReportCommand) -> None:
         settings=part(options, FitOptions),
         kinds=() if single else options.figures,
         phases=options.phases,
-        style=options.style,
-        arms=options.arms,
         config=options.config,
         cache=user_cache(),
         join=output.joining(options),

@@ -37,19 +37,16 @@ from entropylaw.roles.select import phase_series
 class Making:
     """What is made of every run.
 
-    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
-    is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
-    is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
-    None for a report in one file, whose pages are not written on their own. ``join`` names the table that is
-    joined to logs.
+    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone.
+    ``phases`` says whether curves of planning and execution are fitted. ``config`` is the settings file in
+    force. ``folder`` is None for a report in one file, whose pages are not written on their own. ``join``
+    names the table that is joined to logs.
     """
 
     folder: Path | None
     settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
-    style: str | None = None
-    arms: str | None = None
     config: ConfigFile | None = None
     cache: Cache = OFF
     join: Joined | None = None
@@ -126,7 +123,6 @@ class PageOptions:
     inputs: tuple[InputFile, ...]
     config: ConfigFile | None
     neighbours: tuple[Neighbour | None, Neighbour | None]
-    style: tuple[str, str] | None
     histogram: tuple[str, str] | None
 
 
@@ -254,7 +250,6 @@ def page_options(task: Task) -> PageOptions:
         inputs=task.input.files,
         config=task.input.config if task.input.entries else making.config,
         neighbours=(task.before, task.after),
-        style=_with_digest(making.style),
         histogram=_with_digest(task.histogram),
     )
 
@@ -324,7 +319,7 @@ def _figures(
     # The page always needs SVG.
     drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *options.kinds))  # type: ignore[arg-type]
     svgs: dict[str, str] = {}
-    with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
+    with plotting.style():
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{stem}-{entry.name}"

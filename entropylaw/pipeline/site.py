@@ -143,7 +143,7 @@ def report_logs(
         if outcome.answered:
             if not outcome.unfinished:
                 remove_figures(outcome, folder)
-            return replace(outcome, written=write_index(outcome, folder, making.arms))
+            return replace(outcome, written=write_index(outcome, folder))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
         if first:
             (folder / FILES["JSON"]).unlink()
@@ -175,7 +175,7 @@ def one_page(
         if index.across is not None:
             slugs = {row.run: row.slug for row in index.rows}
             sections = [phases_page(index.across, slugs, IN_FILE), *sections]
-        page = index_html(index, outcome, making.arms, addresses=IN_FILE, sections=sections)
+        page = index_html(index, outcome, addresses=IN_FILE, sections=sections)
     write_atomically(target, page)
     return replace(outcome, written=(target,))
 
@@ -203,8 +203,7 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
 def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
     """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`, and UsageError
-    ``no-such-arm``.
+    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
     inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
     tasks: list[Task] = []
@@ -214,12 +213,6 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
-    arms = making.arms
-    if arms is not None and tasks and not any(pages.arm_of(task.name, arms) for task in tasks):
-        message = f"--arms {arms!r} matches the name of no run; the first is {tasks[0].name!r}"
-        hint = "leave --arms out, or give what names have in common, "
-        hint += "such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
@@ -273,7 +266,7 @@ def index_of(outcome: Outcome) -> IndexDocument:
     )
 
 
-def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
+def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     index = index_of(outcome)
     contents: dict[str, str] = {}
@@ -286,10 +279,10 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
         contents[PHASES] = phases_page(index.across, slugs, IN_FOLDER)
     # To draw and to write it takes longest, and needs matplotlib.
     cache = outcome.tasks[0].making.cache
-    key = cache.key("index page", {"arms": arms}, data)
+    key = cache.key("index page", {}, data)
     page = cache.get(key, Files)
     if page is None:
-        page = {PAGE: zlib.compress(index_html(index, outcome, arms, files=FILES).encode())}
+        page = {PAGE: zlib.compress(index_html(index, outcome, files=FILES).encode())}
         cache.put(key, page)
     contents |= {
         "report.md": markdown_of(index, outcome, folder),
@@ -302,11 +295,11 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     return tuple(folder / name for name in contents)
 
 
-def index_html(index: IndexDocument, outcome: Outcome, arms: str | None, **addresses: Any) -> str:
+def index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
     """The page of the index; ``addresses`` are those of other pages and files."""
     phases, warnings = index.across is not None, outcome.interrupted
     return pages.index_page(
-        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, arms=arms, **addresses
+        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, **addresses
     )
 
 

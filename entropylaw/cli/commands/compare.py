@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from entropylaw.kinds import PATH
 from entropylaw.option import OUTPUT, option, switch
-from entropylaw.options import WRITE, CompareOptions, Joined, Parallel, Styled, Written, outputs
+from entropylaw.options import WRITE, CompareOptions, Joined, Parallel, Written, outputs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareCommand(Joined, Parallel, CompareOptions, Styled, Written):
+class CompareCommand(Joined, Parallel, CompareOptions, Written):
     """Compare arms of an experiment over their seeds.
 
     Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH, Kind
 from entropylaw.option import ADVANCED, OUTPUT, option, switch
-from entropylaw.options import FOLDER, PICTURES, FitOptions, Logs, Parallel, Styled
+from entropylaw.options import FOLDER, PICTURES, FitOptions, Logs, Parallel, Quiet
 
 
 def figure_kinds(text: str) -> tuple[str, ...]:
@@ -22,19 +21,8 @@ def figure_kinds(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in PICTURES if kind in named)
 
 
-def regular_expression(text: str) -> str:
-    """A regular expression, as it is."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        message = f"--arms {text[:40]!r} is not a regular expression: {error}"
-        hint = "correct it, or leave --arms out: names that differ by a seed are then one arm"
-        raise UsageError("bad-option", message, hint) from None
-    return text
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportCommand(Parallel, FitOptions, Logs, Styled):
+class ReportCommand(Parallel, FitOptions, Logs, Quiet):
     """Write a report: pages, tables and figures.
 
     An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
@@ -56,13 +44,6 @@ class ReportCommand(Parallel, FitOptions, Logs, Styled):
         "Formats of the figures' files: svg,png,pdf or none.",
         Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
         unset="all, beyond 50 runs svg",
-    )
-    arms: str | None = option(
-        "--arms",
-        "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
-        Kind(expected="a regular expression", metavar="REGEX", read=regular_expression),
-        OUTPUT,
-        unset="names that differ by a seed",
     )
     phases: bool = switch(
         "--phases/--no-phases",
