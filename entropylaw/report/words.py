@@ -311,27 +311,6 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def drop_words(run: Entry[Fit]) -> str:
-    """The evaluations left out, as reasons with counts; empty where nothing could be read at all.
-
-    The fit has a sentence for each outlier: here they are counted, and one is the example.
-    """
-    if run.result is None and not run.columns and not run.dropped:
-        return ""
-    law_drops: Mapping[str, int] = {} if run.result is None else run.result.law.dropped
-    counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
-    kinds: dict[str, dict[str, int]] = {}
-    for reason, number in law_drops.items():
-        kind, _, example = reason.partition(": ")
-        kinds.setdefault(kind, {})[example] = number
-    for kind, examples in sorted(kinds.items()):
-        text, first = f"{kind} ({sum(examples.values())})", min(examples)
-        if first:
-            text += f"{', such as:' if len(examples) > 1 else ':'} {first}"
-        counts.append(text)
-    return "; ".join(counts) or "nothing"
-
-
 def meaning(column: Meaning) -> str:
     """The catalog's description of a column in a few words; empty where there is none."""
     facts = [column.kind, column.unit, column.aggregation, column.timing]

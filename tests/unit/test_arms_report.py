@@ -83,21 +83,6 @@ def test_where_the_band_excludes_0_is_in_the_sentence_and_the_table():
     )
 
 
-def test_latex_is_two_tables_with_captions_and_labels_for_a_paper():
-    text = rendered(arms.comparison("clip_cov"), "latex")
-    assert [text.count(rf"\{command}") for command in ("begin{table}", "caption", "label{tab:")] == [2, 2, 2]
-    assert "& −0.030 [−0.044, −0.016] & 0.16 & lower (Welch's p = 0.21)" in text
-    pairs = (arms.pair("clip_cov", "entropy_bonus", band=arms.band()),)
-    several = (arms.arm("entropy_bonus"), arms.arm("clip_cov"))
-    paired = arms.comparison(arms=several, baseline="entropy_bonus", paired="seed", pairs=pairs)
-    text = rendered(paired, "latex")
-    assert (
-        r"Differences of arms from entropy\_bonus, in pairs of one seed; the margin is ±0.01 of reward."
-        in text
-    )
-    assert "is replaced by band, the interval is that of a simultaneous band." in text
-
-
 def test_a_given_spread_is_repeated_on_every_line():
     said = "between-seed sd 0.02 as given"
     assert all(said in note.text for note in sentences(arms.comparison(between_sd=0.02)))

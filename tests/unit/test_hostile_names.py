@@ -91,7 +91,7 @@ def is_table(text: str) -> None:
 
 def is_latex(text: str) -> None:
     cells = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
-    commands = {"begin", "end", "toprule", "midrule", "bottomrule", "caption", "label"}
+    commands = {"begin", "end", "toprule", "midrule", "bottomrule"}
     escapes = {"textbackslash", "textasciitilde", "textasciicircum"}
     assert set(re.findall(r"\\([A-Za-z]+)", cells)) <= commands | escapes
     assert not re.search(r"(?<!\\)[%#$_]", cells)

@@ -249,10 +249,6 @@ def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
     assert lines == [1, 1]
 
 
-def test_the_series_name_what_was_dropped() -> None:
-    assert "dropped: no reward at that step (80)" in text_of(series_figure(synthetic()))
-
-
 @pytest.mark.parametrize(("kind", "name"), [("svg", "sample"), ("png", "sample"), ("pdf", "many")])
 def test_same_bytes_whatever_the_user_s_settings(kind: plotting.Kind, name: str) -> None:
     run = RUNS[name]()

@@ -15,7 +15,6 @@ from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row, index_table
-from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import csv_text, rendered
 from entropylaw.results.result import replace
 from tests.made import report_runs, run_report
@@ -40,12 +39,6 @@ def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
     text = rendered(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))), "markdown")
     assert len(text.encode()) < 64_000
     assert re.search(r"\*Left out of this text: \d+ more runs", text)
-
-
-def test_sparkline_goes_from_least_to_largest() -> None:
-    assert sparkline([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == "▁▂▃▄▅▆▇█"
-    assert sparkline([float(i) for i in range(1000)]) == "▁▂▂▃▄▄▅▅▆▇▇█"
-    assert sparkline([3.0, 3.0]) == "▁▁"
 
 
 def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:

@@ -20,7 +20,7 @@ from entropylaw.report import numbers
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
-from entropylaw.report.words import drop_words, headline, p_words
+from entropylaw.report.words import headline, p_words
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -223,16 +223,10 @@ def _steps() -> LinearSegmentedColormap:
 
 
 def series_figure(run: Entry[Fit] | Fit) -> Figure:
-    """Entropy and reward over the steps, and the drops.
-
-    The law's reward is drawn where the law does not fail.
-    """
+    """Entropy and reward over the steps; the law's reward where the law does not fail."""
     fit = answer_of(run)
     law = fit.law
-    dropped = drop_words(run) if isinstance(run, Entry) else ""
-    notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
-    room: dict[str, Any] = {"right": 0.52, "notes": notes}
-    with p.panels([0.95, 0.95], **verdict_title(fit), **room) as (figure, (upper, lower)):
+    with p.panels([0.95, 0.95], right=0.52, **verdict_title(fit)) as (figure, (upper, lower)):
         ink = p.colour("ink")
         _trace(upper, law, law.entropy, p.colour("purple"))
         _trace(lower, law, law.reward, p.colour("blue"))
