@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from entropylaw.analysis.forms import least_squares
@@ -293,12 +293,6 @@ def p_words(probability: float) -> str:
 def shapes_words(form: FormAnswer) -> str:
     """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
     return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
-
-
-def listed(items: Iterable[str]) -> str:
-    """``one, two and three``."""
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def sentence(text: str) -> str:

@@ -24,7 +24,6 @@ from entropylaw.report.figures.law import (
     SHOWN,
     draw_on,
     law_figure,
-    residual_figure,
     series_figure,
     verdict_title,
 )
@@ -44,7 +43,7 @@ def ahead(run: Entry) -> Figure:
     return forecast_figure(run)
 
 
-MAKERS = [law_figure, series_figure, residual_figure]
+MAKERS = [law_figure, series_figure]
 EVERY = [*MAKERS, ahead]
 # Fitted by the tests and not here: every process that runs tests imports every file of them.
 RUNS: dict[str, Callable[[], Entry]] = {

@@ -49,8 +49,6 @@ class FigureEntry:
     about, title, label
         Its content, for a list of the figures; its title on a page, before the name of the run; and its link,
         where that is not the name.
-    section
-        Its section of a description, where that is not named as the part that it ``needs``.
     """
 
     name: str
@@ -58,7 +56,6 @@ class FigureEntry:
     about: str
     title: str
     label: str = ""
-    section: str = ""
 
     def caption(self, part: Any) -> str:
         """The sentence below it, from the part."""
@@ -130,7 +127,6 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         "Entropy and reward over the steps"
         + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
     ),
-    "residuals": "Residuals of the law, with ±1 standard deviation.",
     "forecast": lambda part: (
         "The reward and the entropy so far, the best step (diamond)"
         # A bare forecast is of a run that may go on.
@@ -183,7 +179,6 @@ FIGURES = (
     FigureEntry("series", "law", "both over the steps", "Entropy and reward of", "entropy and reward"),
     FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
-    FigureEntry("residuals", "law", "residuals of the law", "Residuals of", section="trust"),
     FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
@@ -214,9 +209,9 @@ FIGURES = (
 NAMED = {entry.name: entry for entry in FIGURES}
 
 
-def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
-    """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
-    names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
+def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
+    """The figures that are drawn from a part; ``described`` as in a block, of the first one."""
+    names = [entry.name for entry in FIGURES if entry.needs == needs]
     return [FigureBlock(name, part, "" if i else described) for i, name in enumerate(names)]
 
 

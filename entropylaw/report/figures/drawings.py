@@ -42,7 +42,6 @@ DRAWINGS = {
     "series": Drawing(law.series_figure),
     "curves": Drawing(rewards.curves_figure),
     "rewards": Drawing(rewards.rewards_figure),
-    "residuals": Drawing(law.residual_figure),
     "forecast": Drawing(forecast.forecast_figure, forecast.draw_on),
     "phases": Drawing(phases.phase_figure, phases.draw_on),
     "tokens": Drawing(phases.token_figure),
