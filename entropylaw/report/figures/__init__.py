@@ -151,11 +151,6 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
     "axis.",
     "arms": arms_caption,
-    "differences": lambda part: (
-        f"Differences of the arms with their {format_percent(part.level)} intervals: final reward, and "
-        f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
-        "squares are decided, and arrows are beyond the axes."
-    ),
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
         f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
@@ -193,7 +188,6 @@ FIGURES = (
     FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
     FigureEntry("ceilings", "rows", "ceilings of several runs", "Ceilings:"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
-    FigureEntry("differences", "arms", "differences of the arms with their intervals", "Differences:"),
     FigureEntry(
         "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"
     ),
