@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.backtest import BacktestCommand
+from entropylaw.cli.commands import BacktestCommand
 from entropylaw.cli.running import result_of
 from entropylaw.option import part
 from entropylaw.options import BacktestOptions

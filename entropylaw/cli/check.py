@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.check import FORMATS, SUMMARY, CheckCommand
+from entropylaw.cli.commands import FORMATS, SUMMARY, CheckCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, CheckedFile

@@ -10,6 +10,8 @@ import inspect
 import os
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from entropylaw.cli.commands import command_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
@@ -55,6 +56,14 @@ WITHOUT = ("tokens", "samples", "demo", "schema")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"
+
+
+@cache
+def command_of(name: str) -> type[Options]:
+    """The options of a command, whose description is its help."""
+    module = import_module(f"entropylaw.cli.{'plot_command' if name == 'plot' else 'commands'}")
+    options = getattr(module, f"{name.title()}Command")
+    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(options)  # type: ignore[no-any-return]
 
 
 def with_flags(name: str, options: type[Options]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.compare import CompareCommand
+from entropylaw.cli.commands import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.fit import FitCommand
+from entropylaw.cli.commands import FitCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps

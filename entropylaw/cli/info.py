@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropylaw.cli.command import all_settings
-from entropylaw.cli.commands.config import ConfigCommand
-from entropylaw.cli.commands.schema import SchemaCommand
+from entropylaw.cli.commands import ConfigCommand, SchemaCommand
 from entropylaw.cli.settings import OWN_FILE, general_settings
 from entropylaw.cli.streams import print_result
 from entropylaw.documents.codec import dumps, encode

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.phases import PhasesCommand
+from entropylaw.cli.commands import PhasesCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError

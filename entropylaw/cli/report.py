@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.report import ReportCommand
+from entropylaw.cli.commands import ReportCommand
 from entropylaw.errors import UsageError
 from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
 from entropylaw.options import PICTURES

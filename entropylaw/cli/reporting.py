@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.report import ReportCommand
+from entropylaw.cli.commands import ReportCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted

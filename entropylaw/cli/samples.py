@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.samples import SamplesCommand
+from entropylaw.cli.commands import SamplesCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import share_shown
 from entropylaw.cli.streams import print_result, say

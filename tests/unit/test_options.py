@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from entropylaw.cli.command import NAMES, all_settings
-from entropylaw.cli.commands import command_of
+from entropylaw.cli.command import NAMES, all_settings, command_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
 from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
