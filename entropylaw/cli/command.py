@@ -43,14 +43,10 @@ NAMES = {
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
     "demo": "Write example logs, and print commands for them.",
-    "config": "Print the settings in force and their sources.",
     "schema": "Print the JSON Schema of a document.",
 }
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
-
-MODULES = {"config": "info", "schema": "info"}
-"""The module of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "samples", "demo", "schema")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
@@ -71,7 +67,7 @@ def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
 
     def call(context: typer.Context, **_: Any) -> None:
         # Only a command that is run is imported: help and completion do without.
-        module = import_module(f"entropylaw.cli.{MODULES.get(name, name)}")
+        module = import_module(f"entropylaw.cli.{name}")
         getattr(module, name)(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -180,9 +176,9 @@ class Command(_Reader, TyperCommand):
             if flag.required and name not in filled:
                 kind = "option" if flag.flags else "argument"
                 ctx.fail(f"Missing {kind} '{' / '.join(flag.flags) or flag.metavar}'.")
-        sources = {"given": typed, "from_file": tuple(filled), "config": config, "settings": tables}
+        sources = {"given": typed, "from_file": tuple(filled), "config": config}
         options = self.callback.options(**values, **filled, **sources)  # type: ignore[union-attr]
-        if config is not None and self.name != "config":
+        if config is not None:
             say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
         ctx.meta[_OPTIONS] = options
 

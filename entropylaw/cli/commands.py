@@ -59,11 +59,6 @@ class FitCommand(Parallel, FitOptions, Logs, Written):
         default=True,
     )
     details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
-    to_wandb: str | None = option(
-        "--to-wandb RUN",
-        "Write verdict, ceiling and what is left into the summary of a run at W&B.",
-        unset="none",
-    )
 
 
 TARGETS = "Targets"
@@ -371,18 +366,6 @@ class DemoCommand(Command):
     example: ClassVar[str] = "entropylaw demo"
 
     folder: str = option("FOLDER", "Folder to write into.", PATH, default="demo")
-
-
-class ConfigCommand(Command):
-    """Print the settings in force and their sources.
-
-    A source is a file and its key, or the default. The file is entropylaw.toml of the current folder; a
-    flag wins over it. `entropylaw --config FILE config` shows another file.
-    """
-
-    example: ClassVar[str] = "entropylaw config"
-
-    format: str = formats("text", "json")
 
 
 class SchemaCommand(Command):

@@ -13,13 +13,12 @@ from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_fit
-from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.errors import EntropyLawError
 from entropylaw.escaping import safe_name
 from entropylaw.kinds import SWITCH
 from entropylaw.option import options_of, part
 from entropylaw.options import FOLDER, FitOptions
 from entropylaw.pipeline.steps import Fit
-from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, FitDocument
@@ -48,8 +47,6 @@ def fit(options: FitCommand) -> None:
     if not document.answered and format in ("text", "details"):
         formats.pop("-", None)
     output.deliver(document, formats, others=files, quiet=quiet)
-    if options.to_wandb:
-        say(f"wrote the summary of {to_wandb(options.to_wandb, document)}", quiet=quiet)
     if stored:
         for line in filter(None, (stored_line([*stored]), *earlier, next_command(stored))):
             say(line, quiet=quiet)
@@ -63,29 +60,6 @@ def by_argument(step: Fit, inputs: Inputs, results: Sequence[Entry[FitResult]]) 
         names = {entry.name for entry in part_of.entries}
         documents[argument] = step.document(part_of, [entry for entry in results if entry.run in names])
     return documents
-
-
-def to_wandb(run_path: str, document: FitDocument) -> str:
-    """Write the answer of the one run that was fitted to W&B; returns the path of the run there.
-
-    Raises UsageError ``to-wandb-several``, and as :func:`entropylaw.wandb_runs.write_summary`.
-    """
-    fits = {entry.reward: entry.result for entry in document.runs if entry.result is not None}
-    runs = {entry.run for entry in document.runs if entry.result is not None}
-    if len(runs) != 1:
-        message = f"--to-wandb {run_path} takes the answer of one run, and {len(runs)} were fitted"
-        raise UsageError("to-wandb-several", message, "name the log of that run alone")
-    values: dict[str, float | str | None] = {}
-    for reward, fit in fits.items():
-        prefix = f"{reward}/" if reward else ""
-        values[f"{prefix}verdict"] = fit.verdict.value
-        values[f"{prefix}why"] = None if fit.why is None else fit.why.value
-        values |= {f"{prefix}gain": fit.gain, f"{prefix}p_headroom": fit.p_headroom}
-        for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
-            values[f"{prefix}{name}"] = estimate.value
-            values |= {f"{prefix}{name}_low": estimate.low, f"{prefix}{name}_high": estimate.high}
-    write_summary(run_path, values)
-    return run_path
 
 
 def stored_line(paths: Sequence[str]) -> str:

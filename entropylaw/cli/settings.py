@@ -103,7 +103,7 @@ def _settings(
             meant = nearest_key(key, settings, tables)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(settings)}"
             message = f"{shown} sets {(prefix + key)[:80]!r}, which is not a setting there; {near}"
-            hint = "`entropylaw --no-config config` lists the settings"
+            hint = "settings are named as the flags that `entropylaw COMMAND --help` lists"
             raise UsageError("unknown-setting", message, hint)
         try:
             settings[key].from_toml(value)
@@ -138,7 +138,7 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
         text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
     except (ValueError, RecursionError):
         text = "a value that is too long to print"
-    hint = "`entropylaw --no-config config` lists the settings with their defaults"
+    hint = "`entropylaw COMMAND --help` lists the flags, whose names settings have, with their defaults"
     return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
 

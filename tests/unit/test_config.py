@@ -280,20 +280,6 @@ def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind)
         assert re.match(r"error\[file-[a-z-]+\]: entropylaw\.toml ", done.stderr), done.stderr
 
 
-def test_config_shows_no_machine_and_no_control_character(run, here):
-    far = here / "far" / "ci"
-    far.mkdir(parents=True)
-    (far / "x.toml").write_text(
-        f"gates = ['regression({far}/b.fit.json)>1%']\nstyle = '{far}/s'\n[columns]\nstep = \"a\\u001b[31m\""
-    )
-    done = run("--config", far / "x.toml", "config", "--format", "json")
-    values = {row["key"]: row["value"] for row in json.loads(done.stdout)["settings"]}
-    assert values["gates"] == ["regression(far/ci/b.fit.json)>1%"]
-    text = run("--config", far / "x.toml", "config").stdout
-    assert str(here) not in done.stdout + text
-    assert "a\\x1b[31m" in text
-
-
 def test_every_default_is_the_same_for_all_commands():
     """But for predict, whose level is the fit's."""
     for key in BY_KEY:

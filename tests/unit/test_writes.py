@@ -383,7 +383,7 @@ def test_a_deleted_working_folder(call, tmp_path):
     (tmp_path / "gone").mkdir()
     os.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    for arguments in (("fit", tmp_path / "log.csv"), ("tokens", "x.parquet"), ("config",)):
+    for arguments in (("fit", tmp_path / "log.csv"), ("tokens", "x.parquet")):
         assert_error(call(*arguments), "no-working-folder", 2)
     assert call("fit", "--help").returncode == 0
 
