@@ -284,7 +284,7 @@ def test_order_and_names_of_many_runs(tmp_path):
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
     second = gathered.tasks[1]
-    assert gathered.tasks[0].after == Neighbour(run=second.name, href=f"{second.slug}.html")
+    assert gathered.tasks[0].neighbours[1] == Neighbour(run=second.name, href=f"{second.slug}.html")
     assert gathered.tasks[0].making.kinds == ("svg", "png", "pdf")
 
 
