@@ -52,8 +52,8 @@ class FitCommand(Parallel, FitOptions, Logs, Written):
 
     save: bool = option(
         "--save/--no-save",
-        f"Store the fit of each log in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o it "
-        "is written there instead.",
+        f"Store the fits in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o they are "
+        "written there instead.",
         *(SWITCH, OUTPUT),
         key="save",
         default=True,
