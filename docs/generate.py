@@ -21,10 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
-from entropylaw.cli.command import all_settings  # noqa: E402
-from entropylaw.cli.settings import general_settings  # noqa: E402
+from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part, differences  # noqa: E402
-from entropylaw.option import Option  # noqa: E402
+from entropylaw.option import Option, options_of  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMAND = re.compile(r"```sh\n(?:.* && )?entropylaw (.+)\n```\n(?:\n<!-- (\w+):begin -->)?")
@@ -122,10 +121,10 @@ def quantities_table() -> str:
 
 def settings_table() -> str:
     """Every setting: what it takes, its default, and the commands that have it."""
-    commands = all_settings()
     lines = ["| key | flag | takes | without it | commands |", "| --- | --- | --- | --- | --- |"]
-    for key, known in general_settings(commands).items():
-        having = {name: settings[key] for name, settings in commands.items() if key in settings}
+    options = [(name, option) for name in NAMES for option in options_of(command_of(name)).values()]
+    for key, known in all_settings().items():
+        having = {name: option for name, option in options if option.key == key}
         cells = (
             f"`{key}`",
             f"`{known.flag}`",

@@ -79,13 +79,13 @@ def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
     return call
 
 
-def all_settings() -> dict[str, dict[str, Option]]:
-    """Command → its options by their key in a settings file, of all commands that have any."""
-    settings = {}
+def all_settings() -> dict[str, Option]:
+    """The options of all commands by their key in a settings file, columns first."""
+    settings: dict[str, Option] = {}
     for name in NAMES:
-        if keyed := {option.key: option for option in options_of(command_of(name)).values() if option.key}:
-            settings[name] = keyed
-    return settings
+        for option in options_of(command_of(name)).values():
+            settings.setdefault(option.key, option)
+    return {key: settings[key] for key in sorted(filter(None, settings), key=lambda key: "." not in key)}
 
 
 def parameter_of(name: str, known: Option) -> inspect.Parameter:
@@ -163,15 +163,17 @@ class Command(_Reader, TyperCommand):
         Raises UsageError and InputError: a wrong value of an option; ``no-working-folder``; as
         :func:`entropylaw.cli.settings.in_force`.
         """
-        from entropylaw.cli.settings import in_force, values_of
+        from entropylaw.cli.settings import in_force
 
         flags = self.known
         values = {name: flag.parsed(given[name]) for name, flag in flags.items() if name in given}
         typed = tuple(values)
         refuse_deleted_folder()
-        config, tables = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
+        config, settings = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
         lacking = {name: flag for name, flag in flags.items() if name not in values}
-        filled = values_of(tables, str(self.name), lacking)
+        # An empty list sets nothing.
+        keyed = {name: flag for name, flag in lacking.items() if settings.get(flag.key, []) != []}
+        filled = {name: flag.from_toml(settings[flag.key]) for name, flag in keyed.items()}
         for name, flag in lacking.items():
             if flag.required and name not in filled:
                 kind = "option" if flag.flags else "argument"
