@@ -210,7 +210,7 @@ def test_arms_in_different_units_or_pairings_do_not_compare(changes, what, hint,
 
 
 def test_settings_of_a_file(logs, tmp_path):
-    (tmp_path / "entropylaw.toml").write_text('margin = 0.02\n[compare]\nbaseline = "grpo"\n')
+    (tmp_path / "entropylaw.toml").write_text('margin = 0.02\nbaseline = "grpo"\n')
     _, document = stored(tmp_path, f"clip={logs}/clip_*", f"grpo={logs}/grpo_*")
     assert (document.comparison.margin, document.comparison.baseline) == (0.02, "grpo")
 
