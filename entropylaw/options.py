@@ -101,15 +101,6 @@ class Written(Quiet):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Styled(Quiet):
-    """Commands that draw."""
-
-    style: str | None = setting(
-        "--style", "A matplotlib style file, applied after the built-in style.", PATH, ADVANCED
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Parallel:
     """Commands that fit runs in several processes."""
 

@@ -6,7 +6,6 @@ dataclasses one by one, in :func:`entropylaw.cli.command.command_of`: all at onc
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar
 
 from entropylaw.documents.kinds import KINDS
@@ -30,7 +29,6 @@ from entropylaw.options import (
     Parallel,
     PhaseOptions,
     Quiet,
-    Styled,
     Written,
     formats,
     outputs,
@@ -210,7 +208,7 @@ class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
     )
 
 
-class CompareCommand(Joined, Parallel, CompareOptions, Styled, Written):
+class CompareCommand(Joined, Parallel, CompareOptions, Written):
     """Compare arms of an experiment over their seeds.
 
     Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same
@@ -251,18 +249,7 @@ def figure_kinds(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in PICTURES if kind in named)
 
 
-def regular_expression(text: str) -> str:
-    """A regular expression, as it is."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        message = f"--arms {text[:40]!r} is not a regular expression: {error}"
-        hint = "correct it, or leave --arms out: names that differ by a seed are then one arm"
-        raise UsageError("bad-option", message, hint) from None
-    return text
-
-
-class ReportCommand(Parallel, FitOptions, Logs, Styled):
+class ReportCommand(Parallel, FitOptions, Logs, Quiet):
     """Write a report: pages, tables and figures.
 
     An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
@@ -284,13 +271,6 @@ class ReportCommand(Parallel, FitOptions, Logs, Styled):
         "Formats of the figures' files: svg,png,pdf or none.",
         Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
         unset="all, beyond 50 runs svg",
-    )
-    arms: str | None = option(
-        "--arms",
-        "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
-        Kind(expected="a regular expression", metavar="REGEX", read=regular_expression),
-        OUTPUT,
-        unset="names that differ by a seed",
     )
     phases: bool = switch(
         "--phases/--no-phases",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import CompareCommand
@@ -40,7 +40,6 @@ def compare(options: CompareCommand) -> None:
     picture = picture_of(options.figure)
     refuse_domain_alone(options)
     output.begin(options.logs, options.jobs)
-    style = output.style_of(options.style, quiet=options.quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
     fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)
@@ -52,7 +51,7 @@ def compare(options: CompareCommand) -> None:
         arms_compared = set(grouping.arms)
         if settings.stage is None:
             arms_compared = arms_with_runs(document.comparison)
-        figures = draw(document, options.figure, picture, style)
+        figures = draw(document, options.figure, picture)
         write_comparison(document, formats, pages, figures, options)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in arms_compared]
@@ -130,12 +129,10 @@ def grouping_lines(grouping: Grouping) -> Iterator[str]:
         yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{rest} ({reason})")
 
 
-def draw(
-    document: ComparisonDocument, figure: str | None, picture: str, style: Mapping[str, Any] | None
-) -> Iterator[str]:
+def draw(document: ComparisonDocument, figure: str | None, picture: str) -> Iterator[str]:
     """Write the ``picture`` of the arms, or every figure into a folder; yields the paths.
 
-    ``style`` is one of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
+    Raises FitError ``nothing-to-draw``: no run has a curve.
     """
     if figure is None:
         return
@@ -143,7 +140,7 @@ def draw(
     from entropylaw.report.figures.drawings import write
 
     try:
-        yield from write({"arms": document.comparison}, figure, picture, extra=style)
+        yield from write({"arms": document.comparison}, figure, picture)
     except ValueError as error:
         message = f"the arms have no figure: {error}"
         raise FitError("nothing-to-draw", message, "leave out --figure") from error

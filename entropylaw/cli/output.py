@@ -330,19 +330,6 @@ def names_with_counts(names: Sequence[str]) -> str:
     return ", ".join(listed)
 
 
-def style_of(path: str | None, *, quiet: bool) -> Mapping[str, Any] | None:
-    """The user's matplotlib style; says which of its fonts are not installed, so that another one is used."""
-    if path is None:
-        return None
-    from entropylaw.report.figures.plotting import missing_fonts, read_style
-
-    style = read_style(path)
-    if missing := missing_fonts(style):
-        names = one_line(", ".join(missing))
-        say(f"{path} names {names}, which is not installed: the default font is used", quiet=quiet)
-    return style
-
-
 def format_with_details(options: Any) -> str:
     """The format of standard output: ``details`` where --details was given.
 

@@ -39,8 +39,6 @@ def report(options: ReportCommand) -> None:
     if "output" not in options.given:
         output.refuse_link(options.output)
     check_target(options.output, options.logs)
-    # Every run would fail by a style that cannot be read.
-    output.style_of(options.style, quiet=options.quiet)
     target = Path(options.output)
     single = target.suffix.lower() in PAGES and not target.is_dir()
     if single and options.figures:
@@ -55,8 +53,6 @@ def report(options: ReportCommand) -> None:
         settings=part(options, FitOptions),
         kinds=() if single else options.figures,
         phases=options.phases,
-        style=options.style,
-        arms=options.arms,
         config=options.config,
         cache=cache.user_cache(),
         join=output.joining(options),

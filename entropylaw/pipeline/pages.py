@@ -37,19 +37,16 @@ from entropylaw.roles.select import phase_series
 class Making:
     """What is made of every run.
 
-    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
-    is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
-    is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
-    None for a report in one file, whose pages are not written on their own. ``join`` names the table that is
-    joined to logs.
+    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone.
+    ``phases`` says whether curves of planning and execution are fitted. ``config`` is the settings file in
+    force. ``folder`` is None for a report in one file, whose pages are not written on their own. ``join``
+    names the table that is joined to logs.
     """
 
     folder: Path | None
     settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
-    style: str | None = None
-    arms: str | None = None
     config: ConfigFile | None = None
     cache: Cache = OFF
     join: Joined | None = None
@@ -82,14 +79,14 @@ class Task:
 
     @property
     def dependencies(self) -> dict[str, Any]:
-        """What its files depend on besides the run; of other files path and sha256."""
-        making, others = self.making, (self.making.style, self.histogram)
+        """What its files depend on besides the run; of the tokens' sums the sha256."""
+        making, tokens = self.making, self.histogram
         return {
             "page": (self.slug, self.section, making.folder is None, self.neighbours),
             "options": (making.settings, making.kinds or (), making.phases),
             "inputs": self.input.files,
             "config": self.config,
-            "files": [(path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) for path in others if path],
+            "tokens": hashlib.sha256(Path(tokens).read_bytes()).hexdigest() if tokens else "",
         }
 
 
@@ -266,7 +263,7 @@ def _figures(
     kinds = making.kinds or ()
     drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     svgs: dict[str, str] = {}
-    with plotting.style(plotting.read_style(making.style) if making.style else None):
+    with plotting.style():
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{stem}-{entry.name}"

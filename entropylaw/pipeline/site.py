@@ -135,7 +135,7 @@ def report_logs(
         outcome = worked(outcome, jobs, progress)
         if not outcome.answered:
             return outcome
-        write_atomically(target, one_page(outcome, making.arms))
+        write_atomically(target, one_page(outcome))
         return replace(outcome, written=(target,))
     targets = targets_of(outcome.tasks, folder)
     check_targets(targets)
@@ -152,14 +152,14 @@ def report_logs(
         if outcome.answered:
             if not outcome.unfinished:
                 remove_figures(outcome, folder)
-            return replace(outcome, written=write_index(outcome, folder, making.arms))
+            return replace(outcome, written=write_index(outcome, folder))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
         if first:
             (folder / FILES["JSON"]).unlink()
         return outcome
 
 
-def one_page(outcome: Outcome, arms: str | None) -> str:
+def one_page(outcome: Outcome) -> str:
     """A report as one page: that of its only run, or the index with all pages below it."""
     sections = [zlib.decompress(run.page).decode() for run in outcome.done]
     if len(outcome.tasks) == 1:
@@ -167,7 +167,7 @@ def one_page(outcome: Outcome, arms: str | None) -> str:
     index = index_of(outcome)
     if index.across is not None:
         sections = [phases_page(index.across, slugs_of(index), IN_FILE), *sections]
-    return index_html(index, outcome, arms, addresses=IN_FILE, sections=sections)
+    return index_html(index, outcome, addresses=IN_FILE, sections=sections)
 
 
 def remove_figures(outcome: Outcome, folder: Path) -> None:
@@ -193,8 +193,7 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
 def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
     """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`, and UsageError
-    ``no-such-arm``.
+    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
     inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
     tasks: list[Task] = []
@@ -204,12 +203,6 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
-    arms = making.arms
-    if arms is not None and tasks and not any(pages.arm_of(task.name, arms) for task in tasks):
-        message = f"--arms {arms!r} matches the name of no run; the first is {tasks[0].name!r}"
-        hint = "leave --arms out, or give what names have in common, "
-        hint += "such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
@@ -263,16 +256,16 @@ def index_of(outcome: Outcome) -> IndexDocument:
     )
 
 
-def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
+def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the pages and the tables over all runs; returns the paths, the index last."""
     index = index_of(outcome)
     data = dumps(index.to_json())
     # To draw the pages takes longest, and needs matplotlib.
     cache = outcome.tasks[0].making.cache
-    key = cache.key("index page", {"arms": arms}, data)
+    key = cache.key("index page", {}, data)
     drawn = cache.get(key, Files)
     if drawn is None:
-        made = {PAGE: index_html(index, outcome, arms, files=FILES)}
+        made = {PAGE: index_html(index, outcome, files=FILES)}
         if index.across is not None:
             made[PHASES] = phases_page(index.across, slugs_of(index), IN_FOLDER)
         drawn = {name: zlib.compress(page.encode()) for name, page in made.items()}
@@ -295,11 +288,11 @@ def slugs_of(index: IndexDocument) -> dict[str, str]:
     return {row.run: row.slug for row in index.rows}
 
 
-def index_html(index: IndexDocument, outcome: Outcome, arms: str | None, **addresses: Any) -> str:
+def index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
     """The page of the index; ``addresses`` are those of other pages and files."""
     phases, warnings = index.across is not None, outcome.interrupted
     return pages.index_page(
-        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, arms=arms, **addresses
+        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, **addresses
     )
 
 

@@ -146,15 +146,15 @@ class Trace(Struct, frozen=True):
 class RunsTable(Table, frozen=True, kw_only=True):
     """Runs on a page under a ``badge``, a ``title`` and a ``note``, folded away unless ``open``.
 
-    ``links`` are the addresses of their pages, if they have any. A cell may also be a :class:`Trace`, or a
-    list of verdicts, whose sentences are shown on request.
+    ``links`` are the addresses of their pages. A cell may also be a :class:`Trace`, or a list of verdicts,
+    whose sentences are shown on request.
     """
 
+    badge: Verdict
     title: str
+    note: str
     open: bool
-    badge: Verdict | None = None
-    note: str = ""
-    links: Sequence[str] = ()
+    links: Sequence[str]
 
 
 class Note(Struct, frozen=True):

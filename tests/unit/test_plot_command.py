@@ -43,10 +43,9 @@ def stored(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("figure", ["law", "series", "residuals", "forecast", "phases"])
 def test_every_figure_of_a_log(run, lab, tmp_path, figure):
-    (tmp_path / "own.mplstyle").write_text("font.family: DejaVu Serif\n")
-    done = run("plot", figure, LOG, "-o", "out/styled.svg", "--style", "own.mplstyle")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote out/styled.svg\n")
-    assert "DejaVuSerif" in (tmp_path / "out" / "styled.svg").read_text()
+    done = run("plot", figure, LOG, "-o", "out/drawn.svg")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote out/drawn.svg\n")
+    assert "DejaVuSans" in (tmp_path / "out" / "drawn.svg").read_text()
 
 
 @pytest.mark.parametrize("kind", HEADS)
@@ -88,9 +87,6 @@ def test_figures_of_a_report_and_of_phases(run, stored):
             "nothing-to-draw",
             "planning or execution",
         ),
-        (("law", "one", "-o", "a.svg", "--style", "none"), 3, "unreadable-style", "No such file"),
-        # A style is a file, and no address.
-        (("law", "one", "-o", "a.svg", "--style", "https://x.y/z"), 3, "unreadable-style", "No such file"),
         (("law", "missing", "-o", "a.svg"), 3, "file-not-found", "missing"),
     ],
 )
@@ -105,7 +101,6 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
                 source=stored.get(source, source),
                 output=options["-o"],
                 run=options.get("--run"),
-                style=options.get("--style"),
             )
         )
     assert (caught.value.exit_code, caught.value.slug) == (code, slug)

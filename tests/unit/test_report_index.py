@@ -168,29 +168,6 @@ def test_of_many_runs_those_that_fail_are_folded_unless_all_do() -> None:
     assert groups(pages.index_page(failing)) == [("fails 30 runs 30 another curve", True)]
 
 
-@pytest.mark.parametrize(
-    ("name", "arms", "arm"), [("seed1", None, None), ("lr=3-a", r"lr=(\d)", "3"), ("none", r"lr=(\d)", None)]
-)
-def test_an_arm_is_a_name_without_its_seed(name: str, arms: str | None, arm: str | None) -> None:
-    assert pages.arm_of(name, arms) == arm
-
-
-def test_arms_have_a_row_with_the_ceilings_of_their_runs() -> None:
-    named = [replace(one, run=f"x_s{i}", slug=f"x_s{i}") for i, one in enumerate(rows())]
-    text = pages.index_page([*named, row("good")])
-    table = text[text.index("1 arm of several runs") :]
-    assert table.count('<th scope="row">') == 1
-    for verdict, badge in {
-        "holds": "holds",
-        "undecided": "undecided",
-        "fails": "fails",
-        "refused": "undecided",
-    }.items():
-        assert f'<span class="badge {badge}">1 {verdict}</span>' in table
-    assert "of several runs" not in pages.index_page(rows())
-    assert "3 arms of several runs" in pages.index_page([*named, row("good"), *rows()[1:]], arms="^(x|.)")
-
-
 def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
     text = pages.index_page(
         rows(), warnings=("interrupted before 3 runs",), skipped=["a.json was not read"] * 3

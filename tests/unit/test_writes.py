@@ -84,13 +84,11 @@ def test_links_hard_links_and_folders_lead_to_the_same_file(call, tmp_path):
         "phases log.csv --entropy actor/entropy -o log.csv",
         "phases log.svg --entropy actor/entropy --figure log.svg",
         "plot law log.svg -o log.svg",
-        "plot law fit.json -o law.svg --style law.svg",
         "predict fit.json -o fit.json",
         "predict log.csv -o log.csv",
         "check log.csv --fail-if ceiling<0 -o other.md -o ./log.json",
         "check fit.json --fail-if ceiling<0 -o fit.json",
         "check log.csv --fail-if regression(fit.json)>90% -o fit.json",
-        "report log.csv -o . --style report.md",
         "report report.csv -o .",
     ],
 )
@@ -394,16 +392,6 @@ def test_numpys_warnings_are_not_shown(tmp_path):
         done = started(sys.executable, *flags, "-c", code, cwd=tmp_path, env=environment)
         assert done.returncode == 0, done.stderr
         assert ("overflow" in done.stderr) is shown
-
-
-def test_a_font_that_is_not_there_is_named_once(call, tmp_path):
-    (tmp_path / "paper.mplstyle").write_text("font.family: No Such Font\n")
-    done = call("plot", "law", "log.csv", "-o", "law.svg", "--style", "paper.mplstyle")
-    assert done.returncode == 0
-    assert [line for line in done.stderr.splitlines() if "No Such Font" in line] == [
-        "paper.mplstyle names No Such Font, which is not installed: the default font is used"
-    ]
-    assert "findfont" not in done.stderr
 
 
 def test_memory_that_runs_out_is_not_a_corrupt_file(call, tmp_path, monkeypatch):

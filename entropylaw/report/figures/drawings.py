@@ -78,24 +78,18 @@ def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:
     return svgs
 
 
-def write(
-    parts: Mapping[Need, Any],
-    target: str,
-    picture: str = "",
-    stem: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Iterator[str]:
+def write(parts: Mapping[Need, Any], target: str, picture: str = "", stem: str = "") -> Iterator[str]:
     """Write the figures of some parts into a folder, or the first as one ``picture`` of that kind.
 
-    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
-    user. Yields the paths. Raises ValueError: the picture has nothing to draw.
+    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``. Yields the paths. Raises
+    ValueError: the picture has nothing to draw.
     """
     kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
     entries = [entry for entry in FIGURES if entry.needs in parts]
     for entry in entries[:1] if picture else entries:
         name = f"{stem}-{entry.name}" if stem else entry.name
         try:
-            with style(extra):
+            with style():
                 contents = files(entry.name, parts[entry.needs], kinds, name)
         except ValueError:
             if picture:
