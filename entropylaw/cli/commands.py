@@ -198,14 +198,7 @@ class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
     logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
     """
 
-    example: ClassVar[str] = "entropylaw phases demo/grpo_s0.csv --figure phases.svg"
-
-    figure: str | None = option(
-        "--figure",
-        "Draw one run into FILE (.svg .png .pdf), or every run into a folder, as SVG and PNG; the "
-        "folder also receives the histograms that `entropylaw tokens` wrote with a summary.",
-        PATH,
-    )
+    example: ClassVar[str] = "entropylaw phases demo/grpo_s0.csv"
 
 
 class CompareCommand(Joined, Parallel, CompareOptions, Written):
@@ -231,12 +224,6 @@ class CompareCommand(Joined, Parallel, CompareOptions, Written):
     )
     output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .html"))
     details: bool = switch("--details", "Every number, run and caution of each comparison, as text.", OUTPUT)
-    figure: str | None = option(
-        "--figure",
-        "Draw the arms, reward against entropy, into FILE (.svg .png .pdf), or every figure into a folder, "
-        "as SVG and PNG.",
-        PATH,
-    )
 
 
 def figure_kinds(text: str) -> tuple[str, ...]:
