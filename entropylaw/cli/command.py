@@ -59,7 +59,7 @@ def command_of(name: str) -> type[Options]:
     """The options of a command, whose description is its help."""
     module = import_module(f"entropylaw.cli.{'plot_command' if name == 'plot' else 'commands'}")
     options = getattr(module, f"{name.title()}Command")
-    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(options)  # type: ignore[no-any-return]
+    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(options)
 
 
 def with_flags(name: str, options: type[Options]) -> Callable[..., None]:

@@ -37,7 +37,6 @@ def compare(options: CompareCommand) -> None:
     format = output.format_with_details(options)
     pages, formats = targets_of(options, format)
     refuse_domain_alone(options)
-    output.begin(options.logs, options.jobs)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
     fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)

@@ -27,7 +27,7 @@ def fit(options: FitCommand) -> None:
     """Run ``entropylaw fit``."""
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
-    inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
+    inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
     step = Fit(inputs.settings)
     document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=quiet))
     output.say_skipped(document.warnings, quiet=quiet)

@@ -13,7 +13,7 @@ from entropylaw.pipeline.steps import Phases
 def phases(options: PhasesCommand) -> None:
     """Run ``entropylaw phases``."""
     targets = output.destinations(options.output or ["-"], options.format)
-    inputs = output.gather(options.logs, options, part(options, PhaseOptions), options.jobs, kinds=())
+    inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
     step = Phases(inputs.settings)
     document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=options.quiet))
     output.say_skipped(document.warnings, quiet=options.quiet)

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,10 +18,11 @@ from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
 from entropylaw.option import part
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import check_targets, is_file, note_input
-
-if TYPE_CHECKING:
-    from entropylaw.pipeline.site import Outcome
-    from entropylaw.results.columns import Refusal
+from entropylaw.pipeline.cache import user_cache
+from entropylaw.pipeline.pages import Making
+from entropylaw.pipeline.pool import cores
+from entropylaw.pipeline.site import Outcome, report_logs
+from entropylaw.results.columns import Refusal
 
 LISTED = 20
 """Failures that are printed one by one; the others are counted, and on their pages."""
@@ -44,24 +44,20 @@ def report(options: ReportCommand) -> None:
     if single and options.figures:
         message = f"--figures makes files, and -o {options.output} is one file with the figures in it"
         raise UsageError("bad-figures", message, "leave --figures out, or give a folder with -o")
-    output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline import cache, pages, pool, site
-
-    making = pages.Making(
+    making = Making(
         folder=None if single else target,
         settings=part(options, FitOptions),
         kinds=() if single else options.figures,
         phases=options.phases,
         config=options.config,
-        cache=cache.user_cache(),
+        cache=user_cache(),
         join=output.joining(options),
     )
     with output.runs_shown("runs", quiet=options.quiet) as progress:
-        outcome = site.report_logs(
+        outcome = report_logs(
             options.logs,
             making,
-            jobs=options.jobs or pool.cores(),
+            jobs=options.jobs or cores(),
             fixed=options.flags_given(FitOptions),
             progress=progress,
             target=target,

@@ -166,7 +166,6 @@ def gather(
     fixed: Sequence[str] = (),
     strict: bool = False,
     named: Callable[[str], str] = shown_path,
-    before: Callable[[Sequence[str]], None] = lambda _: None,
     config: ConfigFile | None = None,
     join: Joined | None = None,
 ) -> Inputs:
@@ -187,8 +186,6 @@ def gather(
         that is damaged is not an error yet.
     named
         The name of a run whose file cannot be read.
-    before
-        Is called with the logs before they are read.
     config
         The settings file in force, which documents name.
     join
@@ -210,7 +207,6 @@ def gather(
     entries = list(chain.from_iterable(map(stored_entries, documents)))
     files = [document.inputs for document in documents]
     if sources.logs:
-        before(sources.logs)
         read = read_logs(sources, options, strict=strict, named=named)
         if join is not None:
             read = with_table(read, join)

@@ -168,7 +168,7 @@ def answers(
 
     for position, subject in enumerate(subjects):
         if results[position] is None:
-            run = subject.run if isinstance(subject, Input) else subject
+            run: Any = subject.run if isinstance(subject, Input) else subject
             key = cache.key(step.name, step.options, run)
             task = _Task(position, done + len(waiting), step, run, cache, key)
             cached: Any = cache.get(key, tuple[step.result, ...])  # type: ignore[name-defined]
