@@ -19,13 +19,12 @@ from typing import Any, Literal
 
 from entropylaw.documents.document import GateCase
 from entropylaw.documents.index import INDEX, whole_pages
-from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import find_document, load_json
-from entropylaw.errors import InputError, UsageError, known_form
+from entropylaw.documents.loading import as_document, find_document, load_json
+from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value
-from entropylaw.gates.subjects import Subject, read_document, subjects_of, unread
+from entropylaw.gates.subjects import Subject, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
@@ -368,20 +367,8 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
 def baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
-    shown, schema, document = shown_path(path), "", None
-    try:
-        data = load_json(path)
-        if isinstance(data, dict) and "schema" in data:
-            schema = known_form(data["schema"])
-        document = read_document(data, shown) if schema else None
-    except InputError as error:
-        # What is no JSON is a log, perhaps.
-        if schema or error.slug != "not-a-document":
-            raise
-    if document is None or document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
-        problem = f"has schema {schema}, which holds no law" if schema else "is not a document of entropylaw"
-        hint = "give what `entropylaw report` or `entropylaw fit LOG -o baseline.fit.json` wrote"
-        raise InputError("not-a-document", f"the baseline {shown} {problem}", hint)
+    shown = shown_path(path)
+    document = as_document(load_json(path), ("fit", "report"), f"the baseline {shown}", arrays=False)
     return subjects_of(document, shown)
 
 

@@ -9,9 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
-from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import Stored, as_document, damaged
-from entropylaw.errors import InputError, known_form
+from entropylaw.errors import InputError
 from entropylaw.gates.quantities import Needs, Part, Quantity, Value
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
@@ -110,18 +109,7 @@ def read_document(data: Any, source: str) -> AnyDocument:
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
-    schema = data.get("schema") if isinstance(data, dict) else None
-    ours, _, rest = schema.partition("/") if isinstance(schema, str) else ("", "", "")
-    kind = rest.partition("/")[0]
-    if ours != "entropylaw" or kind not in READ:
-        expected = ", ".join(KINDS[name].schema for name in READ)
-        raise InputError(
-            "not-a-document",
-            f"{source} has schema {known_form(schema)}, expected one of {expected}",
-            "give a document that `entropylaw fit`, `report`, `phases`, `predict`, `compare` or `samples` "
-            "wrote, or the log itself",
-        )
-    document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
+    document: AnyDocument = as_document(data, READ, source, arrays=False)
     if not getattr(document, "runs", True):
         raise damaged(source, "at $.runs: expected one run or more")
     return document

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import documents_of, flaws_of, whole_pages
-from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
-from entropylaw.errors import EntropyLawError, InputError, UsageError, known_form
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.gates.subjects import READ
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
@@ -278,13 +277,8 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
     shown = shown_path(stored.path)
     if stored.data is None:
         raise stored.damaged(shown)
-    if stored.kind not in kinds:
-        expected = " or ".join(f"a {kind}" for kind in kinds if kind != "index")
-        message = f"{shown} has schema {known_form(stored.data['schema'])}, expected {expected}"
-        hint = "give the log itself, a file that `entropylaw fit` wrote, or files of a report's folder runs"
-        raise InputError("not-a-document", message, hint)
     note_input(stored.path)
-    return as_document(KINDS[stored.kind], stored.data, shown)
+    return as_document(stored.data, [kind for kind in kinds if kind != "index"], shown)
 
 
 def stored_entries(document: Document[Any]) -> Iterator[Input]:
