@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.output import format_of, gather
+from entropylaw.cli.plot_command import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport

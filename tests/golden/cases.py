@@ -239,14 +239,7 @@ CASES = {
     ),
     "config": Case(
         (inputs.settings, inputs.good),
-        (
-            "--no-config config",
-            "config",
-            "config --format json",
-            "check good.csv",
-            "--config none.toml fit good.csv",
-            "--config good.csv config",
-        ),
+        ("check good.csv", "--config none.toml fit good.csv", "--config good.csv fit good.csv"),
     ),
-    "config-none": Case((), ("config", "config --format json", "fit", "--version", "nothing")),
+    "config-none": Case((), ("fit", "--version", "nothing")),
 }

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from docs import demo
-from entropylaw.cli.command import NAMES
-from entropylaw.cli.commands import command_of
+from entropylaw.cli.command import NAMES, command_of
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("one_cache")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw.cli.commands.plot import PlotCommand
+from entropylaw.cli.command import command_of
 from entropylaw.cli.plot import plot
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.document import PhasesDocument
@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EntropyLawError) as caught:
         plot(
-            PlotCommand(
+            command_of("plot")(
                 figure=figure,
                 source=stored.get(source, source),
                 output=options["-o"],
@@ -112,7 +112,9 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
 def test_a_figure_is_as_wide_as_a_paper_s_column(stored, tmp_path, monkeypatch, width, pixels):
     monkeypatch.chdir(tmp_path)
     for figure, source in (("law", "one"), ("forecast", "one"), ("phases", "phases")):
-        plot(PlotCommand(figure=figure, source=stored[source], output="a.png", width=width, quiet=True))
+        plot(
+            command_of("plot")(figure=figure, source=stored[source], output="a.png", width=width, quiet=True)
+        )
         with Image.open("a.png") as image:
             assert image.width == pixels
 

@@ -1,8 +1,7 @@
-"""The options and the help of ``entropylaw plot``."""
+"""The options and the help of ``entropylaw plot``, which the registry of figures is imported for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from entropylaw.kinds import PATH, Kind, one_of
@@ -24,7 +23,6 @@ def width_text(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
     """Draw one figure of a run or of arms for a paper."""
 
