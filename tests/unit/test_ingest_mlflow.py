@@ -14,8 +14,7 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.logs.sources import bundles as mlflow_store
 from entropylaw.logs.sources.bundles import MlflowFolder
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import Content, load
 from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
 from tests.golden.reading import assembled, told

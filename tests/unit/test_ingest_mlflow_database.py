@@ -9,7 +9,7 @@ import pytest
 
 from entropylaw.logs.readers.trackers import UNREADABLE
 from entropylaw.logs.sources.bundles import MlflowFolder
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import load
 from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit.test_ingest_mlflow import (

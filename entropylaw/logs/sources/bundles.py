@@ -26,8 +26,7 @@ from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
 from entropylaw.logs.runs.step_column import NO_STEP
-from entropylaw.logs.sources.content import Content, is_blank
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import Content, is_blank, load
 from entropylaw.logs.sources.registry import BundleReader, Format, find_reader, reader_of
 from entropylaw.paths import is_file
 
