@@ -23,7 +23,7 @@ from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.sources.assemble import FEWEST_EVALUATIONS, GENERIC_STEMS, evaluations
-from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.bundles import BUNDLES, Bundle
 from entropylaw.logs.sources.content import (
     Content,
     format_not_read,
@@ -32,7 +32,7 @@ from entropylaw.logs.sources.content import (
     unreadable_file,
 )
 from entropylaw.logs.sources.kinds import one_column_per_metric
-from entropylaw.logs.sources.registry import BundleReader, find_reader
+from entropylaw.logs.sources.registry import find_reader
 from entropylaw.logs.suggest import is_evident, is_headless
 from entropylaw.paths import walk
 
@@ -93,7 +93,7 @@ class Log(NamedTuple):
 
     path: str
     files: tuple[str, ...] = ()
-    reader: BundleReader | None = None
+    reader: Bundle | None = None
     copy_of: str = ""
     named: bool = True
     problem: InputError | None = None
@@ -117,8 +117,8 @@ def logs_in(folder: str) -> Iterator[Log]:
             yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
             continue
         where, inner, names = visit
-        for reader in bundle_readers():
-            for files in reader.groups(where):
+        for reader in BUNDLES:
+            for files in filter(None, reader.groups(where)):
                 if claimed.isdisjoint(files):
                     claimed.update(files)
                     inner[:] = [name for name in inner if name not in reader.skips]
