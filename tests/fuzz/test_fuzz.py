@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entropylaw.logs.load import read_all
-from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.bundles import BUNDLES
 from entropylaw.logs.sources.registry import format_names
 from entropylaw.roles.select import select
 from tests.conftest import ROOT
@@ -37,7 +37,7 @@ WORKERS = min(os.cpu_count() or 1, 8)
 #: A worker stops after so many failures.
 ENOUGH = 20
 OF_HOSTILE = [f"hostile/{name}/0" for name in HOSTILE]
-KNOWN = {*format_names(), *(reader.name for reader in bundle_readers())}
+KNOWN = {*format_names(), *(reader.name for reader in BUNDLES)}
 
 
 def test_every_format_has_a_sample():

@@ -5,7 +5,6 @@ import io
 import os
 import socket
 import sys
-import threading
 import zlib
 from itertools import cycle
 
@@ -16,8 +15,8 @@ import pytest
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import read_all, read_runs
-from entropylaw.logs.sources import content, opening
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources import content
+from entropylaw.logs.sources.content import load
 from entropylaw.paths import hostless, shown_path
 from tests.conftest import processor_time
 from tests.hostile import refused
@@ -66,24 +65,6 @@ def test_addresses_that_cannot_be_read(tmp_path, address, command):
     assert done.stderr or done.stdout
 
 
-def test_a_place_that_never_answers_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(opening, "_PATIENCE", 0.2)
-    before = threading.enumerate()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"ftp://127.0.0.1:{server.getsockname()[1]}/x.csv"
-        assert slug(address) == "file-unreadable"
-        # No thread is left that keeps the process.
-        assert all(thread.daemon for thread in threading.enumerate() if thread not in before)
-
-
-def test_a_file_elsewhere_is_read_still(tmp_path):
-    (tmp_path / "a.csv").write_bytes(CSV)
-    (run,) = read_runs(f"file://{tmp_path}/a.csv")
-    assert run.step.size == 29
-    os.mkfifo(tmp_path / "pipe.csv")
-    assert slug(f"file://{tmp_path}/pipe.csv") == "file-unreadable"
-
-
 @pytest.mark.parametrize("place", ["/dev/zero", "/dev/urandom", "/dev/null", "/dev/tty"])
 def test_devices_are_no_files(place):
     assert slug(place) == "file-unreadable"
@@ -112,8 +93,7 @@ def test_a_file_that_is_gone_when_it_is_opened(tmp_path):
 def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     assert slug("-") == "file-unreadable"
-    monkeypatch.setattr(opening, "_IN_MEMORY", 1 << 10)
-    monkeypatch.setattr(opening, "_MOST_SPOOLED", 1 << 12)
+    monkeypatch.setattr(content, "_MOST_PIPED", 1 << 12)
     for data, expected in ((bytes(1 << 16), "file-empty"), (CSV * 20, "file-too-large")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert slug("-") == expected

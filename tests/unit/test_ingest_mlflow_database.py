@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from entropylaw.logs.readers.trackers import UNREADABLE
-from entropylaw.logs.sources.bundles import MlflowFolder
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.bundles import mlflow_files, read_mlflow
+from entropylaw.logs.sources.content import load
 from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit.test_ingest_mlflow import (
@@ -183,10 +183,10 @@ def test_a_tree_that_never_ends(tmp_path):
 def test_of_large_stores_only_what_something_is_made_of_is_read(tmp_path):
     content = load(write_database(tmp_path / "a.db", ONE))
     folder = write_folder(tmp_path, values())
-    contents = [load(path) for path in MlflowFolder().files(folder)]
+    contents = [load(path) for path in mlflow_files(folder)]
     for each in (content, *contents):
         each.size, each.useful = 1 << 30, lambda name: name != SCORE
-    for table in (reader_of("mlflow-db").read(content), MlflowFolder().read(folder, contents)):
+    for table in (reader_of("mlflow-db").read(content), read_mlflow(folder, contents)):
         assert table.unread == (SCORE,)
         assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
 
@@ -240,7 +240,7 @@ def test_folders_with_flipped_bits(tmp_path):
         rows = []
         for data in flipped(whole, 100):
             path.write_bytes(data)
-            if MlflowFolder().files(str(folder)):
+            if mlflow_files(str(folder)):
                 rows.append(rows_or_refusal(read_folder, str(folder)))
         path.write_bytes(whole)
         assert 29 in rows

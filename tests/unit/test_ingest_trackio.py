@@ -7,8 +7,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import Content, load
 from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 
