@@ -197,7 +197,7 @@ def comparisons() -> str:
 
 
 READ = (
-    *("assembly", "axes", "consoles_a", "consoles_b", "forks", "formats", "notebook", "swanlab"),
+    *("assembly", "axes", "consoles_a", "consoles_b", "forks", "formats", "notebook"),
     *("tensorboard", "tensorboard_csv", "trackio", "trainer_state", "trl_console", "wandb", "wandb_exports"),
 )
 

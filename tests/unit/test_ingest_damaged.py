@@ -11,7 +11,6 @@ from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b
 from tests.unit import test_ingest_forks as forks
 from tests.unit import test_ingest_notebook as notebooks
-from tests.unit import test_ingest_swanlab as swanlab
 from tests.unit import test_ingest_tensorboard_csv as tensorboard
 from tests.unit import test_ingest_trainer_state as trainer_state
 from tests.unit import test_ingest_trl_console as trl
@@ -35,12 +34,11 @@ SAMPLES = [
     ("trainer-state", "trainer_state.json", trainer_state.SMALL),
     ("tensorboard-csv", tensorboard.NAME, tensorboard.CSV),
     ("tensorboard-csv", tensorboard.NAME, tensorboard.JSON),
-    ("swanlab-csv", "a.csv", swanlab.exported(["a-r", "b-r"], [[n, 0.1, 0.2] for n in range(20)]).decode()),
     ("wandb-chart", "x.csv", wandb.hostile_chart()),
     ("ipynb", "n.ipynb", notebooks.small([1, 2, 3]).decode()),
 ]
 # In these formats, the last number of a file has no mark at its end: one that was cut off may be half of it.
-UNMARKED = {"verl", "prime-rl", "easyr1", "tensorboard-csv", "swanlab-csv"}
+UNMARKED = {"verl", "prime-rl", "easyr1", "tensorboard-csv"}
 
 
 def each_sample(samples):

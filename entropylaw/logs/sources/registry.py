@@ -125,7 +125,7 @@ READERS: tuple[Format, ...] = (
         title="a SwanLab transaction log (.swanlab)",
         why="its records are SwanLab's own, and change with its versions",
         hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
-        "address of a CSV file, which is read here",
+        "address of a CSV file; put the columns of entropy and reward into one, by step",
     ),
     Format(
         "workbook",
@@ -229,12 +229,6 @@ READERS: tuple[Format, ...] = (
         "pair within their bucket only",
         suffixes=(".csv",),
         module="trackers.charts:wandb",
-    ),
-    Format(
-        "swanlab-csv",
-        "a chart exported from SwanLab; charts of one run are joined by step",
-        (".csv",),
-        module="trackers.charts:swanlab",
     ),
     Format(
         "csv",
