@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, nearest, shown
-from entropylaw.samples.files import FLAG, LIST, NUMBER, WORDS, SampleFile
 from entropylaw.samples.options import SampleOptions
+from entropylaw.tokens.files import TableFile, is_number
 from entropylaw.tokens.query import quoted, text
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -124,18 +126,18 @@ class SampleColumns:
 class Reader:
     """Makes the expressions of one file, and keeps the columns that they read."""
 
-    file: SampleFile
+    file: TableFile
     plain: bool = False
     stored: dict[str, None] = field(default_factory=dict)
 
     def located(self, name: str) -> tuple[str, list[str]] | None:
         """The column of a name, and the fields below it; None where there is none."""
-        if name in self.file.columns:
+        if name in self.file.types:
             return name, []
         fields = name.split(".")
         for end in range(len(fields) - 1, 0, -1):
             base = ".".join(fields[:end])
-            if self.file.columns.get(base, FLAG) not in (FLAG, NUMBER):
+            if base in self.file.types and not is_flag_or_number(self.file.types[base]):
                 return base, fields[end:]
         return None
 
@@ -146,7 +148,7 @@ class Reader:
         """
         column = self.located(name)
         if column is None:
-            columns = [*self.file.columns]
+            columns = [*self.file.types]
             near = nearest([name], columns)
             others = f"similar: {listing(near)}" if near else f"its columns are {listing(columns)}"
             message = f"{shown(self.file.name)} has no column {shown(name)}; {others}"
@@ -193,14 +195,14 @@ def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> st
     return f"json_extract_string({quoted(column)}, {text(path)})"
 
 
-def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
+def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     """The columns of a file.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
     reader = Reader(file, plain=options.backend == "spark")
-    folded = {name.casefold(): name for name in reversed([*file.columns])}
+    folded = {name.casefold(): name for name in reversed([*file.types])}
     layout, by_layout = layout_of(reader)
     named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
     named |= by_layout
@@ -228,10 +230,21 @@ def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
     )
 
 
+def is_flag_or_number(kind: pa.DataType) -> bool:
+    """Whether a type is of numbers, true and false among them."""
+    return pa.types.is_boolean(kind) or is_number(kind)
+
+
+def is_cell(kind: pa.DataType) -> bool:
+    """Whether a type is of text or numbers, and not of true and false, lists, objects or nothing."""
+    checks = (pa.types.is_boolean, pa.types.is_list, pa.types.is_struct, pa.types.is_null)
+    return not any(check(kind) for check in checks)
+
+
 def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
     """What wrote a file, by its content, and its columns by role; '' is none."""
     for layout, (needs, roles) in _LAYOUTS.items():
-        if needs <= reader.file.columns.keys():
+        if needs <= reader.file.types.keys():
             return layout, {role: name if reader.located(name) else "" for role, name in roles.items()}
     return reader.file.layout or "table", {}
 
@@ -243,18 +256,18 @@ def key_of(*columns: str) -> str:
     return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
 
 
-def is_prompt(file: SampleFile, *keys: str) -> bool:
+def is_prompt(file: TableFile, *keys: str) -> bool:
     """Whether a column holds prompts, which are hashed, and not ids."""
-    prompts = ("prompt", "question", "query", "input")
-    return not file.layout and any(key.casefold() in prompts and file.columns[key] != NUMBER for key in keys)
+    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(
-    file: SampleFile, options: SampleOptions, by_name: Mapping[str, str], layout: str
+    file: TableFile, options: SampleOptions, by_name: Mapping[str, str], layout: str
 ) -> dict[str, str]:
     """The column of each role but the problem and groups: of the options, else ``by_name``."""
     named = {role: name for role, name in by_name.items() if role not in ("problem", *GROUPS)}
-    if named["count"] and file.columns[named["count"]] not in (NUMBER, WORDS):
+    if named["count"] and not is_cell(file.types[named["count"]]):
         named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
         if (option := getattr(options, role)) is not None:
@@ -266,24 +279,26 @@ def named_columns(
     return {role: name for role, name in named.items() if name}
 
 
-def only_reward(file: SampleFile, layout: str, names: Sequence[str]) -> str:
+def only_reward(file: TableFile, layout: str, names: Sequence[str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
     used = {*map(str.casefold, names), *_NO_REWARDS}
-    columns = file.columns.items()
-    numbers = [name for name, kind in columns if kind in (NUMBER, FLAG) and name.casefold() not in used]
+    numbers = [
+        name for name, kind in file.types.items() if is_flag_or_number(kind) and name.casefold() not in used
+    ]
     if layout == "TRL" and len(numbers) == 1:
         return numbers[0]
     if layout == "TRL" and numbers:
         message = f"{shown(file.name)} has several rewards: {listing(numbers)}"
         raise InputError("several-verdicts", message, "name one with --right, or --right-when 'reward>=1'")
     message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
-    message += listing([*file.columns])
+    message += listing([*file.types])
     raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
 
 
-def unrolled(file: SampleFile, options: SampleOptions, named: dict[str, str]) -> list[str]:
+def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> list[str]:
     """The roles whose lists have an item per sample; those that do not fit are taken out of ``named``."""
-    lists = [role for role in PER_SAMPLE if file.columns.get(named.get(role, "")) == LIST]
+    kinds = {role: file.types.get(named.get(role, ""), pa.null()) for role in PER_SAMPLE}
+    lists = [role for role, kind in kinds.items() if pa.types.is_list(kind)]
     if "right" not in lists:
         for role in lists:
             del named[role]
@@ -298,7 +313,7 @@ def unrolled(file: SampleFile, options: SampleOptions, named: dict[str, str]) ->
 
 
 def groups_of(
-    file: SampleFile, options: SampleOptions, reader: Reader, unused: Mapping[str, str]
+    file: TableFile, options: SampleOptions, reader: Reader, unused: Mapping[str, str]
 ) -> dict[str, str]:
     """The columns that divide the rows, of the options or by their names; '' is the run's file."""
     if options.by:
@@ -307,7 +322,7 @@ def groups_of(
     groups = {"domain": text(file.task)} if file.task else dict[str, str]()
     for group in GROUPS:
         column = next(filter(None, map(unused.get, NAMES[group])), None)
-        if column is not None and file.columns[column] in (WORDS, NUMBER):
+        if column is not None and is_cell(file.types[column]):
             groups[group] = reader.expression(column)
     return groups
 

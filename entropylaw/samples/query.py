@@ -78,11 +78,12 @@ def judged(table: str, missing: str) -> str:
 
 def variants(table: str, names: Sequence[str]) -> str:
     """The columns that do not make samples: their number of values, the first and the last one."""
-    return " UNION ALL ".join(
+    queries = (
         f"SELECT {text(name)} AS name, COUNT(DISTINCT {column}) AS size, MIN({column}) AS low, "
         f"MAX({column}) AS high FROM {table}"
         for name, column in ((name, quoted(f"only_{name}")) for name in names)
     )
+    return f"{' UNION ALL '.join(queries)} ORDER BY name"
 
 
 def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:

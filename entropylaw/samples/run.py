@@ -18,10 +18,11 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
 from entropylaw.samples.columns import SampleColumns, canonical, resolve
-from entropylaw.samples.files import SampleFile, find
+from entropylaw.samples.files import find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.backends import Backend
+from entropylaw.tokens.files import TableFile
 from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
@@ -75,7 +76,7 @@ class Opened:
     """
 
     engine: Backend
-    files: list[SampleFile]
+    files: list[TableFile]
     columns: list[SampleColumns]
     groups: tuple[str, ...]
     notes: list[str]
@@ -184,12 +185,12 @@ def check_options(options: SampleOptions) -> None:
         raise UsageError("bad-solved", message, "0.01: a problem is solved where p > 0.01")
 
 
-def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
+def check_lengths(engine: Backend, files: Sequence[TableFile], columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
     for file, chosen in zip(files, columns, strict=True):
         if not chosen.roles["problem"]:
-            source = engine.scan(file.kind, [file.path], chosen.stored)
+            source = engine.scan([file], dict.fromkeys(chosen.stored, "JSON"))
             sizes[file.name] = engine.run(f"SELECT COUNT(*) AS size FROM {source}").to_pylist()[0]["size"]
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
@@ -199,21 +200,21 @@ def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequenc
 
 def union(
     engine: Backend,
-    files: Sequence[SampleFile],
+    files: Sequence[TableFile],
     columns: Sequence[SampleColumns],
     groups: Sequence[str],
     variants: Sequence[str],
 ) -> str:
     """The query of all files' samples; those alike are read together."""
-    sets = defaultdict[Any, list[tuple[SampleFile, SampleColumns]]](list)
+    sets = defaultdict[Any, list[tuple[TableFile, SampleColumns]]](list)
     for file, chosen in zip(files, columns, strict=True):
         path = file.path if chosen.ordered else None
         sets[file.kind, repr(chosen), file.step is None, path].append((file, chosen))
     queries = []
     for members in sets.values():
         first, chosen = members[0]
-        stored = chosen.stored or tuple(first.columns)[:1]
-        source = engine.scan(first.kind, [file.path for file, _ in members], stored)
+        stored = chosen.stored or tuple(first.types)[:1]
+        source = engine.scan([file for file, _ in members], dict.fromkeys(stored, "JSON"))
         steps = engine.by_file({file.path: file.step for file, _ in members if file.step is not None})
         runs = engine.by_file({file.path: text(file.run) for file, _ in members})
         queries.append(canonical(chosen, source, steps, runs, groups, variants))
@@ -376,7 +377,7 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
             lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
         lines["a row for each"] = ", ".join(("step", *source.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
-        lines["not used"] = listing([name for name in files[0].columns if name not in used])
+        lines["not used"] = listing([name for name in files[0].types if name not in used])
         lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in source.notes)
