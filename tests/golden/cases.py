@@ -209,10 +209,9 @@ CASES = {
     "tokens-classes": Case(
         (inputs.tokens, inputs.good),
         (
-            "tokens tokens.jsonl --class '' --top-quantile 0.2",
             "tokens tokens.jsonl --class '' --grams grams.txt -q",
             "tokens good.csv",
-            "tokens tokens.jsonl --top-quantile 2",
+            "tokens tokens.jsonl --class is_planning --grams grams.txt",
         ),
     ),
     "samples": Case(
