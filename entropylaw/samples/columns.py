@@ -97,38 +97,32 @@ _NO_REWARDS = frozenset(("advantage", "step", "tokens", "length", "token_count")
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SampleColumns:
-    """The expressions of one file: by role, by group, by variant; texts, or numbers for some roles.
+    """The columns of one file in SQL: by role, by group, by variant; texts, or numbers for some roles.
 
     ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
     value per sample in a row. ``stored`` are the columns that are read; ``layout`` is what wrote the file.
-    The expression of a group is empty where its value is the run of the file.
+    The expression of a group is empty where its value is the run of the file. Where only ``plain`` columns
+    can be read, fields and lists are refused.
     """
 
-    roles: Mapping[str, str]
-    groups: Mapping[str, str]
-    variants: Mapping[str, str]
-    named: Mapping[str, str]
-    stored: tuple[str, ...]
-    conditions: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    layout: str = ""
+    file: TableFile = field(repr=False)
+    layout: str
+    plain: bool
+    stored: dict[str, None] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    variants: dict[str, str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+    conditions: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
     hashed: bool = False
 
     @property
     def ordered(self) -> bool:
         """Whether the order of the rows matters."""
         return not self.roles["problem"] or OCCURRENCE in self.variants
-
-
-@dataclass(slots=True)
-class Reader:
-    """Makes the expressions of one file, and keeps the columns that they read."""
-
-    file: TableFile
-    plain: bool = False
-    stored: dict[str, None] = field(default_factory=dict)
 
     def located(self, name: str) -> tuple[str, list[str]] | None:
         """The column of a name, and the fields below it; None where there is none."""
@@ -201,33 +195,52 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
-    reader = Reader(file, plain=options.backend == "spark")
+    layout = next((name for name, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys()), file.layout)
+    columns = SampleColumns(file=file, layout=layout or "table", plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
-    layout, by_layout = layout_of(reader)
-    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
-    named |= by_layout
-    keys = options.problem or tuple(filter(None, [named["problem"]]))
-    named = named_columns(file, options, named, layout)
-    lists = unrolled(file, options, named)
-    roles = {role: reader.expression(name, lists=role in lists) for role, name in named.items()}
-    roles["problem"] = key_of(*map(reader.expression, keys))
+    named, read = named_columns(columns, options, folded), columns.expression
+    by_name = named.pop("problem", "")
+    keys = options.problem or ((by_name,) if by_name else ())
+    columns.lists = unrolled(file, options, named)
+    columns.roles = {role: read(name, lists=role in columns.lists) for role, name in named.items()}
+    columns.roles["problem"] = "".join(map(read, keys))
+    if len(keys) > 1:
+        columns.roles["problem"] = " || '|' || ".join(f"COALESCE({read(key)}, '')" for key in keys)
     if options.right_when:
-        condition = reader.condition(options.right_when, "--right-when")
-        roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
+        condition = columns.condition(options.right_when, "--right-when")
+        columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
-    used = {*named.values(), *keys}
-    unused = {name: column for name, column in folded.items() if column not in used}
-    return SampleColumns(
-        roles=roles,
-        groups=groups_of(file, options, reader, unused),
-        variants=variants_of(reader, unused, layout),
-        named={"problem": " + ".join(keys) or "position of the row", **named},
-        stored=tuple(reader.stored),
-        conditions=tuple(reader.condition(only, "--only") for only in options.only),
-        lists=tuple(lists),
-        layout=layout,
-        hashed=not options.problem and is_prompt(file, *keys),
+    columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
+    columns.conditions = [columns.condition(only, "--only") for only in options.only]
+    # Prompts are hashed, and ids are not.
+    prompts = by_name.casefold() in ("prompt", "question", "query", "input") and not options.problem
+    columns.hashed = prompts and not file.layout and not is_number(file.types[by_name])
+    divide(
+        columns,
+        options,
+        {name: folded[name] for name in folded if folded[name] not in (*named.values(), *keys)},
     )
+    return columns
+
+
+def named_columns(
+    columns: SampleColumns, options: SampleOptions, folded: Mapping[str, str]
+) -> dict[str, str]:
+    """The column of each role but groups: of the options, of the layout, else by its name (``folded``)."""
+    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
+    _, by_layout = _LAYOUTS.get(columns.layout, ((), {}))
+    named |= {role: name if columns.located(name) else "" for role, name in by_layout.items()}
+    if named["count"] and not is_cell(columns.file.types[named["count"]]):
+        named["count"] = ""
+    for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
+        if (option := getattr(options, role)) is not None:
+            named[role] = option
+    named = {role: name for role, name in named.items() if role not in GROUPS}
+    if options.right_when:
+        named["right"] = ""
+    elif not named["right"]:
+        named["right"] = only_reward(columns, [*named.values()])
+    return {role: name for role, name in named.items() if name}
 
 
 def is_flag_or_number(kind: pa.DataType) -> bool:
@@ -241,57 +254,17 @@ def is_cell(kind: pa.DataType) -> bool:
     return not any(check(kind) for check in checks)
 
 
-def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
-    """What wrote a file, by its content, and its columns by role; '' is none."""
-    for layout, (needs, roles) in _LAYOUTS.items():
-        if needs <= reader.file.types.keys():
-            return layout, {role: name if reader.located(name) else "" for role, name in roles.items()}
-    return reader.file.layout or "table", {}
-
-
-def key_of(*columns: str) -> str:
-    """What identifies a problem in SQL: one column, or several together; empty for none."""
-    if len(columns) < 2:
-        return "".join(columns)
-    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
-
-
-def is_prompt(file: TableFile, *keys: str) -> bool:
-    """Whether a column holds prompts, which are hashed, and not ids."""
-    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
-    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
-
-
-def named_columns(
-    file: TableFile, options: SampleOptions, by_name: Mapping[str, str], layout: str
-) -> dict[str, str]:
-    """The column of each role but the problem and groups: of the options, else ``by_name``."""
-    named = {role: name for role, name in by_name.items() if role not in ("problem", *GROUPS)}
-    if named["count"] and not is_cell(file.types[named["count"]]):
-        named["count"] = ""
-    for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
-        if (option := getattr(options, role)) is not None:
-            named[role] = option
-    if options.right_when:
-        named["right"] = ""
-    elif not named["right"]:
-        named["right"] = only_reward(file, layout, [*named.values(), by_name["problem"]])
-    return {role: name for role, name in named.items() if name}
-
-
-def only_reward(file: TableFile, layout: str, names: Sequence[str]) -> str:
+def only_reward(columns: SampleColumns, names: Sequence[str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
-    used = {*map(str.casefold, names), *_NO_REWARDS}
-    numbers = [
-        name for name, kind in file.types.items() if is_flag_or_number(kind) and name.casefold() not in used
-    ]
-    if layout == "TRL" and len(numbers) == 1:
+    used, types = {*map(str.casefold, names), *_NO_REWARDS}, columns.file.types
+    numbers = [name for name in types if is_flag_or_number(types[name]) and name.casefold() not in used]
+    if columns.layout == "TRL" and len(numbers) == 1:
         return numbers[0]
-    if layout == "TRL" and numbers:
-        message = f"{shown(file.name)} has several rewards: {listing(numbers)}"
+    name = shown(columns.file.name)
+    if columns.layout == "TRL" and numbers:
+        message = f"{name} has several rewards: {listing(numbers)}"
         raise InputError("several-verdicts", message, "name one with --right, or --right-when 'reward>=1'")
-    message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
-    message += listing([*file.types])
+    message = f"{name} has no column with verdicts by name; its columns are {listing([*types])}"
     raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
 
 
@@ -312,27 +285,21 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
     return lists
 
 
-def groups_of(
-    file: TableFile, options: SampleOptions, reader: Reader, unused: Mapping[str, str]
-) -> dict[str, str]:
-    """The columns that divide the rows, of the options or by their names; '' is the run's file."""
-    if options.by:
-        by_file = [name for name in options.by if name == "run" and reader.located(name) is None]
-        return {name: "" if name in by_file else reader.expression(name) for name in options.by if name}
-    groups = {"domain": text(file.task)} if file.task else dict[str, str]()
-    for group in GROUPS:
+def divide(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> None:
+    """Find the columns that divide the rows, and those that do not make samples of rows."""
+    file, read = columns.file, columns.expression
+    if file.task and not options.by:
+        columns.groups["domain"] = text(file.task)
+    for group in () if options.by else GROUPS:
         column = next(filter(None, map(unused.get, NAMES[group])), None)
         if column is not None and is_cell(file.types[column]):
-            groups[group] = reader.expression(column)
-    return groups
-
-
-def variants_of(reader: Reader, unused: Mapping[str, str], layout: str) -> dict[str, str]:
-    """The columns that do not make samples of rows."""
-    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
-    if layout == "lm-evaluation-harness" and "filter" not in variants:
-        variants[OCCURRENCE] = OCCURRENCE
-    return variants
+            columns.groups[group] = read(column)
+    for name in filter(None, options.by):
+        by_file = name == "run" and columns.located(name) is None
+        columns.groups[name] = "" if by_file else read(name)
+    columns.variants = {name: read(unused[name]) for name in VARIANTS if name in unused}
+    if columns.layout == "lm-evaluation-harness" and "filter" not in columns.variants:
+        columns.variants[OCCURRENCE] = OCCURRENCE
 
 
 def canonical(
