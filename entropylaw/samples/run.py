@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import chain, pairwise, product
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ def summarise_samples(
         problems = by_key(run(query.problems(table, groups, first.roles)), groups)
         answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
         labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
-    check_repeated(problems)
+    check_problems(problems)
     counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
     ks, rarefied = sizes(fewest, options.k), min(fewest)
@@ -253,13 +253,11 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
         begins[1:] |= cells[1:] != cells[:-1]
     tables: dict[Key, dict[str, Any]] = {}
     for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        key = _whole_step(*(cells[start] for cells in keys))
+        step, *others = (cells[start] for cells in keys)
+        whole = step is not None and step.is_integer()
+        key = (int(step) if whole else step, *others)
         tables[key] = {name: values[start:stop] for name, values in columns.items()}
     return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
-
-
-def _whole_step(step: float | None, *groups: str | None) -> Key:
-    return (int(step) if step is not None and step.is_integer() else step, *groups)
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
@@ -286,29 +284,18 @@ def counts_of(
     return counts if n.all() else counts.take(np.flatnonzero(n))
 
 
-def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
-    """Refuse a sample that a problem has twice, and ids that several problems share.
-
-    InputErrors ``no-samples``, ``repeated-samples``, ``shared-ids``, ``no-problem``.
-    """
+def check_problems(rows: Mapping[Key, Mapping[str, Any]]) -> None:
+    """Refuse problems with one of the :data:`query.FLAWS`, and tables without any: ``no-samples``."""
     if not rows:
         raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
-    problems = {
-        "repeated": ("repeated-samples", "name a sample again"),
-        "ambiguous": ("shared-ids", "have samples with other reference answers"),
-        "unnamed": ("no-problem", "have no name"),
-        "negative": ("no-problem", "have a count below 0, or c is above n"),
-    }
-    for (key, table), (column, (slug, words)) in product(rows.items(), problems.items()):
-        rows_of_it = np.flatnonzero(table[column])
-        if len(rows_of_it):
+    for key, table in rows.items():
+        first = int(table["flaw"].min())
+        if first < len(query.FLAWS):
+            slug, words, hint = query.FLAWS[first]
+            at = np.flatnonzero(table["flaw"] == first)
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            first = shown(table["problem"][int(rows_of_it[0])].as_py())
-            message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
-            hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
-            if column == "negative":
-                hint = "correct the counts: of n samples of a problem, c are right"
-            raise InputError(slug, message, hint)
+            such = shown(table["problem"][int(at[0])].as_py())
+            raise InputError(slug, f"{counted(len(at), 'problem')}{step} {words}, such as {such}", hint)
 
 
 def described(key: Key, groups: Sequence[str]) -> str:
