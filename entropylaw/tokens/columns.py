@@ -67,7 +67,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     ]
     columns, unidentified = with_response(columns, nested=nested)
     notes += unidentified
-    if options.grams is not None:
+    if (options.top_quantile, options.grams) != (None, None):
         columns = replace(columns, planning=None)
     check_alike(files, columns.stored)
     return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes

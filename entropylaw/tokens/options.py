@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from entropylaw.kinds import COLUMN, PATH, TEXT, one_of
+from entropylaw.kinds import COLUMN, NUMBER, PATH, TEXT, one_of
 from entropylaw.option import ADVANCED, COLUMNS, option
 
 
@@ -41,6 +41,12 @@ class TokenOptions(EngineOptions):
     position: str | None = table_column("position", "Position of the token in its response.")
     token: str | None = table_column("token", "Text of the token.")
     prompt: str | None = table_column("prompt", "Column of the prompt that responses answer; '' for none.")
+    top_quantile: float | None = option(
+        "--top-quantile Q",
+        "Classify the share Q of each step's tokens with the highest entropy as planning, such as 0.2: a "
+        "convention, not a result.",
+        *(NUMBER, ADVANCED),
+    )
     grams: str | None = option(
         "--grams",
         "Classify tokens of strategic n-grams as planning: a file with one per line; 'default' is a short "

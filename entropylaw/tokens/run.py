@@ -71,7 +71,8 @@ def summarise_tokens(
     InputError
         If a file cannot be read or is not a table of entropies; see the modules of this package.
     UsageError
-        ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``, ``output-is-input``.
+        ``bad-quantile``, ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``,
+        ``output-is-input``.
     """
     check_options(options)
     files, notes = find(tables)
@@ -96,9 +97,9 @@ def summarise_tokens(
             notes += summary.check_lists(counts, columns)
             table = engine.unrolled(table, columns)
         if options.grams is None:
-            return _finished(_queried(engine, table, columns), about, notes)
+            return _finished(_queried(engine, table, columns), options, about, notes)
         sums, about["class"], plans = by_grams(engine, table, columns, options.grams)
-    return _finished(sums, about, notes, plans)
+    return _finished(sums, options, about, notes, plans)
 
 
 def backend(
@@ -124,15 +125,20 @@ def backend(
 
 def check_options(options: TokenOptions) -> None:
     """Refuse options that contradict each other."""
+    share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
     if options.master is not None and options.backend != "spark":
         message = f"--master {options.master} names a Spark cluster"
         raise UsageError("master-needs-spark", message, "add --backend spark")
+    if share is not None and not 0 < share < 1:
+        message = f"--top-quantile {share:g} is not a share, expected a number between 0 and 1"
+        hint = "0.2 classes the fifth of each step's tokens with the highest entropy as planning"
+        raise UsageError("bad-quantile", message, hint)
     if options.grams is not None and options.backend == "spark":
         message = "--grams reads the tokens of each response in order, which --backend spark does not support"
         hint = "mark the tokens in a column of the table, or use --backend duckdb"
         raise UsageError("grams-need-duckdb", message, hint)
-    if options.grams is not None and options.planning:
-        message = "--class and --grams each define classes, and both were given"
+    if sum(map(bool, rules)) > 1:
+        message = "--class, --top-quantile and --grams each define classes, and several were given"
         raise UsageError("two-class-rules", message, "give one of them")
 
 
@@ -198,13 +204,24 @@ def by_grams(
 
 
 def _finished(
-    sums: Sums, about: dict[str, Any], notes: Sequence[str], plans: pa.Table | None = None
+    sums: Sums,
+    options: TokenOptions,
+    about: dict[str, Any],
+    notes: Sequence[str],
+    plans: pa.Table | None = None,
 ) -> Summarised:
-    """The summary of sums; ``plans`` has further columns by step."""
-    if "class" not in about:
-        notes = [*notes, "no class column; --class or --grams defines classes"]
-    about = {**about, "class": about.get("class", {"rule": "none"}), "sums": sums.identity()}
-    steps = summary.summarise(sums)
+    """Apply the rule for classes and summarise; ``plans`` has further columns by step."""
+    cuts, rule = None, about.get("class", {"rule": "none"})
+    if options.top_quantile is not None:
+        sums, cuts = sums.by_quantile(options.top_quantile)
+        share = f"{100 * options.top_quantile:g} %"
+        rule = {"rule": f"top quantile, {share}", "share": options.top_quantile}
+        choice = f"planning = the {share} of each step's tokens with the highest entropy: a choice, "
+        notes = [*notes, f"{choice}not a finding; cut at the nearest edge of a bin (class_cut)"]
+    elif rule["rule"] == "none":
+        notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
+    about = {**about, "class": rule, "sums": sums.identity()}
+    steps = summary.summarise(sums, cuts)
     if plans is not None:
         row_of = {step: row for row, step in enumerate(plans["step"].to_pylist())}
         # Null for a step without a token that counts.

@@ -38,13 +38,15 @@ _SUBSETS = {
 }
 
 
-def summarise(sums: Sums) -> pa.Table:
+def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     r"""Summarise each step.
 
     Parameters
     ----------
     sums
         Exact sums by step, class, correctness and bin.
+    cuts
+        Where classes were made by a quantile of entropy, the cut of each step in nats.
 
     Returns
     -------
@@ -74,6 +76,8 @@ def summarise(sums: Sums) -> pa.Table:
     step_of = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
     columns = token_columns(sums, steps, starts, step_of)
     columns |= response_columns(sums, steps.tolist(), step_of)
+    if cuts is not None:
+        columns["class_cut"] = [cuts[step] for step in steps.tolist()]
     for name, reasons in _LEFT_OUT.items():
         counts = cells["tokens"] * np.isin(cells["bin"], reasons)
         columns[name] = [*_by_step(counts, step_of, len(steps)).tolist()]

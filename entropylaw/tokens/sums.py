@@ -21,7 +21,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.tokens import query
 from entropylaw.tokens.files import METADATA, metadata_of
-from entropylaw.tokens.query import EDGES, HALF, POINT, SUM_SHIFT
+from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, SUM_SHIFT
 
 Columns = dict[str, NDArray[Any]]
 """Columns of one length by name."""
@@ -148,6 +148,24 @@ class Sums:
         """The sums, and in addition the tokens of ``all_tokens`` that a mask leaves out."""
         masked = all_tokens.rows(np.isin(all_tokens.cells["bin"], (query.MASKED, query.NO_MASK)))
         return replace(self, cells=_add_cells([self.cells, masked]))
+
+    def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
+        """Classify each step's ``share`` of tokens with the highest entropy as planning, the rest execution.
+
+        The cut is the bin edge that comes nearest to ``share``, so that sums stay exact and shards still add
+        up. Returns the sums with these classes, and the cut of each step in nats.
+        """
+        bins, cuts = self.cells["bin"], {}
+        planning = np.full_like(bins, query.UNCLASSED)
+        for step in self.steps:
+            rows = np.flatnonzero((self.cells["step"] == step) & self.usable)
+            counts = np.zeros(BINS, dtype=np.int64)
+            np.add.at(counts, np.maximum(bins[rows], 0), self.cells["tokens"][rows])
+            above = np.append(np.cumsum(counts[::-1])[::-1], 0)
+            cut = int(np.argmin(np.abs(above - share * above[0])))
+            cuts[step] = float(EDGES[cut])
+            planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
+        return replace(self, cells=_add_cells([self.cells | {"planning": planning}])), cuts
 
     def to_arrow(self, about: dict[str, Any]) -> pa.Table:
         """The sums as a table for histograms, which :meth:`read` reads back; ``about`` goes to its metadata.

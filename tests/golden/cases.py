@@ -209,9 +209,10 @@ CASES = {
     "tokens-classes": Case(
         (inputs.tokens, inputs.good),
         (
+            "tokens tokens.jsonl --class '' --top-quantile 0.2",
             "tokens tokens.jsonl --class '' --grams grams.txt -q",
             "tokens good.csv",
-            "tokens tokens.jsonl --class is_planning --grams grams.txt",
+            "tokens tokens.jsonl --top-quantile 2",
         ),
     ),
     "samples": Case(

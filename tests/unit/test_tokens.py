@@ -176,6 +176,20 @@ def test_json_lines_and_partitions_have_the_summary_of_one_file(tmp_path):
     assert data(summary(tmp_path / "hive").steps) == whole
 
 
+def test_the_top_quantile_is_cut_at_the_nearest_edge(tmp_path):
+    table = made(20000)
+    result = summary_of(tmp_path, table, top_quantile=0.2).steps.to_pandas().set_index("step")
+    frame = table.to_pandas()
+    for step, entropy in frame.groupby("step").entropy:
+        row = result.loc[step]
+        upper = entropy[entropy >= row.class_cut].astype(float)
+        assert row.class_cut in EDGES
+        assert row.tokens_planning == len(upper)
+        assert row.planning_share == pytest.approx(0.2, abs=0.02)
+        assert row.entropy_planning == pytest.approx(upper.mean(), abs=1e-8)
+        assert row.planning_entropy_share == pytest.approx(row.share_top20, abs=0.02)
+
+
 @pytest.fixture
 def with_grams(tmp_path):
     """The rows of the summary of responses of these words, by a list of grams."""

@@ -81,7 +81,10 @@ def test_a_table_with_these_columns_is_refused(table, columns, slug, words):
     ("options", "slug", "code"),
     [
         ({"columns": {"mask": "is_planing"}}, "column-not-found", 3),
-        ({"columns": {"planning": "is_planning"}, "grams": "default"}, "two-class-rules", 2),
+        ({"columns": {"planning": "is_planning"}, "top_quantile": 0.2}, "two-class-rules", 2),
+        ({"top_quantile": 0.2, "grams": "default"}, "two-class-rules", 2),
+        ({"top_quantile": 0.0}, "bad-quantile", 2),
+        ({"top_quantile": 1.0}, "bad-quantile", 2),
         ({"grams": "default"}, "grams-need-text", 3),
     ],
 )

@@ -76,7 +76,7 @@ def test_prompts_are_recognised_named_or_left_out(tmp_path):
 
 def test_a_summary_names_its_histograms(run, tokens, tmp_path):
     assert run("tokens", tokens.name, "-o", "one.parquet").returncode == 0
-    assert run("tokens", tokens.name, "--class", "", "-o", "two.parquet").returncode == 0
+    assert run("tokens", tokens.name, "--top-quantile", "0.2", "-o", "two.parquet").returncode == 0
     one, two = (tmp_path / f"{name}.hist.parquet" for name in ("one", "two"))
     assert histogram_of(tmp_path / "one.parquet") == (one, "")
     assert histogram_of(tmp_path / "three.parquet") == (None, "")
