@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,12 @@ from entropylaw.samples.columns import SampleColumns, canonical, resolve
 from entropylaw.samples.files import find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
-from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
+
+if TYPE_CHECKING:
+    from entropylaw.tokens.run import Backend
 
 MEMORY = "1GB"
 """Memory of DuckDB, which has the different answers to every problem of every step in it, or on disk."""

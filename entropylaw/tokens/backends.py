@@ -1,46 +1,19 @@
-"""The engines that run the queries: what they have in common."""
+"""What the engines that run the queries have in common."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TableFile, element_type
-from entropylaw.tokens.query import Table, TokenColumns
+from entropylaw.tokens.query import TokenColumns
 
 FILE = "entropylaw_file"
 """Column of a scan with the file that a row is of."""
-
-
-class Backend(Protocol):
-    """An engine that opens tables of tokens or samples, and runs queries on them."""
-
-    def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
-        """Files of one kind in SQL, with the column :data:`FILE`.
-
-        Of JSON lines the columns in ``types`` are read, as these types of DuckDB; those of CSV are text.
-        """
-
-    def by_file(self, values: Mapping[Path, object]) -> str:
-        """A value in SQL for each file of a scan."""
-
-    def view(self, name: str, query: str) -> Table:
-        """A query as a table."""
-
-    def keep_order(self) -> None:
-        """Number rows in the order of the files; UsageError where the engine cannot."""
-
-    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
-        """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
-
-    def run(self, query: str) -> pa.Table:
-        """The rows of a small result."""
 
 
 def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, str]:

@@ -100,7 +100,10 @@ class DuckDB:
         execute(";".join(_SETTINGS[:2]))
 
     def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
-        """See :class:`Backend`."""
+        """Files of one kind in SQL, with the column :data:`FILE`.
+
+        Of JSON lines the columns in ``types`` are read, as these types; those of CSV are text.
+        """
         source = f"[{', '.join(text(str(file.path)) for file in files)}], filename = '{FILE}'"
         if files[0].kind == "parquet":
             hive = f"hive_partitioning = {bool(files[0].hive)}"

@@ -81,7 +81,7 @@ class Spark:
         return self._table("entropylaw_unrolled")
 
     def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
-        """See :class:`Backend`."""
+        """As :meth:`DuckDB.scan`, also the types."""
         first, paths, reader = files[0], [_location(file.path) for file in files], self._session.read
         with self._explained():
             if first.kind == "parquet":

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,18 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens.backends import Backend, json_types
+from entropylaw.tokens.backends import json_types
 from entropylaw.tokens.columns import resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TableFile, find
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
+
+if TYPE_CHECKING:
+    from entropylaw.tokens.on_spark import Spark
+
+    Backend = DuckDB | Spark
+    """An engine that opens tables of tokens or samples, and runs queries on them."""
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
