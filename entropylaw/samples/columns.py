@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import listing, nearest, shown
+from entropylaw.escaping import listing, shown
 from entropylaw.samples.options import SampleOptions
-from entropylaw.tokens.files import TableFile, is_number
+from entropylaw.tokens.files import TableFile, is_number, no_column
 from entropylaw.tokens.query import quoted, text
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -142,11 +142,7 @@ class SampleColumns:
         """
         column = self.located(name)
         if column is None:
-            columns = [*self.file.types]
-            near = nearest([name], columns)
-            others = f"similar: {listing(near)}" if near else f"its columns are {listing(columns)}"
-            message = f"{shown(self.file.name)} has no column {shown(name)}; {others}"
-            raise InputError("column-not-found", message, "name one of the table's columns")
+            raise no_column(self.file.name, name, [*self.file.types])
         base, fields = column
         self.stored[base] = None
         if self.plain and (fields or lists):

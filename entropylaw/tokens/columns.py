@@ -9,8 +9,8 @@ from itertools import product
 import pyarrow as pa
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import listing, nearest, shown
-from entropylaw.tokens.files import TableFile, element_type, is_number
+from entropylaw.escaping import listing, shown
+from entropylaw.tokens.files import TableFile, element_type, is_number, no_column, similar_columns
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.query import ROW, TokenColumns
 from entropylaw.units import is_perplexity, nats_per_unit
@@ -126,15 +126,18 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     folded = {name.casefold(): name for name in reversed(names)}
     columns: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
-        columns[role] = next(filter(None, map(folded.get, candidates)), None)
-        if (column := getattr(options, role)) is not None:
-            columns[role] = _exactly(column, names) if column else None
+        columns[role] = getattr(options, role) or None
+        if getattr(options, role) is None:
+            columns[role] = next(filter(None, map(folded.get, candidates)), None)
+    for name in (*columns.values(), *options.response):
+        if name is not None and name not in names:
+            raise no_column(file, name, names)
     for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
         if columns[role] is None:
-            such, similar = listing(NAMES[role], 3), _similar(NAMES[role], names, "its columns are")
-            message = f"{shown(file)} has no {role} column by name, such as {such}; {similar}"
+            such, others = listing(NAMES[role], 3), similar_columns(NAMES[role], names)
+            message = f"{shown(file)} has no {role} column by name, such as {such}; {others}"
             raise InputError(f"no-{role}-column", message, f"name it with {hint}")
-    responses = response_columns(options.response, names, folded)
+    responses = options.response or response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
         column = next((name for name in responses if name.casefold() == "prompt"), None)
@@ -142,30 +145,13 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 
-def response_columns(
-    given: Sequence[str], names: Sequence[str], folded: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Columns that identify a response: given ones, or by their names in lower case (``folded``)."""
-    if given:
-        return tuple(_exactly(name, names) for name in given)
+def response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
+    """Columns that identify a response by their names in lower case (``folded``)."""
     for key in RESPONSES:
         if folded.keys() >= {*key}:
             # In each rank and run the numbers of responses start again.
             return tuple(folded[name] for name in ("rank", "run_id", *key) if name in folded)
     return ()
-
-
-def _exactly(name: str, names: Sequence[str]) -> str:
-    if name in names:
-        return name
-    message = f"there is no column {shown(name)}; {_similar([name], names, 'the columns are')}"
-    raise InputError("column-not-found", message, "name one of the table's columns")
-
-
-def _similar(names: Sequence[str], columns: Sequence[str], otherwise: str) -> str:
-    """The columns with similar names, or all of them."""
-    close = nearest(names, columns)
-    return f"similar: {listing(close)}" if close else f"{otherwise} {listing(columns)}"
 
 
 def check_columns(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:

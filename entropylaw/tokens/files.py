@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import listing, shown
+from entropylaw.escaping import listing, nearest, shown
 from entropylaw.paths import expanded, is_utf8, shown_path, walk
 
 Kind = Literal["parquet", "jsonl", "csv"]
@@ -255,6 +255,18 @@ def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
             raise InputError("file-corrupt", message, hint) from None
     if not size:
         raise InputError("file-corrupt", f"{shown(name)} has only empty lines", hint)
+
+
+def similar_columns(names: Sequence[str], columns: Sequence[str]) -> str:
+    """The columns with similar names, or all of them."""
+    similar = nearest(names, columns)
+    return f"similar: {listing(similar)}" if similar else f"its columns are {listing(columns)}"
+
+
+def no_column(file: str, name: str, columns: Sequence[str]) -> InputError:
+    """The error for a column that an option names and a file does not have."""
+    message = f"{shown(file)} has no column {shown(name)}; {similar_columns([name], columns)}"
+    return InputError("column-not-found", message, "name one of the table's columns")
 
 
 def json_type(values: Sequence[Any]) -> pa.DataType:
