@@ -136,10 +136,11 @@ def pairing(
 ) -> PairedSamples:
     """The comparison of two tables with the same problems."""
     ks, level, size = sizes([min(now.least, base.least)], options.k), options.level, len(now.n)
-    sides = [[pass_at(side.n, side.right, k) for side in (now, base)] for k in ks]
-    band = critical(np.column_stack([ours - theirs for ours, theirs in sides]), level)
+    passes = [pass_at(now.n, now.right, k) for k in ks]
+    base_passes = [pass_at(base.n, base.right, k) for k in ks]
+    band = critical(np.column_stack(np.subtract(passes, base_passes)), level)
     wide, at_k = student(size, level), []
-    for k, (ours, theirs) in zip(ks, sides, strict=True):
+    for k, ours, theirs in zip(ks, passes, base_passes, strict=True):
         value, spread = float((ours - theirs).mean()), float((ours - theirs).std(ddof=1) / np.sqrt(size))
         low, high = value - band * spread, value + band * spread
         word = "gain" if low > 0 else "unclear"

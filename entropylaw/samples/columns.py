@@ -37,6 +37,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "error": ("error",),
     "truncated": ("truncated", "is_truncated"),
     "reference": ("gt", "ground_truth", "gts", "target", "reference", "reference_answer"),
+}
+"""Names of columns by role, best first, in any case."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
     "run": ("run", "run_id", "run_name"),
     "arm": ("arm",),
     "model": ("model", "model_name"),
@@ -44,10 +48,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "stage": ("stage",),
     "budget": ("budget", "max_tokens", "token_budget", "effort"),
 }
-"""Names of columns by role, best first, in any case."""
-
-GROUPS = ("run", "arm", "model", "domain", "stage", "budget")
-"""Roles of columns that divide the rows of a step."""
+"""The same of columns that divide the rows of a step."""
 
 RIGHT_COUNTS = ("c", "n_correct", "num_correct")
 """Columns that hold, beside a number of samples, how many of them are right."""
@@ -191,32 +192,45 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
-    layout = next((name for name, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys()), file.layout)
-    columns = SampleColumns(file=file, layout=layout or "table", plain=options.backend == "spark")
+    columns = SampleColumns(file=file, layout=layout_of(file), plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
     named, read = named_columns(columns, options, folded), columns.expression
     by_name = named.pop("problem", "")
-    keys = options.problem or ((by_name,) if by_name else ())
+    keys = options.problem or tuple(filter(None, [by_name]))
     columns.lists = unrolled(file, options, named)
     columns.roles = {role: read(name, lists=role in columns.lists) for role, name in named.items()}
-    columns.roles["problem"] = "".join(map(read, keys))
-    if len(keys) > 1:
-        columns.roles["problem"] = " || '|' || ".join(f"COALESCE({read(key)}, '')" for key in keys)
+    columns.roles["problem"] = key_of(*map(read, keys))
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
-    # Prompts are hashed, and ids are not.
-    prompts = by_name.casefold() in ("prompt", "question", "query", "input") and not options.problem
-    columns.hashed = prompts and not file.layout and not is_number(file.types[by_name])
-    divide(
-        columns,
-        options,
-        {name: folded[name] for name in folded if folded[name] not in (*named.values(), *keys)},
-    )
+    columns.hashed = not options.problem and is_prompt(file, *keys)
+    used = (*named.values(), *keys)
+    unused = {name: column for name, column in folded.items() if column not in used}
+    columns.groups = groups_of(columns, options, unused)
+    columns.variants = variants_of(columns, unused)
     return columns
+
+
+def layout_of(file: TableFile) -> str:
+    """What wrote a file, by its content."""
+    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
+    return next(by_columns, file.layout or "table")
+
+
+def key_of(*columns: str) -> str:
+    """What identifies a problem in SQL: one column, or several together; empty for none."""
+    if len(columns) < 2:
+        return "".join(columns)
+    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
+
+
+def is_prompt(file: TableFile, *keys: str) -> bool:
+    """Whether a column holds prompts, which are hashed, and not ids."""
+    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(
@@ -226,12 +240,11 @@ def named_columns(
     named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
     _, by_layout = _LAYOUTS.get(columns.layout, ((), {}))
     named |= {role: name if columns.located(name) else "" for role, name in by_layout.items()}
-    if named["count"] and not is_cell(columns.file.types[named["count"]]):
+    if not is_cell(columns.file.types.get(named["count"], pa.string())):
         named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
         if (option := getattr(options, role)) is not None:
             named[role] = option
-    named = {role: name for role, name in named.items() if role not in GROUPS}
     if options.right_when:
         named["right"] = ""
     elif not named["right"]:
@@ -281,21 +294,26 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
     return lists
 
 
-def divide(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> None:
-    """Find the columns that divide the rows, and those that do not make samples of rows."""
+def groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> dict[str, str]:
+    """The columns that divide the rows, of the options or by their names; '' is the run's file."""
     file, read = columns.file, columns.expression
-    if file.task and not options.by:
-        columns.groups["domain"] = text(file.task)
-    for group in () if options.by else GROUPS:
-        column = next(filter(None, map(unused.get, NAMES[group])), None)
+    if options.by:
+        by_file = [name for name in options.by if name == "run" and columns.located(name) is None]
+        return {name: "" if name in by_file else read(name) for name in options.by if name}
+    groups = {"domain": text(file.task)} if file.task else dict[str, str]()
+    for group, names in GROUPS.items():
+        column = next(filter(None, map(unused.get, names)), None)
         if column is not None and is_cell(file.types[column]):
-            columns.groups[group] = read(column)
-    for name in filter(None, options.by):
-        by_file = name == "run" and columns.located(name) is None
-        columns.groups[name] = "" if by_file else read(name)
-    columns.variants = {name: read(unused[name]) for name in VARIANTS if name in unused}
-    if columns.layout == "lm-evaluation-harness" and "filter" not in columns.variants:
-        columns.variants[OCCURRENCE] = OCCURRENCE
+            groups[group] = read(column)
+    return groups
+
+
+def variants_of(columns: SampleColumns, unused: Mapping[str, str]) -> dict[str, str]:
+    """The columns that do not make samples of rows."""
+    variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
+    if columns.layout == "lm-evaluation-harness" and "filter" not in variants:
+        variants[OCCURRENCE] = OCCURRENCE
+    return variants
 
 
 def canonical(

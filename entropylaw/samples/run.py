@@ -255,11 +255,13 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
         begins[1:] |= cells[1:] != cells[:-1]
     tables: dict[Key, dict[str, Any]] = {}
     for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        step, *others = (cells[start] for cells in keys)
-        whole = step is not None and step.is_integer()
-        key = (int(step) if whole else step, *others)
+        key = _whole_step(*(cells[start] for cells in keys))
         tables[key] = {name: values[start:stop] for name, values in columns.items()}
     return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
+
+
+def _whole_step(step: float | None, *groups: str | None) -> Key:
+    return (int(step) if step is not None and step.is_integer() else step, *groups)
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:

@@ -129,20 +129,27 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
         columns[role] = getattr(options, role) or None
         if getattr(options, role) is None:
             columns[role] = next(filter(None, map(folded.get, candidates)), None)
-    for name in (*columns.values(), *options.response):
-        if name is not None and name not in names:
-            raise no_column(file, name, names)
-    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
-        if columns[role] is None:
-            such, others = listing(NAMES[role], 3), similar_columns(NAMES[role], names)
-            message = f"{shown(file)} has no {role} column by name, such as {such}; {others}"
-            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
+    check_named(columns, options.response, names, file)
     responses = options.response or response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
         column = next((name for name in responses if name.casefold() == "prompt"), None)
         columns["prompt"] = columns["prompt"] or column
     return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
+
+
+def check_named(
+    columns: Mapping[str, str | None], response: Sequence[str], names: Sequence[str], file: str
+) -> None:
+    """Refuse an option that names no column of the table, and a table without step or entropy."""
+    for column in filter(None, (*columns.values(), *response)):
+        if column not in names:
+            raise no_column(file, column, names)
+    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
+        if columns[role] is None:
+            such, others = listing(NAMES[role], 3), similar_columns(NAMES[role], names)
+            message = f"{shown(file)} has no {role} column by name, such as {such}; {others}"
+            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
 
 
 def response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
