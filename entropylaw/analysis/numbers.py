@@ -258,17 +258,6 @@ def curve(fit: Fit) -> Curve:
     )
 
 
-def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
-    """Mean of the curve over the whole run at entropies (m,), reward units; shape (m,).
-
-    It has no term in the step, which would make it the curve of the present stage.
-    """
-    reads = fit.law.reads
-    bare = reads.averaged * (reads.table.term == 0)
-    weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.asarray(np.minimum(reads.table.mean_curves(entropy, [weight])[0], reads.top))
-
-
 @one_thread
 def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> EntropySet:
     """:meth:`Predictor.entropy_for <entropylaw.results.law.Predictor.entropy_for>`: the band inverted."""
