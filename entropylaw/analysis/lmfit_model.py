@@ -127,8 +127,10 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     curve, grids = curves[form]
     model = whitened_model(form, curve, law, whitening_of(law, form) if whiten else Whitening(np.eye(law.n)))
     for name, value in zip(model.param_names, best_start(model, curve, law.reward, grids), strict=True):
-        bounds = {"min": grids[name][0], "max": grids[name][-1]} if name in grids else {}
-        model.set_param_hint(name, value=value, **bounds)
+        low, high = (grids[name][0], grids[name][-1]) if name in grids else (-np.inf, np.inf)
+        # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
+        margin = 1e-3 * (high - low) if name in grids else 0.0
+        model.set_param_hint(name, value=np.clip(value, low + margin, high - margin), min=low, max=high)
     return model
 
 
@@ -144,13 +146,10 @@ def obstacle(form: str, lowest: float, first: float) -> str:
 def best_start(
     model: Any, curve: Curve, reward: FloatArray, grids: dict[str, FloatArray]
 ) -> tuple[float, ...]:
-    """Coefficients and shapes of the best least squares over all combinations of the shapes' values.
-
-    Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
-    """
+    """Coefficients and shapes of the best least squares over all combinations of the shapes' values."""
     (values,), target = model.inputs.values(), model.whitening(reward)
     least, best = np.inf, tuple[float, ...]()
-    for shapes in product(*(grid[1:-1].tolist() for grid in grids.values())):
+    for shapes in product(*grids.values()):
         columns = np.column_stack([curve(values, *unit, *shapes) for unit in ((1.0, 0.0), (0.0, 1.0))])
         columns = model.whitening.matrix @ columns
         coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]

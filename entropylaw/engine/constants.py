@@ -189,10 +189,9 @@ RESTS_ON_FIRST = 0.5
 NEGLIGIBLE = 1e-5
 """Weight of a row, to the largest, below which no number depends on it."""
 
-CELL, WIDE_CELL = 0.3, 0.7
+CELL = 0.3
 """Rows whose locations and log scales differ by less than this share of a scale are merged for quantiles: the
-error is .1 % of an interval's width, in one of twenty numbers more than .35 %. The second is for numbers that
-are alike in two respects, of which there are more cells."""
+error is .1 % of an interval's width, in one of twenty numbers more than .35 %."""
 
 BELIEVED = 0.01
 """Probability below the largest reward that is less than this is none: all curves pass it, and end there.

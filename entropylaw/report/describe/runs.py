@@ -83,7 +83,6 @@ COLUMNS = (
     _data("no_ceiling", _fit(lambda fit: fit.no_ceiling or None)),
     _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
     _data("gain", _fit(lambda fit: fit.gain)),
-    _estimate("used", None, "%"),
     _data("r_squared", _fit(lambda fit: fit.law.r_squared)),
     _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
     _data("long_memory", _fit(lambda fit: fit.law.residuals.long_memory)),
