@@ -19,10 +19,7 @@ from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
     CELL,
-    FLAT,
     FORMS,
-    FREE,
-    LAW,
     LEAST_SHORT,
     NEGLIGIBLE,
     SHORT_MEMORY,
@@ -227,10 +224,10 @@ class Reads:
         if not self.passed:
             averaged = averaged * self.possible
         self.averaged = averaged / averaged.sum()
-        of_law = self.evidence * table.is_form(FLAT)
+        of_law = self.evidence * table.is_form("flat")
         if not of_law.any():
             # A flat prior does not determine the law: the rows of its normal prior do.
-            of_law = self.evidence * table.is_form(LAW) * (table.term == 0)
+            of_law = self.evidence * table.is_form("law") * (table.term == 0)
         self.law = of_law / of_law.sum() if of_law.any() else np.full(of_law.size, 1.0 / of_law.size)
         bounded = self.law @ self.possible
         self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
@@ -304,7 +301,7 @@ class Reads:
 
     def p_no_curve(self) -> tuple[float, float]:
         """Probability of the free curve; and the same if no drift is long, 0 where that is excluded."""
-        white, free = self.table.whitened, self.table.is_form(FREE)
+        white, free = self.table.whitened, self.table.is_form("free")
         short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
         among = self.share(short)
         return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
@@ -313,7 +310,7 @@ class Reads:
     def _of_law(self) -> tuple[FloatArray, FloatArray]:
         """Location and scale of the law's a, and of b = ceiling + a, in the rows of the law."""
         table = self.table
-        name = FLAT if self.evidence[table.is_form(FLAT)].any() else LAW
+        name = "flat" if self.evidence[table.is_form("flat")].any() else "law"
         a = -1.0 / table.candidates.law_unit * table.coefficient_of(table.candidates.of(name))
         location, scale = table.numbers(a, table.ceiling() + a, rows=self.law > 0)
         return location + np.array([[0.0], [table.candidates.origin]]), scale

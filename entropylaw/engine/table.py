@@ -21,22 +21,15 @@ from scipy.special import gammainc, gammaln
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.candidates import Candidates, candidates
 from entropylaw.engine.constants import (
-    CONSTANT,
     EXACT,
-    FIRST,
-    FLAT,
     FORMS,
-    FREE,
     LARGEST_GROUPED,
-    LAW,
+    LAW_ALONE,
     LEAST_NEW,
     LEFT_OUT,
-    LOG_STEP,
     NODES,
     PRIOR,
-    SATURATION,
     SEVERAL,
-    STEP,
     Prior,
 )
 from entropylaw.engine.residuals import (
@@ -176,11 +169,11 @@ class Table:
         columns = self.candidates
         row = np.zeros((entropy.size, 1, len(columns.names) + 1))
         row[:, 0, 0] = 1.0
-        terms = [*columns.of(STEP), *columns.of(LOG_STEP)]
+        terms = [*columns.of("step"), *columns.of("log_step")]
         row[:, 0, terms] = columns.columns[-1, terms]
         for i, onward in enumerate(columns.onward):
             if onward is not None:
-                row[:, 0, i] = (onward(entropy) - columns.middle[i]) / columns.spread[i]
+                row[:, 0, i] = onward(entropy)
         return row
 
     def reward_now(self) -> FloatArray:
@@ -288,7 +281,8 @@ def table_of(
     nodes = max((count for fewest, count in NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        prior = _narrowed(columns, step, entropy, prior, nodes)
+        few = candidates(entropy, share, reward, replace(prior, **LAW_ALONE), starts)
+        prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
     blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
     chosen = that_matter(blocks)
@@ -320,15 +314,13 @@ def noise_of_rate(entropy: FloatArray, reward: FloatArray, size: int) -> float:
     return float(np.mean(rate * (1.0 - rate))) / size
 
 
-def _narrowed(columns: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
+def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
     """The prior with its nodes where the posterior of the law, or of a free curve, is."""
-    few = columns.only("one", "shift", STEP, LAW, FLAT, FREE, "reward")
     products = whitened(few.columns, step, entropy, prior)
     likely = np.zeros((len(prior.lengths), len(prior.shares)))
-    alone = replace(prior, terms=prior.terms[:1], firsts=prior.firsts[:1])
-    for block in Blocks(few, products, alone, 0.0).all():
+    for block in Blocks(few, products, replace(prior, **LAW_ALONE), 0.0).all():
         for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
-            if FORMS[form] in (FLAT, FREE) and np.isfinite(log_weight.max()):
+            if FORMS[form] in ("flat", "free") and np.isfinite(log_weight.max()):
                 weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
                 of_drifts = weight[1 : likely.size + 1].reshape(likely.shape) / weight.sum()
                 likely = np.maximum(likely, of_drifts)
@@ -357,7 +349,7 @@ class Blocks:
         # A normal prior is one more observation: its precision is in units of a typical residual variance,
         # that of the law with the step, or of as much of it as the run determines.
         self.product, y = products.product.copy(), self.target
-        linear = [0, *columns.of(STEP), *columns.of(LAW)][: max(self.n - 3, 1)]
+        linear = [0, *columns.of("step"), *columns.of("law")][: max(self.n - 3, 1)]
         along, whole = self.product[:, linear, y], self.product[:, y, y]
         inverse = _inverse(self.product[:, linear][:, :, linear])
         left = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), EXACT * whole)
@@ -369,8 +361,8 @@ class Blocks:
         # Log prior density of each coefficient at its mean; levels of the first evaluations and the free
         # curve's coefficients are uniform over two sds of the reward.
         normal, uniform = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread), -np.log(2.0)
-        special = {"one": 0.0, "shift": 0.0, FLAT: 0.0, FREE: uniform}
-        special |= {name: uniform for name in columns.names if name.startswith(FIRST)}
+        special = {"one": 0.0, "shift": 0.0, "flat": 0.0, "free": uniform}
+        special |= {name: uniform for name in columns.names if name.startswith("first")}
         self.density = np.array([special.get(name, normal) for name in columns.names])
 
     def all(self) -> list[Block]:
@@ -378,17 +370,17 @@ class Blocks:
         blocks = list[Block | None]()
         for term, first in product(range(len(self.prior.terms)), range(len(self.prior.firsts))):
             share, probability = self.prior.firsts[first]
-            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"{FIRST}{first}")]
+            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"first{first}")]
             if len(columns) < (term > 0) + (share > 0):
                 continue
-            left_out = {FREE, SATURATION if term else "", FLAT if term or share else ""}
+            left_out = {"free", "saturation" if term else "", "flat" if term or share else ""}
             curves = sorted(i for name in {*FORMS} - left_out for i in self.columns.of(name))
             linear, how = [0, *columns, *self.columns.of("shift")], (term, first, float(np.log(probability)))
-            blocks.append(self._block(CONSTANT, linear, [], *how))
+            blocks.append(self._block("constant", linear, [], *how))
             if curves:
                 blocks.append(self._block("", linear, curves, *how))
-            if free := self.columns.of(FREE):
-                blocks.append(self._block(FREE, [*linear, *free], [], *how))
+            if free := self.columns.of("free"):
+                blocks.append(self._block("free", [*linear, *free], [], *how))
         return list(filter(None, blocks))
 
     def _block(
@@ -407,7 +399,7 @@ class Blocks:
         log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
         if curves:
             names, curve_shapes = [self.columns.names[i] for i in curves], self.columns.shapes[curves]
-            flat, centre = np.array([name == FLAT for name in names]), self.columns.slope[curves]
+            flat, centre = np.array([name == "flat" for name in names]), self.columns.slope[curves]
             prior = np.where(flat, 0.0, self.precision[:, None])
             solved = inverse @ self.product[:, linear][:, :, curves]
             diagonal = np.einsum("kmm->km", self.product)[:, curves]

@@ -18,18 +18,12 @@ from entropylaw.engine.constants import (
     FAILS,
     FEWEST_HOLDS,
     HOLDS,
-    LAGGED,
     LAGGED_WEIGHT,
-    LAW,
     LEAST_R_SQUARED,
     LISTED,
-    LOG_STEP,
     MONOTONE,
-    NO_TERM,
     REJECTED_STEP,
-    SATURATION,
     SPAN,
-    STEP,
     UNNEEDED_STEP,
 )
 from entropylaw.engine.reads import Reads, heavier
@@ -69,20 +63,20 @@ def odds_of(reads: Reads) -> dict[str, float]:
     """Marginal likelihood of each rival over the law's, levels of the first evaluations averaged."""
     table = reads.table
 
-    def total(name: str, term: str = NO_TERM) -> float:
+    def total(name: str, term: str = "none") -> float:
         number = [other for other, _ in table.prior.terms].index(term)
         return float(reads.evidence[table.is_form(name) & (table.term == number)].sum())
 
-    rivals = {name: total(name) for name in (*LISTED, SATURATION, LAGGED) if name != LAW}
-    rivals |= {term: total(LAW, term) for term in (STEP, LOG_STEP)}
-    return {name: value / max(total(LAW), 1e-300) for name, value in rivals.items()}
+    rivals = {name: total(name) for name in (*LISTED, "saturation", "lagged") if name != "law"}
+    rivals |= {term: total("law", term) for term in ("step", "log_step")}
+    return {name: value / max(total("law"), 1e-300) for name, value in rivals.items()}
 
 
 def p_steps(reads: Reads) -> tuple[float | None, float | None]:
     """Two-sided p-values of the step and of its logarithm beside the law."""
     table, values = reads.table, list[float | None]()
     for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
-        weight = reads.evidence * (table.is_form(LAW) & (table.term == number))
+        weight = reads.evidence * (table.is_form("law") & (table.term == number))
         if not weight.any() or not table.candidates.of(name):
             values.append(None)
             continue
