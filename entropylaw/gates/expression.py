@@ -26,8 +26,8 @@ from entropylaw.gates.quantities import (
 from entropylaw.paths import shown_path
 
 GRAMMAR = (
-    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), REWARD:QUANTITY OP NUMBER (as gsm8k*:ceiling<0.9, "
-    "mean:used>90%), \"QUANTITY=='WORD'\", "
+    "write QUANTITY OP NUMBER (as ceiling<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
+    "(as gsm8k*:ceiling<0.9, mean:p_gain<10%), \"QUANTITY=='WORD'\", "
     "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided, "
     "lost or refused; OP is one of < <= > >= == !="
 )

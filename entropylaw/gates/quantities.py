@@ -258,7 +258,6 @@ _ALL = (
         kind="number",
         detail=lambda fit: f"at least {fit.gain:.3g} left",
     ),
-    _averaged("used", "share of the attainable gain reached", SHARE),
     Quantity("reward_now", "reward at the last evaluation, without evaluation noise", REWARD),
     _own("a", "coefficient of R = b − a·exp(H)", REWARD, "law.a"),
     _own("b", "coefficient of R = b − a·exp(H)", REWARD, "law.b"),

@@ -67,7 +67,7 @@ def test_every_format_on_standard_output_and_in_a_file(check, fits):
 
 
 def test_a_log_is_fitted_and_gives_what_its_stored_fit_gives(check, lab, fits):
-    gates = "ceiling<0.5 used>50% fails"
+    gates = "ceiling<0.5 p_headroom>50% fails"
     stored, fresh = check(FIT, gates, *JSON), check(RUN, gates, *JSON)
     assert stored.returncode == fresh.returncode == 5
     for one, other in zip(json.loads(stored.stdout)["cases"], json.loads(fresh.stdout)["cases"], strict=True):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from docs import generate
-from entropylaw.analysis.law.verdict import FAILS, HOLDS, REJECTED_STEP
+from entropylaw.engine.constants import FAILS, HOLDS, REJECTED_STEP
 from tests.slugs import slugs
 
 ROOT = Path(__file__).parent.parent.parent

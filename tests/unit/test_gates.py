@@ -83,7 +83,7 @@ def test_the_full_float_decides_and_with_point_the_estimate(high, gate, point, o
 
 
 OWN = {"a", "b", "law.ceiling", "law.headroom"}
-AVERAGED = {"ceiling", "headroom", "p_headroom", "used"}
+AVERAGED = {"ceiling", "headroom", "p_headroom"}
 
 
 @pytest.mark.parametrize("why", [*map(str, Why), None])
@@ -135,7 +135,7 @@ def test_the_gain_of_a_run_that_lost_its_reward_is_unknown():
     entry = fitted()
     lost = caution("reward-lost", best=0.8, last=0.1)
     entry["result"] |= {"findings": encode((lost,)), "p_headroom": None}
-    entry["result"] |= dict.fromkeys(("ceiling", "headroom", "used"), number(None, note="lost"))
+    entry["result"] |= dict.fromkeys(("ceiling", "headroom"), number(None, note="lost"))
     found = case(document(entry), "p_gain<0.1")
     assert (found.outcome, found.failed) == ("unknown", True)
     assert "lost its reward" in found.sentence

@@ -179,7 +179,7 @@ def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
-    unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing, used=nothing)
+    unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing)
     parsed = Page(pages.index_page([unknown]))
     assert parsed.text.count("—") >= 2
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)

@@ -117,7 +117,6 @@ def _averaged(fit: Fit) -> b.Facts:
         b.Fact("ceiling", fit.ceiling, of_ceiling),
         b.Fact("fitted now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
-        b.Fact("share reached", fit.used, "of the attainable gain", "%"),
     ]
     for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
         if memory is not None and not fit.lost:

@@ -47,7 +47,6 @@ COLUMNS = (
     *b.columns("run", "path", "part", "verdict", "why", "lost", "n", "now"),
     *b.columns("reward_now", "ceiling", "headroom", estimate=True),
     *b.columns("no_ceiling", "p_headroom", "gain"),
-    *b.columns("used", estimate=True),
     *b.columns("r_squared", "effective_n", "long_memory"),
     *b.columns("drop_per_100_steps", estimate=True),
     *b.columns("best_form", "best_probability"),
@@ -65,7 +64,7 @@ COLUMNS = (
 )
 """In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts."""
 
-_OF_FIT = ("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "used", "a", "b", "p_law")
+_OF_FIT = ("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law")
 _OF_FIT += ("level", "drop_per_100_steps")
 """Columns that are attributes of a fit."""
 
