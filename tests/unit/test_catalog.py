@@ -135,7 +135,7 @@ def test_the_page_holds_every_key_of_the_file():
         ('keys = ["actor/entropy"]', "keys = []", "trainer 'dapo'", "entropy: an entry has no keys"),
         ('initial = "val/"', 'initials = "val/"', "trainer 'prime'", "unknown field `initials`"),
         ("[names]", "[names]\nlengths = []", "the file", "unknown field `lengths` - at `$.names`"),
-        ("\nlength = [", "\nplanning_length = [", "the file", "unknown field `planning_length`"),
+        ("\nkl = [", "\nplanning_kl = [", "the file", "unknown field `planning_kl`"),
     ],
 )
 def test_an_error_in_the_file_names_trainer_and_key(before, after, where, problem):
