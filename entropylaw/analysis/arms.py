@@ -57,9 +57,6 @@ LIKE_PATHS = 0.8
 WITH_ENTROPY = Along()
 """Rewards are compared at equal entropy."""
 
-ROUGH = 0.1
-"""A curve falls with entropy that rises by less than this share of its change."""
-
 
 Arms = Mapping[str, Sequence[Fit | RunSeries]]
 """Name of an arm → its fits or series, one per seed, all of the same columns and pairing."""
@@ -216,16 +213,6 @@ def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
     return first, "which has most seeds" if alone else "the first of those with most seeds"
 
 
-def falling_curves(curves: Mapping[Seed, FloatArray]) -> dict[Seed, FloatArray]:
-    """The curves (n,) that fall with entropy nearly everywhere, each made to fall everywhere."""
-    falling = {seed: np.minimum.accumulate(curve) for seed, curve in curves.items()}
-    return {
-        seed: falling[seed]
-        for seed, curve in curves.items()
-        if float(np.max(curve - falling[seed])) <= ROUGH * np.ptp(curve) and curve[-1] < curve[0]
-    }
-
-
 class _Comparison(Design):
     """The arms, and their comparisons."""
 
@@ -286,7 +273,7 @@ class _Comparison(Design):
             differences.append(self.unknown(self.along.quantity, reason, headline=True))
         else:
             at_equal, band = self.at_equal(np.linspace(*common, BAND_POINTS), a, b)
-            differences += at_equal
+            differences.append(at_equal)
         if self.along.column == "entropy":
             differences += self.coefficients(common, a, b)
         differences.append(self.failures(a, b))
@@ -300,7 +287,7 @@ class _Comparison(Design):
             band=band,
         )
 
-    def at_equal(self, grid: FloatArray, a: int, b: int) -> tuple[list[Difference], Band | None]:
+    def at_equal(self, grid: FloatArray, a: int, b: int) -> tuple[Difference, Band | None]:
         """Rewards at equal values of the column along which arms are compared, and the band of the curves."""
         covering = [seed for seed in living(self.seeds) if seed.covers(grid[0], grid[-1])]
         curves = {seed: seed.at(grid) for seed in covering}
@@ -309,30 +296,7 @@ class _Comparison(Design):
         bias = abs(float(self.bias(grid, curves, a, b).mean()))
         quantity, margin = self.along.quantity, self.margin
         rewards = self.difference(quantity, average, a, b, variance, margin, headline=True, bias=bias)
-        differences = [rewards]
-        if self.along.column == "entropy":
-            differences.append(self.entropy_at_reward(grid, curves, a, b))
-        return differences, self.band(grid, curves, a, b)
-
-    def entropy_at_reward(
-        self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int
-    ) -> Difference:
-        """Entropy at equal reward: each run's falling curve inverted over the rewards that all have."""
-        name = "entropy_at_reward"
-        falling = falling_curves(curves)
-        of_pair = [seed for seed in curves if seed.arm in (a, b)]
-        if rough := [seed.name for seed in of_pair if seed not in falling]:
-            return self.unknown(name, f"reward does not rise as entropy falls in {', '.join(rough[:3])}")
-        low, high = (pick(falling[seed][end] for seed in of_pair) for pick, end in ((max, -1), (min, 0)))
-        if not high > low:
-            return self.unknown(name, "the arms have no reward in common over these entropies")
-        rewards = np.linspace(low, high, BAND_POINTS)
-        value = {
-            seed: float(np.interp(rewards, curve[::-1], grid[::-1]).mean())
-            for seed, curve in falling.items()
-            if curve[-1] <= low and high <= curve[0]
-        }
-        return self.difference(name, value, a, b)
+        return rewards, self.band(grid, curves, a, b)
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""

@@ -308,7 +308,6 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "failure_rate": ("failure rate", "share"),
     "last_entropy": ("final entropy", "nats"),
     "entropy_loss": ("entropy lost per 100 steps", "nats"),
-    "entropy_at_reward": ("entropy at equal reward", "nats"),
     "shift": ("shift of the curve", "reward"),
     "movement": ("movement along the curve", "reward"),
     "ceiling": ("ceiling", "reward"),
