@@ -16,7 +16,6 @@ from entropylaw.analysis.between_seeds import share_interval
 from entropylaw.analysis.differences import Design, decided
 from entropylaw.analysis.law.estimates import checked_level, usual_gain
 from entropylaw.analysis.seeds import (
-    FEWEST_EVALUATIONS,
     Seed,
     as_run,
     common_range,
@@ -25,7 +24,6 @@ from entropylaw.analysis.seeds import (
     living,
     no_common_range,
     seeds_of,
-    series_of,
 )
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
@@ -121,84 +119,52 @@ def undecided(
     Raises
     ------
     UsageError
-        ``too-few-arms``, ``no-such-arm``, ``nothing-paired``.
+        ``too-few-arms``, ``nothing-paired``.
     """
-    names = checked_names(arms, baseline)
-    series, failed = long_enough(arms, refused)
-    seeds = seeds_of(series)
-    chosen, how, own_ends = baseline, "as named", pairs is not None
-    if chosen is None:
-        chosen, how = baseline_of({name: len(series[name]) + len(failed[name]) for name in names})
-    if pairs is None:
-        pairs = pairs_with(names, chosen)
-    if own_ends or chosen == "all":
-        chosen, how = None, ""
-    compared = [(names.index(arm), names.index(other)) for arm, other in pairs]
+    names, refused, own_ends = list(arms), refused or {}, pairs is not None
+    if len(names) < 2:
+        message = f"{len(names)} arm, expected at least 2"
+        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
+    chosen, how = None, ""
+    if pairs is None and baseline == "all":
+        # The later arm first.
+        pairs = [(later, earlier) for earlier, later in combinations(names, 2)]
+    elif pairs is None:
+        numbers = {name: len(arms[name]) + len(refused.get(name, ())) for name in names}
+        chosen, how = baseline_of(numbers) if baseline is None else (baseline, "as named")
+        pairs = [(arm, chosen) for arm in names if arm != chosen]
+    seeds, failed = seeds_of(arms, refused)
     if margin is None:
-        gains = [usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds]
+        gains = (usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds)
         margin = max(gains, default=0.01)
     design = _Comparison(
-        names,
-        seeds,
-        failed,
-        compared,
-        level,
-        margin,
-        between_sd,
-        along,
-        bool(paired),
-        own_ends,
-        rewards * len(compared),
+        names=names,
+        seeds=seeds,
+        refused=failed,
+        pairs=[(names.index(arm), names.index(other)) for arm, other in pairs],
+        level=level,
+        margin=margin,
+        between_sd=between_sd,
+        along=along,
+        paired=paired,
+        own_ends=own_ends,
+        comparisons=rewards * len(pairs),
     )
-    if paired:
-        design.check_paired(paired)
+    if paired and not any(starmap(design.units, design.pairs)):
+        message = f"no {paired} is in two arms"
+        raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
     return ArmComparison(
         arms=tuple(map(design.arm, range(len(names)))),
         baseline=chosen,
         chosen=how,
-        pairs=tuple(starmap(design.pair, compared)),
+        pairs=tuple(starmap(design.pair, design.pairs)),
         level=level,
-        margin=design.margin,
-        along=design.along,
+        margin=margin,
+        along=along,
         between_sd=between_sd,
         paired=paired,
         findings=tuple(design.findings()),
     )
-
-
-def checked_names(arms: Arms, baseline: str | None) -> list[str]:
-    """The names of two arms or more, of which the baseline is one; errors as of :func:`undecided`."""
-    names = list(arms)
-    if len(names) < 2:
-        message = f"{len(names)} arm, expected at least 2"
-        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
-    if baseline not in (None, "all", *names):
-        message = f"the baseline {baseline!r} is not an arm"
-        raise UsageError("no-such-arm", message, f"the arms are {', '.join(names)}")
-    return names
-
-
-def pairs_with(names: Sequence[str], baseline: str) -> list[tuple[str, str]]:
-    """Every other arm with the baseline, or all pairs of arms with ``"all"``; the later arm first."""
-    if baseline == "all":
-        return [(later, earlier) for earlier, later in combinations(names, 2)]
-    return [(arm, baseline) for arm in names if arm != baseline]
-
-
-def long_enough(
-    arms: Arms, refused: Mapping[str, Sequence[tuple[str, str]]] | None
-) -> tuple[dict[str, list[RunSeries]], dict[str, list[tuple[str, str]]]]:
-    """By arm the series with enough evaluations; and all other runs with the reason, ``refused`` first."""
-    series: dict[str, list[RunSeries]] = {name: [] for name in arms}
-    failed = {name: list((refused or {}).get(name, ())) for name in arms}
-    for name, runs in arms.items():
-        for run in runs:
-            whole = series_of(run) if isinstance(run, Fit) else run
-            if whole.step.size < FEWEST_EVALUATIONS:
-                failed[name].append((whole.run, f"{whole.step.size} evaluations"))
-            else:
-                series[name].append(whole)
-    return series, failed
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
@@ -218,15 +184,9 @@ class _Comparison(Design):
 
     __slots__ = ()
 
-    def check_paired(self, by: str) -> None:
-        """Raise UsageError ``nothing-paired`` where no two arms have a run of the same unit."""
-        if not any(self.units(a, b) for a, b in self.pairs):
-            message = f"no {by} is in two arms"
-            raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
-
     def arm(self, number: int) -> Arm:
         """The arm with its runs and its mean curve."""
-        seeds, refused = self.of(number), self.refused[self.names[number]]
+        seeds, refused = self.of(number), self.refused[number]
         runs = [as_run(seed) for seed in seeds] + [
             ArmRun(run=run, n=0, last_step=None, failed=reason, along=(), reward=(), values={})
             for run, reason in refused
@@ -323,7 +283,7 @@ class _Comparison(Design):
     def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
         """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""
         both = self.of(a, b)
-        if len(living(both)) == len(both) and not any(self.refused[self.names[arm]] for arm in (a, b)):
+        if len(living(both)) == len(both) and not (self.refused[a] or self.refused[b]):
             return []
         first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
         gap = float(np.mean(first) - np.mean(second)) if first and second else None

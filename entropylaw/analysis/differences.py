@@ -25,7 +25,7 @@ from entropylaw.analysis.between_seeds import (
     welch,
 )
 from entropylaw.analysis.law.estimates import unknown as no_number
-from entropylaw.analysis.seeds import Seed
+from entropylaw.analysis.seeds import Seed, living
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, Along, Band, Decision, Difference, Pair
@@ -34,9 +34,9 @@ from entropylaw.results.result import replace
 METHOD = "seeds as the unit, the arms' spreads integrated out"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Design:
-    """All seeds, and how they are compared.
+    """All seeds, by arm the runs that have no series, and how they are compared.
 
     With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
     ``comparisons`` are those of all rewards, which are decided together.
@@ -44,13 +44,13 @@ class Design:
 
     names: list[str]
     seeds: list[Seed]
-    refused: Mapping[str, Sequence[tuple[str, str]]]
+    refused: Sequence[Sequence[tuple[str, str]]]
     pairs: Sequence[tuple[int, int]]
     level: float
     margin: float
     between_sd: float | None
     along: Along
-    paired: bool
+    paired: str
     own_ends: bool
     comparisons: int
 
@@ -227,9 +227,8 @@ class Design:
         """Difference in the share of failed runs, with Newcombe's interval (1998) and Fisher's exact test."""
         counts = []
         for number in (a, b):
-            seeds, refused = self.of(number), self.refused[self.names[number]]
-            failed = sum(seed.failed is not None for seed in seeds) + len(refused)
-            counts.append((failed, len(seeds) + len(refused)))
+            seeds, refused = self.of(number), len(self.refused[number])
+            counts.append((len(seeds) - len(living(seeds)) + refused, len(seeds) + refused))
         (failed, of), (failed_b, of_b) = counts
         if not of or not of_b:
             return self.unknown("failure_rate", "an arm has no run")

@@ -175,16 +175,18 @@ def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
 
     Raises InputError (``arms-mix-columns``), which names two runs.
     """
-    for name, kind_of in (
-        ("entropy", entropy_kind),
-        ("reward", lambda entry: reward_kind(entry.columns["reward"])),
-        ("pairing", lambda entry: (entry.columns["reward"].pair,)),
-    ):
-        kinds: Kinds = {}
-        for run in runs:
-            if run.entry is not None and run.fit is not None:
-                kinds.setdefault(kind_of(run.entry), run)
-        refuse_mixed(name, kinds)
+    entropies, rewards, pairings = Kinds(), Kinds(), Kinds()
+    for run in runs:
+        if run.entry is not None and run.fit is not None:
+            entropy, reward = run.entry.columns["entropy"], run.entry.columns["reward"]
+            measures = (entropy.meaning.unit, entropy.meaning.aggregation, entropy.meaning.estimator)
+            # Of an entropy of unknown meaning the name counts.
+            entropies.setdefault(measures if any(measures) else (entropy.column,), run)
+            rewards.setdefault(reward_kind(reward), run)
+            pairings.setdefault((reward.pair,), run)
+    refuse_mixed("entropy", entropies)
+    refuse_mixed("reward", rewards)
+    refuse_mixed("pairing", pairings)
 
 
 def refuse_mixed(name: str, kinds: Kinds) -> None:
@@ -201,13 +203,6 @@ def refuse_mixed(name: str, kinds: Kinds) -> None:
         if name == "entropy":
             message += "; these entropies are not the same quantity"
         raise InputError("arms-mix-columns", message, hint)
-
-
-def entropy_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
-    """What an entropy measures; of an unknown one its column."""
-    choice = entry.columns["entropy"]
-    meaning = (choice.meaning.unit, choice.meaning.aggregation, choice.meaning.estimator)
-    return meaning if any(meaning) else (choice.column,)
 
 
 def reward_kind(choice: Choice) -> tuple[str | None, ...]:
@@ -302,12 +297,8 @@ def staged_runs(
             message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
             raise UsageError("stages-need-logs", message, "give the logs themselves")
         chosen = select(log, entropy=options.entropy, reward=options.reward)
-        stages = stages_of(log, options.stage, options.domain, chosen.reward_choice.column)
-        rewards = {}
-        for domain, values in stages.rewards.items():
-            there = np.isfinite(values)
-            rewards[domain] = (stages.step[there], values[there])
+        stages, rewards = stages_of(log, options.stage, options.domain, chosen.reward_choice.column)
         before = chosen.reward_choice.meaning.kind != "training" and chosen.pair == "same"
-        of_stages = StagedRun(series=series, stages=stages.stages, rewards=rewards, before_update=before)
+        of_stages = StagedRun(series=series, stages=stages, rewards=rewards, before_update=before)
         staged.setdefault(run.arm, []).append(of_stages)
     return staged
