@@ -126,17 +126,12 @@ def undecided(
         message = f"{len(names)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     chosen, how = None, ""
-    if pairs is None and baseline == "all":
-        # The later arm first.
-        pairs = [(later, earlier) for earlier, later in combinations(names, 2)]
-    elif pairs is None:
+    if pairs is None:
         numbers = {name: len(arms[name]) + len(refused.get(name, ())) for name in names}
-        chosen, how = baseline_of(numbers) if baseline is None else (baseline, "as named")
-        pairs = [(arm, chosen) for arm in names if arm != chosen]
+        pairs, chosen, how = chosen_pairs(numbers, baseline)
     seeds, failed = seeds_of(arms, refused)
     if margin is None:
-        gains = (usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds)
-        margin = max(gains, default=0.01)
+        margin = max((usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds), default=0.01)
     design = _Comparison(
         names=names,
         seeds=seeds,
@@ -165,6 +160,16 @@ def undecided(
         paired=paired,
         findings=tuple(design.findings()),
     )
+
+
+def chosen_pairs(
+    seeds: Mapping[str, int], baseline: str | None
+) -> tuple[list[tuple[str, str]], str | None, str]:
+    """The pairs that are compared, their baseline and how it was chosen; of ``"all"`` pairs there is none."""
+    if baseline == "all":
+        return [(later, earlier) for earlier, later in combinations(seeds, 2)], None, ""
+    chosen, how = baseline_of(seeds) if baseline is None else (baseline, "as named")
+    return [(arm, chosen) for arm in seeds if arm != chosen], chosen, how
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:

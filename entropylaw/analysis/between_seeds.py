@@ -17,7 +17,6 @@ from scipy.special import betaincinv, chdtri, nctdtr, ndtr, ndtri, stdtr, stdtri
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import NORMAL, Cells
 from entropylaw.results import Estimate
-from entropylaw.results.result import replace
 
 POWER = 0.8
 """Power for which the number of seeds and the smallest difference are given."""
@@ -267,10 +266,10 @@ STEPS = 100
 """Most steps of Newton's method; some ten are enough."""
 
 
-def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> tuple[Estimate, Estimate]:
-    """Mean over k ≥ 2 runs from their estimates and variances, shapes (k,), and a wider interval of it.
+def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> Estimate:
+    """Mean over k ≥ 2 runs from their estimates and variances, shapes (k,).
 
-    The first interval takes the variance between runs as known; the second is its hull with the one in which
+    Its interval is the hull of the one that takes the variance between runs as known, and of the one in which
     that is integrated out.
 
     Notes
@@ -299,14 +298,6 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
     weight = 1.0 / (variance + tau2[0])
     mean, reach = float(weight @ value / weight.sum()), float(stdtrit(k - 1, 1.0 - tail))
     error = float(np.sqrt(max(float(weight @ (value - mean) ** 2) / (k - 1), 1.0) / weight.sum()))
-    centre = Estimate(
-        value=mean,
-        low=mean - reach * error,
-        high=mean + reach * error,
-        level=level,
-        method=f"between seeds (Hartung–Knapp with floor, {k} seeds)",
-        std_error=error,
-    )
     weights = 1.0 / (variance + tau2[1:, None])
     total = weights.sum(axis=1)
     around = Cells(
@@ -315,10 +306,12 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
         scale=np.sqrt(1.0 / total),
         df=np.full(TAUS, NORMAL),
     )
-    method = f"between seeds ({k} seeds, their spread integrated out)"
-    integrated = around.estimate(level=level, method=method)
-    ends = [
-        end for estimate in (centre, integrated) for end in (estimate.low, estimate.high) if end is not None
-    ]
-    wider = replace(centre, low=min(ends), high=max(ends), method=method)
-    return centre, wider
+    low, _, high = around.quantiles((tail, 0.5, 1.0 - tail)).tolist()
+    return Estimate(
+        value=mean,
+        low=min(mean - reach * error, low),
+        high=max(mean + reach * error, high),
+        level=level,
+        method=f"between seeds ({k} seeds, their spread integrated out)",
+        std_error=error,
+    )

@@ -263,7 +263,7 @@ def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
         means = np.concatenate([curve.mean[there] for curve, there in zip(curves, inside, strict=True)])
         errors = np.concatenate([curve.error[there] for curve, there in zip(curves, inside, strict=True)])
         if means.size >= FEWEST_RUNS:
-            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)[1]
+            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)
             rows.append([share, *(max(end or 0.0, 0.0) for end in (mean.value, mean.low, mean.high))])
     return np.reshape(np.array(rows), (-1, 4)).T
 
@@ -274,7 +274,7 @@ def mean_of(estimates: Sequence[Estimate | None], level: float) -> Estimate | No
     if len(present) < FEWEST_RUNS:
         return None
     value, error = np.array([(estimate.value, estimate.std_error or 0.0) for estimate in present]).T
-    return random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
+    return random_effects(value, np.maximum(error**2, 1e-12), level=level)
 
 
 def phase_cautions(
