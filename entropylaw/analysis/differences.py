@@ -12,7 +12,6 @@ import numpy as np
 
 from entropylaw.analysis.between_seeds import (
     Contrast,
-    Spreads,
     band_reach,
     contrast,
     holm,
@@ -20,7 +19,6 @@ from entropylaw.analysis.between_seeds import (
     neighbours,
     seeds_needed,
     share_interval,
-    spreads,
     squares,
     welch,
 )
@@ -170,8 +168,7 @@ class Design:
         ``within`` is the variance of a run's own number, None where that is not a reward.
         """
         if self.between_sd is None or within is None:
-            of_arms = spreads(value, group)
-            return None if of_arms is None else contrast(value, group, compared, of_arms)
+            return contrast(value, group, compared)
         middle = means(value, group)[compared]
         error = np.sqrt((self.between_sd**2 + within) * (1.0 / np.bincount(group)[compared]).sum())
         return Contrast(value=float(middle[0] - middle[1:].sum()), weight=np.ones(1), error=np.array([error]))
@@ -194,8 +191,8 @@ class Design:
         elif free.any():
             pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free.sum()
             width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
-            of_arms = Spreads.of(squares(value / width, group).mean(axis=1), free)
-            gap = contrast(value[:, 0], group, compared, of_arms)
+            squared = squares(value / width, group).mean(axis=1)
+            gap = contrast(value[:, 0], group, compared, squared)
         else:
             return None
         assert gap is not None
