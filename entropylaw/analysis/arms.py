@@ -24,7 +24,8 @@ WITH_ENTROPY = Along()
 
 
 Arms = Mapping[str, Sequence[Fit | RunSeries]]
-"""Name of an arm → its fits or series, one per seed, all of the same columns and pairing."""
+"""Name of an arm → its fits or series, one per seed, all of the same columns and pairing; of a run that could
+not be read or fitted a series without evaluations."""
 
 
 def compare_arms(arms: Arms, **options: Any) -> ArmComparison:
@@ -50,7 +51,6 @@ def undecided(
     *,
     rewards: int = 1,
     baseline: str | None = None,
-    refused: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     level: float = 0.95,
     margin: float | None = None,
     between_sd: float | None = None,
@@ -67,8 +67,6 @@ def undecided(
     baseline
         The arm that all others are compared with, by default the one of :func:`baseline_of`; ``"all"``
         compares all pairs.
-    refused
-        Name of the arm → (run, reason) of runs that have no series: they count as failed.
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
         given, the largest gain that counts in a run (:func:`entropylaw.analysis.law.estimates.usual_gain`).
@@ -88,21 +86,21 @@ def undecided(
     UsageError
         ``too-few-arms``, ``nothing-paired``.
     """
-    names, refused, own_ends = list(arms), refused or {}, pairs is not None
+    names, own_ends = list(arms), pairs is not None
     if len(names) < 2:
         message = f"{len(names)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     chosen, how = None, ""
     if pairs is None:
-        numbers = {name: len(arms[name]) + len(refused.get(name, ())) for name in names}
+        numbers = {name: len(runs) for name, runs in arms.items()}
         pairs, chosen, how = chosen_pairs(numbers, baseline)
-    seeds, failed = seeds_of(arms, refused)
+    seeds, refused = seeds_of(arms)
     if margin is None:
         margin = max((usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds), default=0.01)
     design = Comparison(
         names=names,
         seeds=seeds,
-        refused=failed,
+        refused=refused,
         pairs=[(names.index(arm), names.index(other)) for arm, other in pairs],
         level=level,
         margin=margin,

@@ -168,19 +168,19 @@ def lost_words(lost: Finding | None) -> str | None:
 
 
 def seeds_of(
-    arms: Mapping[str, Sequence[Fit | RunSeries]], refused: Mapping[str, Sequence[tuple[str, str]]]
+    arms: Mapping[str, Sequence[Fit | RunSeries]],
 ) -> tuple[list[Seed], list[list[tuple[str, str]]]]:
-    """Every run with enough evaluations; and by arm all other runs with the reason, ``refused`` first."""
+    """Every run with enough evaluations; and by arm all other runs, each with the reason."""
     seeds: list[Seed] = []
-    failed = [list(refused.get(name, ())) for name in arms]
+    refused: list[list[tuple[str, str]]] = []
     for number, runs in enumerate(arms.values()):
         whole = [series_of(run) if isinstance(run, Fit) else run for run in runs]
         series = [run for run in whole if run.step.size >= FEWEST_EVALUATIONS]
         short = [run for run in whole if run.step.size < FEWEST_EVALUATIONS]
-        failed[number] += [(run.run, f"{run.step.size} evaluations") for run in short]
+        refused.append([(run.run, run.lost or f"{run.step.size} evaluations") for run in short])
         longest = max((float(run.step[-1] - run.step[0]) for run in series), default=0.0)
         seeds += [Seed.of(number, run, why_failed(run, longest)) for run in series]
-    return seeds, failed
+    return seeds, refused
 
 
 def why_failed(run: RunSeries, longest: float) -> str | None:

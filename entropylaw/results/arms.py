@@ -46,7 +46,7 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
     max_reward
         The largest reward that is possible; None where it is not known.
     lost
-        That it lost its reward, in words; None for a run that did not.
+        That it lost its reward, in words, or why it has no evaluations; None for a run that did not.
     unit
         The seed, or the run that it is a part of: what is paired.
     fit
