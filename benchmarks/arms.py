@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from entropylaw.analysis.arms import compare_arms
-from entropylaw.analysis.between_seeds import contrast, holm, spreads, squares
+from entropylaw.analysis.between_seeds import contrast, holm, squares
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.results.arms import Along, RunSeries
@@ -71,15 +71,15 @@ def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
     first: list[int] = []
     for value in values:
         # Where every seed of every arm died, nothing is compared.
-        known = spreads(value, arm) if value.size else None
         free = int(np.maximum(counts - 1, 0).sum())
-        if known is None or counts[0] == 0:
+        if free == 0 or counts[0] == 0:
             continue
         variance = float(squares(value, arm).sum()) / free
         for number in range(1, int(arm.max()) + 1):
             if counts[number] == 0:
                 continue
-            gap = contrast(value, arm, [number, 0], known)
+            gap = contrast(value, arm, [number, 0])
+            assert gap is not None
             truth = cell.shift if number == 1 else 0.0
             covered.append(abs(gap.value - truth) <= gap.reach(LEVEL))
             first += [len(p_values)] if number == 1 else []

@@ -280,8 +280,8 @@ class CompareOptions(LawOptions, Coverage):
     arms: str | None = setting(
         "--arms REGEX|COLUMN|config:KEY",
         "Runs of one arm have the same text where REGEX matches their names (its first group, if there is "
-        "one), in a column, or under a key of their configuration. Without it they have names or "
-        "configurations that differ by a seed alone, or one group at W&B.",
+        "one), in a column, or under a key of their configuration. Without it they have names that differ "
+        "by a seed alone, or one group at W&B.",
         *(TEXT, ARMS),
         unset="recognised",
     )

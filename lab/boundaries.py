@@ -35,7 +35,6 @@ def curves_of(run: Made) -> dict[str, CurvePhases]:
             columns["entropy_planning"],
             columns["entropy_execution"],
             semantic=columns["entropy_semantic"],
-            length=columns["response_length"],
             run=run.name,
         )
     except FitError:

@@ -50,16 +50,12 @@ class Transfer:
 def staged(run: Run, columns: Sequence[str], reward: str) -> dict[str, StagedRun]:
     """Quantity → the run in its stages; evaluations are of the policy before the update of their row."""
     domain = columns[1] if len(columns) > 1 else None
-    found = stages_of(run, columns[0], domain, reward)
-    rewards = {
-        name: (run.step[np.isfinite(values)], values[np.isfinite(values)])
-        for name, values in found.rewards.items()
-    }
+    stages, rewards = stages_of(run, columns[0], domain, reward)
     quantities = {"reward": reward} | {name: key for name, key in ENTROPIES.items() if key in run.columns}
     return {
         quantity: StagedRun(
             series=_series(run, column),
-            stages=found.stages,
+            stages=stages,
             rewards=rewards if quantity == "reward" else {},
             before_update=quantity == "reward",
         )

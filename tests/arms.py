@@ -119,9 +119,7 @@ def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undeci
             ),
             difference("last_entropy", 0.048, p_adjusted=None),
             difference("entropy_loss", -0.014, margin=None, seeds_needed=None, p_adjusted=None),
-            Difference(
-                quantity="entropy_at_reward", unit="nats", estimate=unknown("reward does not rise in one run")
-            ),
+            Difference(quantity="shift", unit="reward", estimate=unknown("no entropy in common at the end")),
         ),
         "band": band(),
     }

@@ -17,7 +17,6 @@ from scipy.special import betaincinv, chdtri, nctdtr, ndtr, ndtri, stdtr, stdtri
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import NORMAL, Cells
 from entropylaw.results import Estimate
-from entropylaw.results.result import replace
 
 POWER = 0.8
 """Power for which the number of seeds and the smallest difference are given."""
@@ -50,46 +49,32 @@ def _prior() -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.asarray(spread), np.asarray(density), np.asarray(weight / weight.sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spreads:
-    """What the seeds of k arms say of their standard deviations.
+def spreads(
+    squares: FloatArray, free: FloatArray, compared: Sequence[int], least: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations (g,) of seeds, and the probabilities of those of one arm (g,) or of two (g, g).
 
-    ``scale`` (g,) are standard deviations, ``likelihood`` (k, g) those of the arms, ``marginal`` (k, m) their
-    means over the prior for every mean and sd of log spreads over arms, and ``weight`` (m,) the posterior of
-    these. A ``given`` standard deviation is that of all arms.
+    From the sums of squares (k,) about the means of all arms and their degrees of freedom, some above 0. A
+    pooled standard deviation below ``least`` is rounding.
     """
-
-    scale: FloatArray
-    likelihood: FloatArray
-    marginal: FloatArray
-    weight: FloatArray
-
-    @classmethod
-    def of(cls, squares: FloatArray, free: FloatArray, least: float = 0.0) -> Spreads:
-        """From the sums of squares (k,) about the arms' means and their degrees of freedom, some above 0.
-
-        A pooled standard deviation below ``least`` is rounding.
-        """
-        spread, density, prior = _prior()
-        scale = max(float(np.sqrt(squares.sum() / free.sum())), least, 1e-150) * np.exp(spread)
-        log = -free[:, None] * np.log(scale / scale[0]) - 0.5 * squares[:, None] / scale**2
-        likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-        marginal = np.maximum(likelihood @ density.T, 1e-140)
-        weight = np.log(prior) + np.log(marginal).sum(axis=0)
-        weight = np.exp(weight - weight.max())
-        return cls(scale=scale, likelihood=likelihood, marginal=marginal, weight=weight / weight.sum())
-
-    def alone(self, arm: int) -> FloatArray:
-        """Probabilities (g,) of the standard deviation of an arm."""
-        density = (self.weight / self.marginal[arm]) @ _prior()[1] * self.likelihood[arm]
-        return np.asarray(density / density.sum())
-
-    def both(self, a: int, b: int) -> FloatArray:
-        """Probabilities (g, g) of the standard deviations of two arms."""
-        density = _prior()[1]
-        weight = self.weight / (self.marginal[a] * self.marginal[b])
-        joint = (density * weight[:, None]).T @ density * self.likelihood[a][:, None] * self.likelihood[b]
-        return np.asarray(joint / joint.sum())
+    spread, density, prior = _prior()
+    scale = max(float(np.sqrt(squares.sum() / free.sum())), least, 1e-150) * np.exp(spread)
+    log = -free[:, None] * np.log(scale / scale[0]) - 0.5 * squares[:, None] / scale**2
+    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+    # Its means over the prior for every mean and sd of log spreads over arms, and the posterior of these.
+    marginal = np.maximum(likelihood @ density.T, 1e-140)
+    weight = np.log(prior) + np.log(marginal).sum(axis=0)
+    weight = np.exp(weight - weight.max())
+    weight /= weight.sum()
+    first, *second = compared
+    if second:
+        (other,) = second
+        weight /= marginal[first] * marginal[other]
+        joint = (density * weight[:, None]).T @ density
+        probability = joint * likelihood[first][:, None] * likelihood[other]
+    else:
+        probability = (weight / marginal[first]) @ density * likelihood[first]
+    return scale, np.asarray(probability / probability.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,21 +143,25 @@ def squares(value: FloatArray, arm: IntArray) -> FloatArray:
     return np.asarray(member @ (value - means(value, arm)[arm]) ** 2)
 
 
-def spreads(value: FloatArray, arm: IntArray) -> Spreads | None:
-    """What values (n,) of arms say of their spreads; None where no arm has two."""
-    free = np.maximum(np.bincount(arm) - 1.0, 0.0)
-    least = 1e-12 * float(np.abs(value).max())
-    return Spreads.of(squares(value, arm), free, least) if free.any() else None
+def contrast(
+    value: FloatArray, arm: IntArray, compared: Sequence[int], squared: FloatArray | None = None
+) -> Contrast | None:
+    """The first of two ``compared`` arms minus the second, from values (n,) of all; of one arm its mean.
 
-
-def contrast(value: FloatArray, arm: IntArray, compared: Sequence[int], of_arms: Spreads) -> Contrast:
-    """The first of two ``compared`` arms minus the second, from values (n,) of all; of one arm its mean."""
-    mean, seeds = means(value, arm)[compared], np.bincount(arm)[compared]
-    error = of_arms.scale / np.sqrt(seeds[0])
-    if len(compared) == 1:
-        return Contrast.of(float(mean[0]), of_arms.alone(compared[0]), error)
-    both = np.hypot(error[:, None], of_arms.scale / np.sqrt(seeds[1]))
-    return Contrast.of(float(mean[0] - mean[1]), of_arms.both(*compared), both)
+    ``squared`` (k,) are sums of squares about the arms' means, by default those of the values. None where no
+    arm has two.
+    """
+    seeds = np.bincount(arm)
+    free = np.maximum(seeds - 1.0, 0.0)
+    if not free.any():
+        return None
+    least = 0.0
+    if squared is None:
+        squared, least = squares(value, arm), 1e-12 * float(np.abs(value).max())
+    scale, probability = spreads(squared, free, compared, least)
+    mean, errors = means(value, arm)[compared], [scale / np.sqrt(seeds[number]) for number in compared]
+    error = errors[0] if len(errors) == 1 else np.hypot(errors[0][:, None], errors[1])
+    return Contrast.of(float(mean[0] - mean[1:].sum()), probability, error)
 
 
 def welch(*groups: FloatArray) -> float | None:
@@ -267,10 +256,10 @@ STEPS = 100
 """Most steps of Newton's method; some ten are enough."""
 
 
-def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> tuple[Estimate, Estimate]:
-    """Mean over k ≥ 2 runs from their estimates and variances, shapes (k,), and a wider interval of it.
+def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> Estimate:
+    """Mean over k ≥ 2 runs from their estimates and variances, shapes (k,).
 
-    The first interval takes the variance between runs as known; the second is its hull with the one in which
+    Its interval is the hull of the one that takes the variance between runs as known, and of the one in which
     that is integrated out.
 
     Notes
@@ -299,14 +288,6 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
     weight = 1.0 / (variance + tau2[0])
     mean, reach = float(weight @ value / weight.sum()), float(stdtrit(k - 1, 1.0 - tail))
     error = float(np.sqrt(max(float(weight @ (value - mean) ** 2) / (k - 1), 1.0) / weight.sum()))
-    centre = Estimate(
-        value=mean,
-        low=mean - reach * error,
-        high=mean + reach * error,
-        level=level,
-        method=f"between seeds (Hartung–Knapp with floor, {k} seeds)",
-        std_error=error,
-    )
     weights = 1.0 / (variance + tau2[1:, None])
     total = weights.sum(axis=1)
     around = Cells(
@@ -315,10 +296,12 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
         scale=np.sqrt(1.0 / total),
         df=np.full(TAUS, NORMAL),
     )
-    method = f"between seeds ({k} seeds, their spread integrated out)"
-    integrated = around.estimate(level=level, method=method)
-    ends = [
-        end for estimate in (centre, integrated) for end in (estimate.low, estimate.high) if end is not None
-    ]
-    wider = replace(centre, low=min(ends), high=max(ends), method=method)
-    return centre, wider
+    low, _, high = around.quantiles((tail, 0.5, 1.0 - tail)).tolist()
+    return Estimate(
+        value=mean,
+        low=min(mean - reach * error, low),
+        high=max(mean + reach * error, high),
+        level=level,
+        method=f"between seeds ({k} seeds, their spread integrated out)",
+        std_error=error,
+    )

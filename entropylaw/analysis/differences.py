@@ -1,10 +1,13 @@
-"""Differences between two arms in numbers of their seeds and in their curves, and what is decided of them."""
+"""Differences between arms in numbers of their seeds and in their curves.
+
+Each run has its own curve (:mod:`entropylaw.analysis.seeds`); then its numbers are compared between arms with
+the seed as the unit (:mod:`entropylaw.analysis.between_seeds`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from math import comb
 from typing import Any
 
@@ -12,31 +15,42 @@ import numpy as np
 
 from entropylaw.analysis.between_seeds import (
     Contrast,
-    Spreads,
     band_reach,
     contrast,
-    holm,
     means,
     neighbours,
     seeds_needed,
     share_interval,
-    spreads,
     squares,
     welch,
 )
 from entropylaw.analysis.law.estimates import unknown as no_number
-from entropylaw.analysis.seeds import Seed
+from entropylaw.analysis.seeds import (
+    Seed,
+    as_run,
+    common_range,
+    estimate_of,
+    last_common_step,
+    living,
+    no_common_range,
+)
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, Along, Band, Decision, Difference, Pair
-from entropylaw.results.result import replace
+from entropylaw.results.arms import QUANTITIES, Along, Arm, ArmRun, Band, Decision, Difference, Pair
+from entropylaw.results.result import Finding, caution, note, replace
+
+BAND_POINTS = 21
+"""Points of a band over the common range of entropies."""
+
+LIKE_PATHS = 0.8
+"""Runs that have this share of their entropies in common walked one path."""
 
 METHOD = "seeds as the unit, the arms' spreads integrated out"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Design:
-    """All seeds, and how they are compared.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Comparison:
+    """All seeds, by arm the runs that have no series, and how they are compared.
 
     With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
     ``comparisons`` are those of all rewards, which are decided together.
@@ -44,13 +58,13 @@ class Design:
 
     names: list[str]
     seeds: list[Seed]
-    refused: Mapping[str, Sequence[tuple[str, str]]]
+    refused: Sequence[Sequence[tuple[str, str]]]
     pairs: Sequence[tuple[int, int]]
     level: float
     margin: float
     between_sd: float | None
     along: Along
-    paired: bool
+    paired: str
     own_ends: bool
     comparisons: int
 
@@ -170,8 +184,7 @@ class Design:
         ``within`` is the variance of a run's own number, None where that is not a reward.
         """
         if self.between_sd is None or within is None:
-            of_arms = spreads(value, group)
-            return None if of_arms is None else contrast(value, group, compared, of_arms)
+            return contrast(value, group, compared)
         middle = means(value, group)[compared]
         error = np.sqrt((self.between_sd**2 + within) * (1.0 / np.bincount(group)[compared]).sum())
         return Contrast(value=float(middle[0] - middle[1:].sum()), weight=np.ones(1), error=np.array([error]))
@@ -194,8 +207,8 @@ class Design:
         elif free.any():
             pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free.sum()
             width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
-            of_arms = Spreads.of(squares(value / width, group).mean(axis=1), free)
-            gap = contrast(value[:, 0], group, compared, of_arms)
+            squared = squares(value / width, group).mean(axis=1)
+            gap = contrast(value[:, 0], group, compared, squared)
         else:
             return None
         assert gap is not None
@@ -227,9 +240,8 @@ class Design:
         """Difference in the share of failed runs, with Newcombe's interval (1998) and Fisher's exact test."""
         counts = []
         for number in (a, b):
-            seeds, refused = self.of(number), self.refused[self.names[number]]
-            failed = sum(seed.failed is not None for seed in seeds) + len(refused)
-            counts.append((failed, len(seeds) + len(refused)))
+            seeds, refused = self.of(number), len(self.refused[number])
+            counts.append((len(seeds) - len(living(seeds)) + refused, len(seeds) + refused))
         (failed, of), (failed_b, of_b) = counts
         if not of or not of_b:
             return self.unknown("failure_rate", "an arm has no run")
@@ -256,6 +268,153 @@ class Design:
             p_value=as_rare / sum(ways),
         )
 
+    def arm(self, number: int) -> Arm:
+        """The arm with its runs and its mean curve."""
+        seeds, refused = self.of(number), self.refused[number]
+        runs = [as_run(seed) for seed in seeds] + [
+            ArmRun(run=run, n=0, last_step=None, failed=reason, along=(), reward=(), values={})
+            for run, reason in refused
+        ]
+        lost = sum(run.failed is not None for run in runs)
+        low, high = share_interval(lost, len(runs), self.level) if runs else (None, None)
+        method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
+        rate = lost / len(runs) if runs else None
+        failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
+        whole = Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
+        if (common := common_range(seeds)) is None:
+            return whole
+        grid = np.linspace(*common, BAND_POINTS)
+        mean = np.mean([seed.at(grid) for seed in living(seeds)], axis=0)
+        return replace(whole, along=tuple(grid.tolist()), mean=tuple(mean.tolist()))
+
+    def findings(self) -> list[Finding]:
+        """Limits of all comparisons."""
+        limits = []
+        fits = [seed.series.fit for seed in self.seeds if seed.series.fit is not None]
+        if fails := sum(str(fit.verdict) == "fails" for fit in fits):
+            limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
+        if self.between_sd is not None:
+            limits.append(caution("between-sd-given", sd=self.between_sd))
+        starts = {(seed.series.unit, float(seed.series.reward[0])) for seed in self.seeds}
+        first = dict(starts)
+        first.pop("", None)
+        pairs_up = len(starts) == len(first) == len(self.seeds) / len(self.names)
+        # Where all runs begin with one reward, seeds need not share their data.
+        if pairs_up and not self.paired and len(set(first.values())) > 1:
+            limits.append(note("seeds-share-data"))
+        return limits
+
+    def pair(self, a: int, b: int) -> Pair:
+        """One arm against another."""
+        both = self.of(a, b)
+        common = common_range(both)
+        last = None if self.own_ends else last_common_step(both)
+        differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
+        band = None
+        if common is None:
+            names = (self.names[a], self.names[b])
+            reason = no_common_range(both, names, self.along.column, self.along.unit)
+            differences.append(self.unknown(self.along.quantity, reason, headline=True))
+        else:
+            at_equal, band = self.at_equal(np.linspace(*common, BAND_POINTS), a, b)
+            differences.append(at_equal)
+        if self.along.column == "entropy":
+            differences += self.coefficients(common, a, b)
+        differences.append(self.failures(a, b))
+        named = {difference.quantity: difference for difference in differences}
+        return Pair(
+            arm=self.names[a],
+            baseline=self.names[b],
+            common=common,
+            last_step=last,
+            differences=tuple(named[name] for name in QUANTITIES if name in named),
+            band=band,
+        )
+
+    def at_equal(self, grid: FloatArray, a: int, b: int) -> tuple[Difference, Band | None]:
+        """Rewards at equal values of the column along which arms are compared, and the band of the curves."""
+        covering = [seed for seed in living(self.seeds) if seed.covers(grid[0], grid[-1])]
+        curves = {seed: seed.at(grid) for seed in covering}
+        average = {seed: float(curve.mean()) for seed, curve in curves.items()}
+        variance = {seed: seed.variance(grid) for seed in covering}
+        bias = abs(float(self.bias(grid, curves, a, b).mean()))
+        quantity, margin = self.along.quantity, self.margin
+        rewards = self.difference(quantity, average, a, b, variance, margin, headline=True, bias=bias)
+        return rewards, self.band(grid, curves, a, b)
+
+    def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
+        """Rewards at the last common step, in their parts, and what is left of the entropy."""
+        levels = {seed: seed.reward_at(last) for seed in self.present(last, a, b)}
+        alive = living(list(levels))
+        rewards = {seed: levels[seed][0] for seed in alive}
+        variance = {seed: levels[seed][1] ** 2 for seed in alive}
+        differences = self.with_failed(levels, a, b)
+        name = "living_reward" if differences else "last_reward"
+        differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
+        if self.along.column == "entropy":
+            entropies = {seed: seed.along_at(last) for seed in alive}
+            losses = {seed: seed.loss(min(last, seed.last_step)) for seed in alive}
+            differences.append(self.difference("last_entropy", entropies, a, b))
+            differences.append(self.difference("entropy_loss", losses, a, b))
+        return differences + self.parts_of_gain(rewards, last, a, b)
+
+    def present(self, last: float, a: int, b: int) -> list[Seed]:
+        """The runs that have a reward to compare at a step: those of the pair, and others that reach it."""
+        if self.own_ends:
+            return self.seeds
+        return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
+
+    def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
+        """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""
+        both = self.of(a, b)
+        if len(living(both)) == len(both) and not (self.refused[a] or self.refused[b]):
+            return []
+        first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
+        gap = float(np.mean(first) - np.mean(second)) if first and second else None
+        reason = "runs failed: those that did not are compared, and failures are counted apart"
+        return [self.unknown("last_reward", reason, (len(first), len(second)), value=gap)]
+
+    def parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
+        """The shift of the curves and the movement on them, which give the difference of the last rewards.
+
+        None where the arms have no value of the column in common that both have at their last steps.
+        """
+        of_pair = [seed for seed in rewards if seed.arm in (a, b)]
+        at = max((seed.along_at(last) for seed in of_pair), default=np.inf)
+        if at > min((seed.along[-1] for seed in of_pair), default=-np.inf):
+            return []
+        curves = {seed: float(seed.at(np.array([at]))[0]) for seed in rewards if seed.covers(at, at)}
+        moved = {seed: rewards[seed] - curve for seed, curve in curves.items()}
+        return [self.difference("shift", curves, a, b), self.difference("movement", moved, a, b)]
+
+    def coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> list[Difference]:
+        """Ceiling, a and b of the runs that have not failed.
+
+        Where the law fails, runs on other stretches of one curve have other coefficients: no interval.
+        """
+        fits = {seed: seed.series.fit for seed in living(self.seeds) if seed.series.fit}
+        reason = self.not_comparable(common, a, b)
+        differences = []
+        for name in ("ceiling", "a", "b"):
+            read = {seed: estimate_of(fit, name) for seed, fit in fits.items()}
+            value = {seed: float(number) for seed, number in read.items() if number.value is not None}
+            variance = {seed: float(read[seed].std_error or 0.0) ** 2 for seed in value}
+            difference = self.difference(name, value, a, b, variance)
+            if reason:
+                gap = difference.estimate.value
+                difference = self.unknown(name, reason, difference.seeds, value=gap)
+            differences.append(difference)
+        return differences
+
+    def not_comparable(self, common: tuple[float, float] | None, a: int, b: int) -> str:
+        """Why coefficients of two arms do not compare; empty where they do."""
+        of_pair = living(self.of(a, b))
+        low, high = common or (0.0, 0.0)
+        fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
+        if not fails or all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair):
+            return ""
+        return f"the law fails in {fails} of these runs, and they have other entropies"
+
 
 def estimate(gap: Contrast, level: float, method: str) -> Estimate:
     """A difference with its interval."""
@@ -268,27 +427,3 @@ def estimate(gap: Contrast, level: float, method: str) -> Estimate:
         method=method,
         std_error=gap.std_error,
     )
-
-
-def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
-    """The pairs with Holm's p-values over the family, and over failure rates, and the decisions."""
-    rows = list(chain.from_iterable(pair.differences for pair in pairs))
-    headline = [i for i, row in enumerate(rows) if row.headline and row.p_value is not None]
-    failures = [i for i, row in enumerate(rows) if row.quantity == "failure_rate"]
-    for family in (headline, failures):
-        for i, row in zip(family, adjusted([rows[i] for i in family], level), strict=True):
-            rows[i] = row
-    remaining = iter(rows)
-    return [replace(pair, differences=tuple(islice(remaining, len(pair.differences)))) for pair in pairs]
-
-
-def adjusted(family: Sequence[Difference], level: float) -> Iterator[Difference]:
-    """The differences of one family with Holm's p-values, and with what they decide."""
-    by_seeds = holm([row.p_value or 0.0 for row in family])
-    # A test that an arm with one seed has not cannot decide.
-    by_welch = holm([1.0 if row.p_welch is None else row.p_welch for row in family])
-    for row, p, p_welch in zip(family, by_seeds, by_welch, strict=True):
-        value, decision = row.estimate.value, row.decision
-        if p < 1.0 - level and value:
-            decision = Decision.above if value > 0 else Decision.below
-        yield replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)

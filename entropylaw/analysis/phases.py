@@ -11,11 +11,9 @@ import numpy as np
 from entropylaw.analysis.between_seeds import random_effects, share_interval
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
-from entropylaw.analysis.level_shift import shifts_of
-from entropylaw.analysis.rise import NOW, WIDER, Fitted, blocked, fit_curve, level_findings, of_draws
+from entropylaw.analysis.rise import WIDER, Fitted, fit_curve, level_findings, of_draws
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import level_now
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
 from entropylaw.errors import FitError, UsageError
@@ -31,7 +29,7 @@ from entropylaw.results.phases import (
     PooledCurve,
     gaps,
 )
-from entropylaw.results.result import Finding, caution, note, replace
+from entropylaw.results.result import Finding, caution, note
 
 FEWEST_RUNS = 3
 """Fewest runs for a mean over them."""
@@ -43,9 +41,6 @@ REVERSE = 2.0
 """Factor of the margin for planning that rises first: beside a long drift an onset is placed too early, and
 the end of a fall too late."""
 
-LEVEL = 0.95
-"""Coverage of the intervals of level shifts, which are not shown."""
-
 
 @one_thread
 def fit_phases(
@@ -55,8 +50,6 @@ def fit_phases(
     *,
     semantic: Any = None,
     aggregate: Any = None,
-    planning_share: Any = None,
-    length: Any = None,
     level: float = 0.95,
     run: str = "run",
 ) -> PhaseFit:
@@ -69,10 +62,6 @@ def fit_phases(
     planning, execution, semantic, aggregate
         Shape (n,): entropies of planning and of execution tokens, of whole plans, and of all tokens, in nats,
         nan where a step has none. At least one.
-    planning_share
-        Shape (n,): share of planning tokens among all, where it is known.
-    length
-        Shape (n,): mean response length. A level shift in it is a caution.
     level
         Coverage of every interval; the tests are at 1 − level.
     run
@@ -99,8 +88,8 @@ def fit_phases(
 
     *The order* compares draws of the onset of planning's rise and of the step at which execution has settled.
 
-    *Entropy now*, and planning's share of it, are the levels at the last step
-    (:mod:`entropylaw.engine.levels`), not values of the fitted curves.
+    *Entropy now* is the level at the last step (:mod:`entropylaw.engine.levels`), not a value of the fitted
+    curve.
     """
     level, least = checked_level(level), 1.0 / (DRAWS + 1)
     if 1.0 - level < least - 1e-12:
@@ -112,28 +101,18 @@ def fit_phases(
         )
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
-    columns |= {"planning_share": planning_share, "length": length}
     logged = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
     fitted, refusals = fit_curves(s, logged, level)
     curves = {name: fit.curve for name, fit in fitted.items()}
     findings = phase_cautions(s, logged, curves)
     findings += [note("curve-left-out", why=error.message) for error in refusals]
-    order = order_of(fitted, level)
-    if order["verdict"] is None:
+    answers = order_of(fitted, level)
+    if answers["verdict"] is None:
         findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
-    share = None
-    if {"planning", "execution"} <= curves.keys():
-        share, unknown = share_of_entropy(logged, curves, level)
-        if unknown:
-            findings.append(note("planning-share-unknown", why=unknown))
+    answers |= {name: curves.get(name) for name in CURVES}
     return PhaseFit(
         run=run,
-        planning=curves.get("planning"),
-        execution=curves.get("execution"),
-        semantic=curves.get("semantic"),
-        aggregate=curves.get("aggregate"),
-        **order,
-        share_planning=share,
+        **answers,
         level=level,
         findings=tuple(findings),
         dropped={
@@ -162,9 +141,8 @@ def fit_curves(
 
 
 def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
-    """A checked column as floats: an entropy of one of :data:`CURVES`, a share or a length."""
-    column = as_floats(values, name)
-    quantity = f"entropies of {CURVES[name]}" if name in CURVES else name
+    """A checked column as floats: an entropy of one of :data:`CURVES`."""
+    column, quantity = as_floats(values, name), f"entropies of {CURVES[name]}"
     if column.size != step.size:
         raise FitError(
             "lengths-differ",
@@ -173,8 +151,6 @@ def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
         )
     finite = np.isfinite(column)
     check_scale(quantity, column[finite])
-    if name not in CURVES:
-        return column
     check_steps(step)
     least = float(column[finite].min(initial=0.0))
     if least < -1e-6:
@@ -205,42 +181,6 @@ def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
         verdict = reverse if np.mean(apart < -REVERSE * reach) >= level else overlapping
     later = float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0))
     return {"delta": of_draws(apart, level, reach), "later": later, "verdict": verdict}
-
-
-def share_of_entropy(
-    logged: dict[str, FloatArray], curves: dict[str, CurvePhases], level: float
-) -> tuple[Estimate | None, str | None]:
-    """Planning's share of all entropy now, or the reason why it is unknown.
-
-    Its share of the tokens is the median over the last tenth of the run.
-    """
-    shares, reason = logged.get("planning_share"), "no-value"
-    is_logged = shares is not None
-    if shares is None:
-        if "aggregate" not in logged:
-            return None, "no-column"
-        # H is the mean over the tokens of both classes, so that the three entropies give the share.
-        apart = logged["planning"] - logged["execution"]
-        with np.errstate(all="ignore"):
-            ratio = (logged["aggregate"] - logged["execution"]) / apart
-        shares, reason = np.where(np.abs(apart) > 1e-3, ratio, np.nan), "same-entropy"
-    there = shares[np.isfinite(shares)]
-    if not there.size:
-        return None, reason
-    share = float(np.median(there[-max(1, there.size // 10) :]))
-    if not (is_logged or 0 <= share <= 1):
-        return None, "not-between"
-    points = ((np.arange(101) + 0.5) / 101).tolist()
-    plan, act = (
-        np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points), 0.0)
-        for name in ("planning", "execution")
-    )
-    of_plan, of_act = share * plan[:, None], (1.0 - share) * act
-    with np.errstate(invalid="ignore"):
-        parts = (of_plan / (of_plan + of_act)).ravel()
-    if not np.isfinite(parts).all():
-        return None, "no-entropy"
-    return replace(of_draws(parts, level), method=f"both levels now, {NOW}", std_error=None), None
 
 
 def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> PhasesAcross:
@@ -323,7 +263,7 @@ def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
         means = np.concatenate([curve.mean[there] for curve, there in zip(curves, inside, strict=True)])
         errors = np.concatenate([curve.error[there] for curve, there in zip(curves, inside, strict=True)])
         if means.size >= FEWEST_RUNS:
-            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)[1]
+            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)
             rows.append([share, *(max(end or 0.0, 0.0) for end in (mean.value, mean.low, mean.high))])
     return np.reshape(np.array(rows), (-1, 4)).T
 
@@ -334,7 +274,7 @@ def mean_of(estimates: Sequence[Estimate | None], level: float) -> Estimate | No
     if len(present) < FEWEST_RUNS:
         return None
     value, error = np.array([(estimate.value, estimate.std_error or 0.0) for estimate in present]).T
-    return random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
+    return random_effects(value, np.maximum(error**2, 1e-12), level=level)
 
 
 def phase_cautions(
@@ -350,11 +290,6 @@ def phase_cautions(
         both = np.isfinite(logged["planning"]) & np.isfinite(logged["execution"])
         if both.any() and np.array_equal(logged["planning"][both], logged["execution"][both]):
             findings.append(caution("curves-equal"))
-    length = logged.get("length", np.empty(0))
-    there = np.isfinite(length)
-    if np.count_nonzero(there) >= 3:
-        rises = any(curve.rises for curve in curves.values())
-        findings += length_cautions(step[there], length[there], rises=rises)
     return findings
 
 
@@ -379,17 +314,6 @@ def point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterator
             until=tuple(step[named + 1].tolist()),
             others=max(before_gap.size - MOST_NAMED, 0),
         )
-
-
-def length_cautions(step: FloatArray, length: FloatArray, *, rises: bool) -> Iterator[Finding]:
-    """Jumps and a change of the response length (n,), n ≥ 3; ``rises``: a curve does."""
-    for shift in shifts_of(*blocked(step, length), "length", LEVEL):
-        where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
-        yield caution("series-jumps", series="the response length", turn=rises, **where)
-    third = length.size // 3
-    before, after = float(np.median(length[:third])), float(np.median(length[-third:]))
-    if before > 0 and not 0.5 < after / before < 1.5:
-        yield caution("length-changes", before=before, after=after)
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -78,11 +78,6 @@ class Seed:
         )
 
     @property
-    def name(self) -> str:
-        """The run's name."""
-        return self.series.run
-
-    @property
     def last_step(self) -> float:
         """The step of its last evaluation."""
         return float(self.series.step[-1])
@@ -172,13 +167,20 @@ def lost_words(lost: Finding | None) -> str | None:
     return None if lost is None else "lost reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
 
 
-def seeds_of(arms: Mapping[str, Sequence[RunSeries]]) -> list[Seed]:
-    """Every run with its curve, and whether it failed."""
+def seeds_of(
+    arms: Mapping[str, Sequence[Fit | RunSeries]],
+) -> tuple[list[Seed], list[list[tuple[str, str]]]]:
+    """Every run with enough evaluations; and by arm all other runs, each with the reason."""
     seeds: list[Seed] = []
+    refused: list[list[tuple[str, str]]] = []
     for number, runs in enumerate(arms.values()):
-        longest = max((float(run.step[-1] - run.step[0]) for run in runs), default=0.0)
-        seeds += [Seed.of(number, run, why_failed(run, longest)) for run in runs]
-    return seeds
+        whole = [series_of(run) if isinstance(run, Fit) else run for run in runs]
+        series = [run for run in whole if run.step.size >= FEWEST_EVALUATIONS]
+        short = [run for run in whole if run.step.size < FEWEST_EVALUATIONS]
+        refused.append([(run.run, run.lost or f"{run.step.size} evaluations") for run in short])
+        longest = max((float(run.step[-1] - run.step[0]) for run in series), default=0.0)
+        seeds += [Seed.of(number, run, why_failed(run, longest)) for run in series]
+    return seeds, refused
 
 
 def why_failed(run: RunSeries, longest: float) -> str | None:
@@ -207,7 +209,7 @@ def as_run(seed: Seed) -> ArmRun:
         values |= {name: estimate_of(series.fit, name).value for name in ("ceiling", "a", "b")}
     every = slice(None, None, 4)
     return ArmRun(
-        run=seed.name,
+        run=series.run,
         n=series.step.size,
         last_step=seed.last_step,
         failed=seed.failed,
@@ -250,6 +252,6 @@ def no_common_range(seeds: Sequence[Seed], names: tuple[str, str], column: str, 
     above = max(whole, key=lambda seed: seed.along[0])
     below = min(whole, key=lambda seed: seed.along[-1])
     return (
-        f"no common range of {column}: {above.name} stays above {above.along[0]:.3g} {unit}, "
-        f"{below.name} below {below.along[-1]:.3g}".replace("  ", " ")
+        f"no common range of {column}: {above.series.run} stays above {above.along[0]:.3g} {unit}, "
+        f"{below.series.run} below {below.along[-1]:.3g}".replace("  ", " ")
     )

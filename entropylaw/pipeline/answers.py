@@ -240,7 +240,7 @@ def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     """The phases of a run."""
     try:
-        columns = {name: getattr(series, name) for name in (*CURVES, "planning_share", "length")}
+        columns = {name: getattr(series, name) for name in CURVES}
         fitted = fit_phases(series.step, **columns, level=options.level, run=run.name)
     except FitError as error:
         # These columns identify a summary of tokens.

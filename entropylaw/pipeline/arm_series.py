@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from entropylaw.results.fit import Fit
 
 ENTROPY = "entropy"
-
-
-T = TypeVar("T")
 
 
 class ArmRun(NamedTuple):
@@ -101,13 +98,13 @@ def results_of(
     rewards: dict[str, dict[str, list[RunSeries]]] = {}
     for label, of_reward in of_rewards(runs).items():
         refuse_other_columns(of_reward)
-        members, failed = taken(of_reward, along, options)
-        refuse_same_run(members)
+        members = taken(of_reward, along, options)
+        whole = [(run, series) for run, series in members if series.step.size]
+        refuse_same_run(whole)
         if options.stage is None:
-            how["refused"] = by_arm(arms, failed)
-            rewards[label] = by_arm(arms, members)
+            rewards[label] = {arm: [series for run, series in members if run.arm == arm] for arm in arms}
         else:
-            rewards[label], pairs = stages_as_arms(staged_runs(members, options))
+            rewards[label], pairs = stages_as_arms(staged_runs(whole, options))
             how = {"pairs": pairs, "paired": "run"}
     results = compare_rewards(
         rewards,
@@ -121,11 +118,6 @@ def results_of(
     if options.at_equal is None and along.column == STEP:
         limits.append(note("no-entropy-in-arms"))
     return [replace(result, findings=(*result.findings, *limits)) for result in results]
-
-
-def by_arm(arms: Sequence[str], of_runs: Iterable[tuple[ArmRun, T]]) -> dict[str, list[T]]:
-    """What there is of each run, arm by arm."""
-    return {arm: [value for run, value in of_runs if run.arm == arm] for arm in arms}
 
 
 def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
@@ -146,12 +138,9 @@ def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     return [caution("entropies-not-the-same", run=name, how=how, other=other, other_how=other_how)]
 
 
-def taken(
-    runs: Sequence[ArmRun], along: Along, options: CompareOptions
-) -> tuple[list[tuple[ArmRun, RunSeries]], list[tuple[ArmRun, tuple[str, str]]]]:
-    """The runs with what is compared of them; and those that have nothing, with names and reasons."""
+def taken(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list[tuple[ArmRun, RunSeries]]:
+    """The runs with what is compared of them: of those that have nothing the reason."""
     members: list[tuple[ArmRun, RunSeries]] = []
-    failed: list[tuple[ArmRun, tuple[str, str]]] = []
     rewards: Kinds = {}
     for run in runs:
         try:
@@ -159,11 +148,11 @@ def taken(
         except InputError as error:
             outcome = error.message
         if isinstance(outcome, str):
-            failed.append((run, (run.name, f"refused: {outcome}")))
-        else:
-            members.append((run, replace(outcome, unit=seed_of(run.name, run.input.path))))
+            none, reason = np.empty(0), f"refused: {outcome}"
+            outcome = RunSeries(run=run.name, step=none, reward=none, along=none, error=none, lost=reason)
+        members.append((run, replace(outcome, unit=seed_of(run.name, run.input.path))))
     refuse_mixed("reward", rewards)
-    return members, failed
+    return members
 
 
 Kinds = dict[tuple[str | None, ...], ArmRun]
@@ -175,16 +164,18 @@ def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
 
     Raises InputError (``arms-mix-columns``), which names two runs.
     """
-    for name, kind_of in (
-        ("entropy", entropy_kind),
-        ("reward", lambda entry: reward_kind(entry.columns["reward"])),
-        ("pairing", lambda entry: (entry.columns["reward"].pair,)),
-    ):
-        kinds: Kinds = {}
-        for run in runs:
-            if run.entry is not None and run.fit is not None:
-                kinds.setdefault(kind_of(run.entry), run)
-        refuse_mixed(name, kinds)
+    entropies, rewards, pairings = Kinds(), Kinds(), Kinds()
+    for run in runs:
+        if run.entry is not None and run.fit is not None:
+            entropy, reward = run.entry.columns["entropy"], run.entry.columns["reward"]
+            measures = (entropy.meaning.unit, entropy.meaning.aggregation, entropy.meaning.estimator)
+            # Of an entropy of unknown meaning the name counts.
+            entropies.setdefault(measures if any(measures) else (entropy.column,), run)
+            rewards.setdefault(reward_kind(reward), run)
+            pairings.setdefault((reward.pair,), run)
+    refuse_mixed("entropy", entropies)
+    refuse_mixed("reward", rewards)
+    refuse_mixed("pairing", pairings)
 
 
 def refuse_mixed(name: str, kinds: Kinds) -> None:
@@ -201,13 +192,6 @@ def refuse_mixed(name: str, kinds: Kinds) -> None:
         if name == "entropy":
             message += "; these entropies are not the same quantity"
         raise InputError("arms-mix-columns", message, hint)
-
-
-def entropy_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
-    """What an entropy measures; of an unknown one its column."""
-    choice = entry.columns["entropy"]
-    meaning = (choice.meaning.unit, choice.meaning.aggregation, choice.meaning.estimator)
-    return meaning if any(meaning) else (choice.column,)
 
 
 def reward_kind(choice: Choice) -> tuple[str | None, ...]:
@@ -302,12 +286,8 @@ def staged_runs(
             message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
             raise UsageError("stages-need-logs", message, "give the logs themselves")
         chosen = select(log, entropy=options.entropy, reward=options.reward)
-        stages = stages_of(log, options.stage, options.domain, chosen.reward_choice.column)
-        rewards = {}
-        for domain, values in stages.rewards.items():
-            there = np.isfinite(values)
-            rewards[domain] = (stages.step[there], values[there])
+        stages, rewards = stages_of(log, options.stage, options.domain, chosen.reward_choice.column)
         before = chosen.reward_choice.meaning.kind != "training" and chosen.pair == "same"
-        of_stages = StagedRun(series=series, stages=stages.stages, rewards=rewards, before_update=before)
+        of_stages = StagedRun(series=series, stages=stages, rewards=rewards, before_update=before)
         staged.setdefault(run.arm, []).append(of_stages)
     return staged

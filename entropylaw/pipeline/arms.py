@@ -1,4 +1,4 @@
-"""Which runs are an arm: by arguments, names, columns, groups at W&B, or configurations."""
+"""Which runs are an arm: by arguments, names, columns, groups at W&B, or a key of their configurations."""
 
 from __future__ import annotations
 
@@ -21,26 +21,6 @@ HOW = (
     "--arms COLUMN, or --arms config:KEY"
 )
 CONFIG = "config:"
-_MOST_KEYS = 3
-_SEED_KEY = re.compile(r"(?:^|[/_.-])seed(?:s|_?\d+)?$", re.IGNORECASE)
-# What a configuration says of one run alone.
-_OWN_KEYS = frozenset(
-    folded(name)
-    for name in (
-        *("run", "name", "run_name", "run_id", "id", "exp_name", "experiment_name", "project_name", "about"),
-        *("description", "notes", "tags", "date", "time", "timestamp", "host", "hostname", "port", "path"),
-        *(
-            "output_dir",
-            "out_dir",
-            "log_dir",
-            "logging_dir",
-            "save_dir",
-            "default_local_dir",
-            "checkpoint_dir",
-        ),
-        *("output_path", "log_path", "save_path", "resume_from_path", WANDB_GROUP),
-    )
-)
 
 
 class Grouping(NamedTuple):
@@ -106,7 +86,7 @@ def arm_of_each(members: Sequence[Input], how: str | None) -> tuple[Found, str]:
     if any(member.arm for member in members):
         return [(member.arm, "as given") for member in members], ""
     if how is None:
-        return arms_recognised(members), "no seed in its name, no group, no configuration like another's"
+        return [recognised(member) for member in members], "no seed in its name, and no group"
     if how.startswith(CONFIG):
         return arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
     if any(member.run and (how in member.run.words or how in member.run.columns) for member in members):
@@ -114,54 +94,12 @@ def arm_of_each(members: Sequence[Input], how: str | None) -> tuple[Found, str]:
     return arms_by_names(members, how), f"--arms {how} does not match its name"
 
 
-def arms_recognised(members: Sequence[Input]) -> Found:
-    """Arms by names without their seeds, then by groups at W&B, then by configurations."""
-    assigned: Found = []
-    for member in members:
-        arm, by = arm_by_seed(member.name, member.path), "names without their seed"
-        if arm is None and (group := config_of(member).get(WANDB_GROUP)):
-            arm, by = str(group), "groups at W&B"
-        assigned.append((arm, by))
-    rest = [number for number, (arm, _) in enumerate(assigned) if arm is None]
-    for number, arm in arms_by_config([config_of(members[number]) for number in rest]).items():
-        assigned[rest[number]] = (arm, "configurations that differ in their seed alone")
-    return assigned
-
-
-def arms_by_config(configs: Sequence[Mapping[str, object]]) -> dict[int, str]:
-    """Place → arm, of runs with one configuration but for the seed, two or more; named by what differs."""
-    groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
-    seeds: list[tuple[object, ...]] = []
-    for number, config in enumerate(configs):
-        seeds.append(tuple(value for key, value in config.items() if _SEED_KEY.search(key)))
-        if seeds[-1]:
-            core = [(key, config[key]) for key in sorted(config) if not is_own(key)]
-            groups.setdefault(tuple(core), []).append(number)
-    # What is also equal in its seed differs in something that the configuration does not say.
-    groups = {
-        core: numbers
-        for core, numbers in groups.items()
-        if len(numbers) > 1 and len({seeds[number] for number in numbers}) == len(numbers)
-    }
-    names = names_of_configs(list(map(dict, groups)))
-    return {number: name for name, numbers in zip(names, groups.values(), strict=True) for number in numbers}
-
-
-def names_of_configs(configs: Sequence[Mapping[str, object]]) -> list[str]:
-    """A name for each configuration, all distinct, of the values in which they differ."""
-    keys = sorted(set(chain.from_iterable(configs)))
-    differing = [key for key in keys if len({str(config.get(key)) for config in configs}) > 1]
-    names: list[str] = []
-    for number, config in enumerate(configs, 1):
-        parts = [f"{key.rpartition('/')[2]}={config[key]}" for key in differing[:_MOST_KEYS] if key in config]
-        name = ", ".join(parts) or f"arm {number}"
-        names.append(f"{name} ({number})" if name in names else name)
-    return names
-
-
-def is_own(key: str) -> bool:
-    """Whether a key of a configuration is a seed, or says what run it is."""
-    return bool(_SEED_KEY.search(key)) or folded(key.rpartition("/")[2]) in _OWN_KEYS
+def recognised(member: Input) -> tuple[str | None, str]:
+    """The arm of a run by its name without the seed, or else by its group at W&B."""
+    arm, by = arm_by_seed(member.name, member.path), "names without their seed"
+    if arm is None and (group := config_of(member).get(WANDB_GROUP)):
+        arm, by = str(group), "groups at W&B"
+    return arm, by
 
 
 def arms_by_key(members: Sequence[Input], key: str) -> Found:

@@ -10,16 +10,6 @@ from entropylaw.results.result import JUMP, LOST, Finding
 
 Values = Mapping[str, Any]
 
-UNKNOWN_SHARE = "planning's share of the entropy is unknown"
-
-_UNKNOWN_SHARE = {
-    "no-column": "the log has no share of planning tokens",
-    "no-value": "no share of planning tokens was logged",
-    "same-entropy": "the two classes have the same entropy, so that it does not follow from the entropies",
-    "not-between": "the entropy of all tokens is not between those of the two classes",
-    "no-entropy": "neither class has any",
-}
-
 
 def sentence(finding: Finding) -> str:
     """The sentence of a finding; for a code that this version does not know, the code.
@@ -200,8 +190,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "mix of prompts also changes the entropy",
     "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
     "two names",
-    "length-changes": "the response length goes from {before:.0f} to {after:.0f} tokens (medians of the "
-    "first and the last third of the run): a mean over other tokens changes the entropy by itself",
     "points-far-off": lambda values: (
         f"{values['curve']} is far from its neighbours: "
         + ", ".join(map("{:.4g} at step {:g}".format, values["values"], values["steps"]))
@@ -215,16 +203,11 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
         + ": what it does there is unknown"
     ),
-    "series-jumps": lambda values: (
-        "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
-        + (": a rise near it may come from that" if values["turn"] else "")
-    ),
     "no-order": "no order: it takes the entropy of execution, and that of planning or of plans",
     "curve-left-out": "{why}: that curve is left out",
     "classes-not-separable": "one curve of all tokens cannot be separated into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
     "the tokens with `entropylaw tokens`",
-    "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
     "too-few-orders": "no mean difference between planning's rise and the end of execution's fall: "
     "{needed} runs in which it is known are needed",
     # Arms.

@@ -46,7 +46,7 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
     max_reward
         The largest reward that is possible; None where it is not known.
     lost
-        That it lost its reward, in words; None for a run that did not.
+        That it lost its reward, in words, or why it has no evaluations; None for a run that did not.
     unit
         The seed, or the run that it is a part of: what is paired.
     fit
@@ -308,7 +308,6 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "failure_rate": ("failure rate", "share"),
     "last_entropy": ("final entropy", "nats"),
     "entropy_loss": ("entropy lost per 100 steps", "nats"),
-    "entropy_at_reward": ("entropy at equal reward", "nats"),
     "shift": ("shift of the curve", "reward"),
     "movement": ("movement along the curve", "reward"),
     "ceiling": ("ceiling", "reward"),

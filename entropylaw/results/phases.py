@@ -165,8 +165,6 @@ class PhaseFit(Qualified, Result, frozen=True, kw_only=True, eq=False):
         execution has settled, and the probability that it is later. None where either is not known.
     verdict
         One of :data:`entropylaw.results.VERDICTS`, None without a curve of execution and another one.
-    share_planning
-        Planning tokens' share of all entropy at the last step, None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
     findings, dropped
@@ -181,7 +179,6 @@ class PhaseFit(Qualified, Result, frozen=True, kw_only=True, eq=False):
     delta: Estimate | None
     later: float | None
     verdict: str | None
-    share_planning: Estimate | None
     level: float
     findings: tuple[Finding, ...] = ()
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)

@@ -9,10 +9,9 @@ import numpy as np
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import quoted_path, shown
-from entropylaw.logs.catalog import TOKEN_COUNTS, class_names, names
+from entropylaw.logs.catalog import class_names, names
 from entropylaw.logs.runs import Run, added
-from entropylaw.logs.runs.step_column import by_folded_name, folded
-from entropylaw.logs.source import Meaning
+from entropylaw.logs.runs.step_column import folded
 from entropylaw.results.columns import SEMANTIC, TOKEN, Choice
 from entropylaw.results.phases import CURVES
 from entropylaw.results.result import Finding, caution, replace
@@ -104,14 +103,6 @@ def phase_series(
                 losses[f"{tokens}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(high.sum())})
     there = np.isfinite(list(values.values())).any(axis=0)
-    share, share_column = _share(run)
-    length = run_settings.first_usable(run, names("length"))
-    arrays = {**values, "planning_share": share, "length": run.columns.get(length or "")}
-    of_rows = {kind: array[there] for kind, array in arrays.items() if array is not None}
-    for kind, column in (("planning_share", share_column), ("length", length)):
-        if column is not None:
-            meaning, usable = Meaning(role=kind, trainer="user"), int(np.isfinite(of_rows[kind]).sum())
-            columns[kind] = Choice(column=column, meaning=meaning, why="by its name", usable=usable)
     return PhaseSeries(
         step=run.step[there],
         columns=columns,
@@ -119,7 +110,7 @@ def phase_series(
         notes=tuple(notes),
         findings=tuple(phase_findings(run)),
         label="",
-        **{kind: of_rows.get(kind) for kind in (*CURVES, "planning_share", "length")},
+        **{kind: values[kind][there] if kind in values else None for kind in CURVES},
     )
 
 
@@ -188,23 +179,6 @@ def whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | 
             raise
         # Next to the two classes it is optional; a column that exists and is no entropy gets a note.
         return None, [] if lacking else [f"no curve of all tokens: {error.message}"]
-
-
-def _share(run: Run) -> tuple[FloatArray | None, str | None]:
-    """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
-    columns = by_folded_name(run.columns)
-    counts = next((pair for pair in TOKEN_COUNTS if columns.keys() >= set(pair)), None)
-    if name := run_settings.first_usable(run, names("planning_share")):
-        share = run.columns[name]
-    elif counts is not None:
-        of_planning, others = (run.columns[columns[count]] for count in counts)
-        name = f"{columns[counts[0]]} / {columns[counts[1]]}"
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = of_planning / (others if counts[1] == "tokens" else of_planning + others)
-    else:
-        return None, None
-    with np.errstate(invalid="ignore"):
-        return np.where((share >= 0) & (share <= 1), share, np.nan), name
 
 
 def phase_findings(run: Run) -> Iterator[Finding]:

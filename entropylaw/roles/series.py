@@ -84,7 +84,6 @@ class PhaseSeries:
 
     ``step`` rises strictly: every step at which a curve has a value. ``planning``, ``execution``,
     ``semantic`` (of plans) and ``aggregate`` are in nats, None where there is no such column;
-    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response;
     ``columns`` are those of the curves, by the same names. ``dropped`` counts values that were left out, by
     reason; ``notes`` say what was decided, ``findings`` what may look like a rise.
     """
@@ -94,8 +93,6 @@ class PhaseSeries:
     execution: FloatArray | None
     semantic: FloatArray | None
     aggregate: FloatArray | None
-    planning_share: FloatArray | None
-    length: FloatArray | None
     columns: Mapping[str, Choice]
     dropped: Mapping[str, int]
     notes: tuple[str, ...]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, groupby
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,16 +18,12 @@ FEWEST_VALUES = 2
 """Fewest values of the reward of a domain in a run."""
 
 
-class Stages(NamedTuple):
-    """The stages of a run in order, its steps, and domain → rewards on it at these steps, nan where none."""
-
-    stages: tuple[Stage, ...]
-    step: FloatArray
-    rewards: Mapping[str, FloatArray]
+Rewards = dict[str, tuple[FloatArray, FloatArray]]
+"""Domain → the steps at which there is a reward on it, and these rewards."""
 
 
-def stages_of(run: Run, stage: str, domain: str | None, reward: str) -> Stages:
-    """The stages of a run.
+def stages_of(run: Run, stage: str, domain: str | None, reward: str) -> tuple[tuple[Stage, ...], Rewards]:
+    """The stages of a run in order, and the rewards on their domains.
 
     Parameters
     ----------
@@ -59,8 +54,8 @@ def stages_of(run: Run, stage: str, domain: str | None, reward: str) -> Stages:
     # Labels that come back again and again are those of evaluations, and not of stages.
     if domain and not rewards and len([*groupby(labelled)]) > 2 * len(set(labelled)):
         for name in domains:
-            there = [name in _parts(label) for label in labels]
-            rewards[name] = np.where(there, run.columns[reward], np.nan)
+            there = np.isfinite(run.columns[reward]) & [name in _parts(label) for label in labels]
+            rewards[name] = run.step[there], run.columns[reward][there]
         labels = [""] * len(names)
     keys = list(zip(names, _carried(labels), strict=True))
     stages = []
@@ -71,7 +66,7 @@ def stages_of(run: Run, stage: str, domain: str | None, reward: str) -> Stages:
         stages.append(
             Stage(name="+".join(filter(None, (name, label))), trained=trained, first=first, last=last)
         )
-    return Stages(tuple(stages), run.step, rewards)
+    return tuple(stages), rewards
 
 
 def _words(run: Run, column: str, option: str, slug: str) -> list[str]:
@@ -112,13 +107,14 @@ def _without(column: str, domain: str) -> list[str] | None:
     return None
 
 
-def rewards_of(run: Run, reward: str, domains: Sequence[str]) -> dict[str, FloatArray]:
-    """Domain → the column of its reward, which is named as the reward's with the domain in it."""
+def rewards_of(run: Run, reward: str, domains: Sequence[str]) -> Rewards:
+    """The rewards of domains, each in a column that is named as the reward's with the domain in it."""
     bases = [re.findall(r"[^\W_]+", reward.casefold())]
     bases += [words for domain in domains if (words := _without(reward, domain))]
-    rewards: dict[str, FloatArray] = {}
+    rewards: Rewards = {}
     for domain in domains:
         for column, values in run.columns.items():
-            if _without(column, domain) in bases and run.finite(column).size >= FEWEST_VALUES:
-                rewards.setdefault(domain, values)
+            there = np.isfinite(values)
+            if _without(column, domain) in bases and np.count_nonzero(there) >= FEWEST_VALUES:
+                rewards.setdefault(domain, (run.step[there], values[there]))
     return rewards

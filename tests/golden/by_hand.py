@@ -115,8 +115,7 @@ def curves() -> str:
         short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in phases.SERIES}
     )
     averaged = phases.curve("planning", first_step=-1.0, last_step=201.0)
-    unknown = (*stated("caution", "first", "second"), note("planning-share-unknown", why="no-value"))
-    share = replace(phases.ordered().result, share_planning=None, findings=unknown)
+    cautious = replace(phases.ordered().result, findings=stated("caution", "first", "second"))
     order, gap = phases.estimate(10.0, -20.0, 40.0), phases.estimate(-86.0, -112.0, -60.0)
     both = phases.both
     runs = {
@@ -132,7 +131,7 @@ def curves() -> str:
         "no eruption": both(none | {"eruptions": ()}, none),
         "a curve that ends early": phases.run_of(phases.fit(phases.curve("planning"), short)),
         "block averages": phases.run_of(phases.fit(averaged, phases.curve("execution"))),
-        "cautions, notes and no share": phases.run_of(share, notes=("in another order; sorted", "a note")),
+        "cautions and notes": phases.run_of(cautious, notes=("in another order; sorted", "a note")),
     }
     parts = [f"# {name}\n{rendered(phases.document(run), 'text')}" for name, run in runs.items()]
     tabled = (phases.ordered(), phases.refused(), phases.semantic(), phases.whole_only())

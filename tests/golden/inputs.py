@@ -114,8 +114,8 @@ def curves(folder: Path) -> None:
             i = step // 10
             execution = 0.3 * math.exp(-i / 8) + 0.05 + 0.004 * math.sin(37 * i * i)
             planning = 0.9 * math.exp(-i / 10) + 0.2 + 0.01 * max(0, i - 30) + 0.01 * math.sin(41 * i * i)
-            rows.append((step, planning, execution, 0.2 * planning + 0.8 * execution, 0.2, reward))
-        header = "step,entropy_planning,entropy_execution,entropy,planning_share,val/acc"
+            rows.append((step, planning, execution, 0.2 * planning + 0.8 * execution, reward))
+        header = "step,entropy_planning,entropy_execution,entropy,val/acc"
         (folder / f"{name}.csv").write_text(csv_text(header, rows), "utf-8")
 
 
@@ -126,9 +126,9 @@ def ordered(folder: Path) -> None:
         rise = [0.012 * max(0, i - turn) for turn in (15, 40)]
         execution = 0.4 * math.exp(-i / 5) + 0.1 + rise[0] + 0.004 * math.sin(37 * i * i)
         planning = 0.9 * math.exp(-i / 8) + 0.2 + rise[1] + 0.006 * math.sin(41 * i * i)
-        rows.append((10 * i, planning, execution, 0.3))
+        rows.append((10 * i, planning, execution))
         plans.append((10 * i, 1.5 * math.exp(-i / 12) + 0.3 + 0.01 * math.sin(41 * i * i), execution))
-    text = csv_text("step,entropy_planning,entropy_execution,planning_share", rows)
+    text = csv_text("step,entropy_planning,entropy_execution", rows)
     (folder / "ordered.csv").write_text(text, "utf-8")
     text = csv_text("step,entropy_semantic,entropy_execution", plans)
     (folder / "plans.csv").write_text(text, "utf-8")

@@ -140,33 +140,11 @@ def test_groups_at_wandb_are_arms_where_names_have_no_seed():
     assert set(grouped(members).by.values()) == {"groups at W&B"}
 
 
-def test_configurations_that_differ_in_a_seed_alone_are_an_arm():
-    made = [("a", 1, "grpo"), ("b", 2, "grpo"), ("c", 1, "rloo"), ("d", 2, "rloo"), ("e", 1, "ppo")]
-    members = [
-        member(name, {"trainer/seed": seed, "algo": algo, "run_name": name, "lr": 1e-6, "output_dir": name})
-        for name, seed, algo in made
-    ]
-    assert names(members) == ({"algo=grpo": ("a", "b"), "algo=rloo": ("c", "d")}, ["e"])
-
-
-@pytest.mark.parametrize(
-    "configs",
-    [
-        # Two runs with one seed differ in something that is not there; and two without a seed may, too.
-        [{"seed": 1, "algo": "grpo"}, {"seed": 1, "algo": "grpo"}],
-        [{"algo": "grpo"}, {"algo": "grpo"}],
-        [{"seed": 1, "algo": "grpo"}, {"seed": 2, "algo": "rloo"}],
-    ],
-)
-def test_configurations_that_are_no_arms(configs):
-    error = refused(
-        "no-arm-recognised",
-        grouped,
-        [member(f"run {place}", config) for place, config in enumerate(configs)],
-        kind=EntropyLawError,
-    )
+def test_runs_that_only_their_configurations_tell_apart_need_a_key():
+    members = [member(f"run {place}", {"seed": place, "algo": "grpo"}) for place in range(2)]
+    error = refused("no-arm-recognised", grouped, members, kind=EntropyLawError)
     assert "'run 0', 'run 1'" in error.message
-    assert "--arms REGEX" in error.hint
+    assert "--arms config:KEY" in error.hint
 
 
 def test_arms_by_a_pattern_its_first_group_or_all_of_it():

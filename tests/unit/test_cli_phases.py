@@ -132,8 +132,6 @@ def test_what_tokens_wrote_is_read_with_the_histograms_of_all_tokens(run, lab, t
     assert "summarise the tokens of at least 20 steps with `entropylaw tokens`" in done.stderr
     series = phase_series(only(tmp_path / "steps.parquet"))
     assert series.columns["planning"].column == "entropy_planning"
-    assert series.columns["planning_share"].column == "planning_share"
-    assert series.columns["length"].column == "response_length"
     histogram = TokenHistogram(**bands(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
@@ -225,16 +223,6 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     assert done.stdout.startswith("a · 80 points")
     skipped = "Skipped 1 file that is not a training log: other.csv\n"
     assert done.stderr == skipped
-
-
-def test_the_share_of_tokens_from_counts(tmp_path):
-    counts = {"tokens_planning": np.full(80, 30), "tokens_execution": np.full(80, 90)}
-    series = series_of(tmp_path / "a.csv", CLASSES | counts)
-    assert series.columns["planning_share"].column == "tokens_planning / tokens_execution"
-    assert set(series.planning_share) == {0.25}
-    shares = {"planning_share": np.where(STEP == 4, 1.5, 0.2)}
-    series = series_of(tmp_path / "b.csv", CLASSES | shares)
-    assert np.flatnonzero(np.isnan(series.planning_share)).tolist() == [4]
 
 
 def test_changes_that_are_no_phase(tmp_path):

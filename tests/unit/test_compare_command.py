@@ -52,7 +52,7 @@ def test_arms_are_recognised_said_first_and_stored(logs, tmp_path):
         "arms by names without their seed:",
         "  clip: 3 runs (clip_s0, clip_s1, clip_s2)",
         "  grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)",
-        "  in no arm: other (no seed in its name, no group, no configuration like another's)",
+        "  in no arm: other (no seed in its name, and no group)",
     ]
     assert [(one.arm, one.runs) for one in document.grouped] == [
         ("clip", ("clip_s0", "clip_s1", "clip_s2")),

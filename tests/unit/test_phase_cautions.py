@@ -1,4 +1,4 @@
-"""Cautions about phases: explosions, eruptions, response lengths and single outliers."""
+"""Cautions about phases: explosions, eruptions and single outliers."""
 
 from __future__ import annotations
 
@@ -54,14 +54,13 @@ def curve(entropy: np.ndarray, name: str = "planning", *, rises: bool = False, *
     return CurvePhases(**(values | other))
 
 
-def cautions(*curves: CurvePhases, length: np.ndarray | None = None) -> list[Finding]:
-    given = {each.name: each.entropy for each in curves}
-    given |= {} if length is None else {"length": length}
-    return phase_cautions(STEP, given, {each.name: each for each in curves})
+def cautions(*curves: CurvePhases) -> list[Finding]:
+    entropies = {each.name: each.entropy for each in curves}
+    return phase_cautions(STEP, entropies, {each.name: each for each in curves})
 
 
 def test_a_plain_curve_has_no_caution():
-    assert cautions(curve(smooth() + noise()), length=300.0 + 5.0 * noise() / 0.01) == []
+    assert cautions(curve(smooth() + noise())) == []
 
 
 def test_an_explosion_and_eruptions():
@@ -71,16 +70,6 @@ def test_an_explosion_and_eruptions():
     assert cautions(curve(smooth() + noise(), rises=True, ratio=1.5)) == []
     (erupts,) = cautions(curve(smooth() + noise(), eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5))))
     assert "the entropy of planning erupts 2 times: by 0.8 nats at step 60, 0.5 at step 90" in erupts.sentence
-
-
-@pytest.mark.parametrize(("last", "cautious"), [(1.4, False), (1.6, True), (0.6, False), (0.45, True)])
-def test_a_response_length_that_grows_or_shrinks_by_half(last, cautious):
-    ramp = 400.0 * np.interp(STEP, [67.0, 132.0], [1.0, last]) + 300.0 * noise()
-    found = cautions(curve(smooth() + noise()), length=ramp)
-    assert [one.code for one in found] == ["length-changes"] * cautious
-    for one in found:
-        assert one.values["before"] == pytest.approx(400.0, abs=2.0)
-        assert one.values["after"] == pytest.approx(400.0 * last, abs=2.0)
 
 
 def test_a_padded_first_point_is_named_in_a_sentence():

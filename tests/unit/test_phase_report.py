@@ -70,7 +70,6 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
         "delta": None,
         "later": None,
         "verdict": WORDS[1] if planning and execution else None,
-        "share_planning": estimate(0.42, 0.4, 0.44) if planning and execution else None,
         "level": 0.95,
     }
     return PhaseFit(**(values | other))
@@ -85,8 +84,6 @@ COLUMNS = {
     "planning": column("entropy_planning"),
     "execution": column("entropy_execution"),
     "aggregate": column("entropy"),
-    "planning_share": column("planning_share"),
-    "length": column("response_length"),
 }
 
 
@@ -123,13 +120,13 @@ def whole_only() -> Entry:
     note = "one curve of all tokens cannot be separated"
     erupts = (Eruption(60.0, 0.8), Eruption(120.0, 0.5))
     phases = fit(None, None, aggregate=curve("aggregate", eruptions=erupts), findings=stated("note", note))
-    return run_of(phases, columns={name: COLUMNS[name] for name in ("aggregate", "length")})
+    return run_of(phases, columns={"aggregate": COLUMNS["aggregate"]})
 
 
 def semantic() -> Entry:
     run = ordered()
     plans = curve("semantic", at=100.0, stays=False)
-    found = replace(run.result, planning=curve("planning", rises=False), semantic=plans, share_planning=None)
+    found = replace(run.result, planning=curve("planning", rises=False), semantic=plans)
     return replace(run, columns=COLUMNS | {"semantic": column("entropy_semantic", SEMANTIC)}, result=found)
 
 

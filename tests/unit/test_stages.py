@@ -36,7 +36,7 @@ def read(columns: Mapping[str, Any], *names: str) -> Any:
 
 
 def ends(stages: Any) -> list[tuple[str, float, float]]:
-    return [(stage.name, stage.first, stage.last) for stage in stages.stages]
+    return [(stage.name, stage.first, stage.last) for stage in stages[0]]
 
 
 def test_stages_of_text_and_of_numbers_and_with_gaps() -> None:
@@ -55,9 +55,9 @@ def test_domains_have_the_rewards_named_like_the_reward() -> None:
         val_acc_code=np.where(STEPS % 8 == 0, 0.4, np.nan),
         val_greedy_acc_code=np.full(401, 0.1),
     )
-    found = stages_of(read(columns, "stage"), "stage", None, "val_acc")
-    assert [stage.trained for stage in found.stages] == [("math",), ("code",)]
-    assert {domain: np.nanmean(values) for domain, values in found.rewards.items()} == {
+    stages, rewards = stages_of(read(columns, "stage"), "stage", None, "val_acc")
+    assert [stage.trained for stage in stages] == [("math",), ("code",)]
+    assert {domain: values.mean() for domain, (_, values) in rewards.items()} == {
         "math": pytest.approx(0.5),
         "code": pytest.approx(0.4),
     }
@@ -70,19 +70,19 @@ def test_a_column_of_domains_divides_stages() -> None:
         val_acc_math=np.where(STEPS % 8 == 0, 0.5, np.nan),
         val_acc_code=np.where(STEPS % 8 == 0, 0.4, np.nan),
     )
-    found = stages_of(read(columns, "stage", "domain"), "stage", "domain", "val_acc")
-    assert [stage.name for stage in found.stages] == ["rl+math", "rl+math+code"]
-    assert [stage.trained for stage in found.stages] == [("math",), ("math", "code")]
+    stages, _ = stages_of(read(columns, "stage", "domain"), "stage", "domain", "val_acc")
+    assert [stage.name for stage in stages] == ["rl+math", "rl+math+code"]
+    assert [stage.trained for stage in stages] == [("math",), ("math", "code")]
 
 
 def test_domains_that_alternate_are_those_of_evaluations() -> None:
     domain = np.where((STEPS // 8) % 2 == 0, "math", "code").tolist()
     columns = table(stage=["rl+math"] * 200 + ["rl+code"] * 201, domain=domain)
-    found = stages_of(read(columns, "stage", "domain"), "stage", "domain", "val_acc")
-    assert [stage.name for stage in found.stages] == ["rl+math", "rl+code"]
-    there = {domain: found.step[np.isfinite(values)] for domain, values in found.rewards.items()}
-    assert there["math"].size + there["code"].size == 51
-    assert set((there["math"] // 8 % 2).tolist()) == {0.0}
+    stages, rewards = stages_of(read(columns, "stage", "domain"), "stage", "domain", "val_acc")
+    assert [stage.name for stage in stages] == ["rl+math", "rl+code"]
+    math, code = rewards["math"][0], rewards["code"][0]
+    assert math.size + code.size == 51
+    assert set((math // 8 % 2).tolist()) == {0.0}
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,6 @@ _BENCHMARK = re.compile(
 )
 _RATE = Meaning(role="reward", trainer="generic", kind="training")
 
-#: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
-TOKEN_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
-
 _OF_ALL = frozenset(("keys", "like", "note"))
 _FIELDS = {
     "entropy": _OF_ALL | {"aggregation", "estimator", "temperature", "timing", "sign"},
@@ -147,7 +144,7 @@ def trainers() -> tuple[Trainer, ...]:
 
 
 def names(what: str) -> tuple[str, ...]:
-    """Names of one kind, such as ``length``; of several that a run has, the first is used."""
+    """Names of one kind, such as ``kl``; of several that a run has, the first is used."""
     return _contents()[1][what]
 
 
@@ -167,8 +164,8 @@ def class_entropies() -> frozenset[str]:
 @cache
 def _other_useful() -> frozenset[str]:
     """Names of further columns that an analysis uses, folded."""
-    kinds = ("planning_share", "length", "prompt_filter", "kl", "dead_groups")
-    others = (*chain(*TOKEN_COUNTS), *chain.from_iterable(map(names, kinds)))
+    kinds = ("prompt_filter", "kl", "dead_groups")
+    others = chain.from_iterable(map(names, kinds))
     return _FRAME | class_entropies() | frozenset(map(folded, others))
 
 
@@ -326,7 +323,7 @@ def is_metric(column: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def is_useful(column: str) -> bool:
-    """Whether any analysis uses a column: a metric, step, clock, label, length, coefficient or decoy."""
+    """Whether any analysis uses a column: a metric, step, clock, label, coefficient or decoy."""
     if column.endswith(_BOUNDS):
         return is_useful(column.removesuffix(LEAST).removesuffix(GREATEST))
     if folded(column) in _other_useful() or sample_columns([column]):

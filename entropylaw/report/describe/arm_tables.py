@@ -65,7 +65,7 @@ def excludes_0(estimate: Estimate) -> bool:
 
 
 def words_of(result: ArmComparison, row: Difference) -> str:
-    """``entropy at equal reward, nats``; a column at equal values of which rewards are compared is named."""
+    """``final entropy, nats``; a column at equal values of which rewards are compared is named."""
     if row.quantity == "reward_at_equal":
         return f"reward at equal {result.along.column}"
     words = QUANTITIES.get(row.quantity, (row.quantity,))[0]

@@ -43,14 +43,13 @@ _SUBJECTS = {"semantic": "semantic entropy", "aggregate": "the entropy of all to
 
 _CURVE = ("n", "first_step", "last_step", "p_rise", "detectable", "lowest", "lowest_step", "ratio", "since")
 _ESTIMATES = ("rise", "onset", "settled", "last")
-_OF_BOTH = ("delta", "share_planning")
 
 COLUMNS = (
     *b.columns("run", "path", "verdict", "curve", "column", "does", *_CURVE, "stays", "exploded"),
     *b.columns("eruptions", "eruption_steps"),
     *b.columns(*_ESTIMATES, estimate=True),
     *b.columns("noise"),
-    *b.columns(*_OF_BOTH, estimate=True),
+    *b.columns("delta", estimate=True),
     *b.columns("later", "level", "method"),
     *b.columns("curve_step", "curve_fitted", "curve_low", "curve_high", "refusal"),
 )
@@ -106,9 +105,8 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
 
 def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped; a terminal shows three."""
-    contents = CURVES | {"planning_share": "planning's share of tokens", "length": "response length"}
     # A stored document has its columns in another order.
-    columns = ((contents[name], run.columns[name].column) for name in contents if name in run.columns)
+    columns = ((CURVES[name], run.columns[name].column) for name in CURVES if name in run.columns)
     used = [f"{content} '{column}'" for content, column in columns]
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
@@ -215,27 +213,22 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
 
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
-    """A table with a row per curve, and planning's share of the entropy."""
+    """A table with a row per curve."""
     labels = ("p of a rise", "lowest before the end, step", "end above it", "since", "entropy now")
     heads = [
         b.Column("curve", f"{format_percent(phases.level)}, nats"),
         *(b.Column(label, label) for label in labels),
     ]
-    end, rows, ends = last_step(phases), [], ""
+    end, rows = last_step(phases), []
     for curve in phases.curves:
         now = value_and_interval(curve.last)
         # A curve may end before the others.
         if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
             now += f", step {format_step(curve.last_step)}"
-            ends += f"; the curve of {CURVES[curve.name]} ends at step {format_step(curve.last_step)}"
         lowest = f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}"
         rise, since = value_and_interval(curve.rise), format_step(curve.since)
         rows.append((_ROWS[curve.name], f"{curve.p_rise:.2g}", lowest, rise, since, now))
-    share = ""
-    if phases.share_planning is not None:
-        percent = value_and_interval(phases.share_planning, "%")
-        share = f"planning tokens have {percent} of the total entropy at step {format_step(end)}{ends}"
-    return [b.Table(heads, rows), b.Notes([b.Note("share", share), b.Note("method", METHOD, "")])]
+    return [b.Table(heads, rows), b.Notes([b.Note("method", METHOD, "")])]
 
 
 def _over_runs(curve: PooledCurve) -> b.Note:
@@ -286,7 +279,7 @@ def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
-    base |= {name: getattr(phases, name) for name in ("verdict", "later", "level", *_OF_BOTH)}
+    base |= {name: getattr(phases, name) for name in ("verdict", "later", "level", "delta")}
     for curve in phases.curves:
         names = (*_CURVE, "stays", "exploded", *_ESTIMATES, "noise")
         row: b.Row = {name: getattr(curve, name) for name in names}
