@@ -50,13 +50,6 @@ def outcomes(done):
 JSON = ("--format", "json")
 
 
-def test_the_own_numbers_of_a_law_that_fails_are_unknown_unless_an_option_says_so(check, fits):
-    done = check(INVALID, "ceiling<0.1 law.ceiling<0.1", *JSON)
-    # The average rests on the curve that fits.
-    assert (done.returncode, [*outcomes(done).values()]) == (5, ["passed", "unknown"])
-    assert check(INVALID, "law.ceiling<0.1", "--even-if-fails").returncode == 0
-
-
 def test_every_format_on_standard_output_and_in_a_file(check, fits):
     files = {"a.json": "json", "a.md": "markdown", "a.xml": "junit", "a.txt": "text"}
     done = check(FIT, "ceiling<0.99", *(part for name in (*files, "-") for part in ("-o", name)))

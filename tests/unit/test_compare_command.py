@@ -11,7 +11,6 @@ import entropylaw
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from tests.fuzz.hiding import jsonl, records
-from tests.hostile import refused
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -227,16 +226,12 @@ def test_figures_are_written(logs, tmp_path):
     page = (tmp_path / "arms.html").read_text()
     assert page.count("<svg") >= 2
     assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in page
+    stored(tmp_path, *pair)
+    done = typed("plot", "differences", "comparison.json", "-o", "stored.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "stored.svg").read_text().startswith("<svg")
     done = typed("compare", *pair, "--figure", "x.gif", cwd=tmp_path)
     assert_error(done, "unknown-suffix", 2)
-
-
-def test_figures_of_a_stored_comparison(logs, tmp_path):
-    stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
-    for figure in ("arms", "differences"):
-        done = typed("plot", figure, "comparison.json", "-o", f"{figure}.svg", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert (tmp_path / f"{figure}.svg").read_text().startswith("<svg")
 
 
 def write_columns(path, seed, gain, *, entropy=True):
@@ -301,22 +296,6 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
             assert one.quantity == other.quantity
             assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-6)
     assert isinstance(found, entropylaw.ArmComparison)
-
-
-@pytest.mark.parametrize(
-    ("arms", "options", "slug"),
-    [
-        (["a.csv", "b.csv"], {}, "bad-argument"),
-        ({"a": []}, {}, "arm-without-logs"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"baseline": "x"}, "no-such-arm"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"margin": 0.0}, "bad-argument"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"level": 95.0}, "bad-level"),
-    ],
-)
-def test_wrong_arguments_of_the_function(arms, options, slug, logs):
-    if isinstance(arms, dict):
-        arms = {name: one.format(logs=logs) if isinstance(one, str) else one for name, one in arms.items()}
-    refused(slug, entropylaw.compare, arms, **options, kind=EntropyLawError)
 
 
 def test_a_fit_of_arrays_that_is_given_twice_has_what_to_type():

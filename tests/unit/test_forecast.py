@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ import entropylaw
 from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forecast import forecast, learned, rests_on
-from entropylaw.documents.codec import encode
 from entropylaw.engine.levels import blocked
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
@@ -128,24 +126,6 @@ def test_the_best_step_of_many_is_one_of_the_run():
     assert found.block == 16
     assert found.best_so_far.step in step
     assert abs(found.best_so_far.step - 400) < 40
-
-
-def test_the_same_data_give_the_same_bytes():
-    run = a_run()
-    one, two = (json.dumps(encode(forecast(*run, at_step=[700, 900]))) for _ in range(2))
-    assert one == two
-
-
-def test_shift_and_scale_of_the_reward_and_units_of_steps_carry_over():
-    step, entropy, reward = a_run()
-    one = forecast(step, entropy, 5 + reward, at_step=900)
-    two = forecast(100 * step + 7, entropy, 3 * reward + 11, at_step=90_007)
-    for mine, theirs in zip(("value", "low", "high"), ("value", "low", "high"), strict=True):
-        assert getattr(two.reward, mine) == pytest.approx(
-            3 * (getattr(one.reward, theirs) - 5) + 11, rel=1e-6
-        )
-    assert two.p_gain == pytest.approx(one.p_gain, rel=1e-6)
-    assert two.best_so_far.p_better == pytest.approx(one.best_so_far.p_better, abs=1e-6)
 
 
 @pytest.mark.parametrize("most", [None, 1.0])

@@ -13,7 +13,6 @@ from entropylaw import combine_phases
 from entropylaw.documents.document import Entry, InputFile, PhaseOptions, PhasesDocument
 from entropylaw.escaping import wrapped
 from entropylaw.logs.source import Meaning
-from entropylaw.report.figures.phases import phase_figure
 from entropylaw.report.render import rendered
 from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
@@ -162,25 +161,6 @@ def both(planning=None, execution=None, **other) -> Entry:
     return run_of(
         fit(curve("planning", **(planning or {})), curve("execution", **(execution or {})), **other)
     )
-
-
-def drawn(run: Entry) -> str:
-    """The words in the strips of a figure."""
-    return " ".join(text.get_text() for axes in phase_figure(run).axes[1:] for text in axes.texts)
-
-
-def test_a_semantic_entropy_is_never_called_a_token_entropy():
-    text = " ".join(lines_of(semantic()))
-    assert "plans (semantic)" in text
-    assert "semantic entropy begins to rise 86 steps" in " ".join(text.split())
-    assert "token entropy of plans" not in text
-
-
-def test_what_cannot_be_told_is_neither_a_rise_nor_none():
-    blind = fit(curve("planning", rises=False, verdict=WORDS[2], detectable=None), None)
-    assert blind.levels.rises is None
-    text = " ".join(" ".join(lines_of(run_of(blind))).split())
-    assert "cannot tell planning: cannot tell (a rise would not have been found)" in text
 
 
 def test_what_is_known_is_said_first():

@@ -17,24 +17,6 @@ def tokens(tmp_path):
     return written(tmp_path / "tokens.parquet", made(2000))
 
 
-@pytest.mark.parametrize(
-    ("given", "output"),
-    [
-        ("tokens.parquet", "tokens.parquet"),
-        ("tokens.parquet", "./link.parquet"),
-        ("link.parquet", "tokens.parquet"),
-        (".", "tokens.parquet"),
-        ("tokens.parquet", "hard.parquet"),
-    ],
-)
-def test_a_summary_does_not_replace_its_input(run, tokens, tmp_path, given, output):
-    (tmp_path / "link.parquet").symlink_to(tokens)
-    (tmp_path / "hard.parquet").hardlink_to(tokens)
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert_error(run("tokens", given, "-o", output), "output-is-input", 2)
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
