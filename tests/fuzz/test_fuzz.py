@@ -6,8 +6,6 @@ Each failure names its case; this runs it again::
     python -m tests.fuzz.worker flip/verl/17
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ Without arguments, the cases are the lines of standard input. A line is printed 
 and after it either ``ok`` or what went wrong.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import gc
 import json

@@ -1,7 +1,5 @@
 """JSON as a transcript keeps it: its shape, a dozen headline numbers, and sums that change with any value."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """What is said of arms: the answer first, one line per arm, every line with what it rests on."""
 
-from __future__ import annotations
-
 import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH

@@ -1,7 +1,5 @@
 """The figure of the ceilings of an index: every run in its arm, and nothing outside the axis in silence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """``entropylaw check`` as a user starts it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``entropylaw compare`` and ``entropylaw.compare``: what is grouped, counted, refused and stored."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What keys and settings of a log say: a controlled entropy, cautions, a reward with more evaluations."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

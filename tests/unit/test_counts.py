@@ -1,7 +1,5 @@
 """Counts in what is printed are those of what is there, also of jobs that were started again."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Docs cannot rot: pages made from the code are fresh, links lead somewhere, a release says what it is."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """Documents: round trip to the last bit, canonical bytes, schemas, and what is refused with its place."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Every code has one sentence, and the weightiest caution is in the first lines."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

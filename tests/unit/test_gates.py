@@ -1,7 +1,5 @@
 """Gates: the decision, the numbers that are shown, and regressions against a baseline."""
 
-from __future__ import annotations
-
 import math
 from operator import eq, ge, gt, le, lt, ne
 

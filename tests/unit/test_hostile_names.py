@@ -1,7 +1,5 @@
 """A name from a log is text in every medium, and safe as the name of a file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The lab's second edition: its list, its finished runs and, if PyTorch is installed, how runs are made."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace as dataclass_replace
 

@@ -1,7 +1,5 @@
 """The lab's task: prompts, demonstrations and the verifier. Needs no PyTorch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Results in a notebook: pictures on anybody's axes, safe tables with the verdict first, a short ``repr``."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

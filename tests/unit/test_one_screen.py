@@ -1,7 +1,5 @@
 """The answer of one screen: few lines, that fit, in a fixed order."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Options: a field of a family is an option of all its commands and of what they make; completion."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What is drawn of phases: words apart and on the paper, onsets and intervals, the same bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection

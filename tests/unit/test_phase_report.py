@@ -1,7 +1,5 @@
 """What is said of phases: names that cannot be mistaken, twenty lines, documents that come back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Commands, programs and sentences on results in the README and the guide: they are what runs today."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

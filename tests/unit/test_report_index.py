@@ -1,7 +1,5 @@
 """The index over all runs: from rows alone, complete without its script, and nothing cut off in silence."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

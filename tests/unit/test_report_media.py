@@ -1,7 +1,5 @@
 """Markdown and tables of reports: hostile names, limits of length, full precision."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Several rewards and entropies of one run: what is chosen, and what every command makes of them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Tables of samples: every format against counts by hand, what is refused, numbers by enumeration."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Two tables of samples, their document in every medium, gates on it, and its table joined to logs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No word of the last column of docs/words.md is used, and no phrase at which a native reader stops."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a call writes: never over what it reads, never outside its folder, files before standard output."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
