@@ -23,7 +23,6 @@ from entropylaw.samples.run import Sampled, column_lines, summarise_samples
 from tests.conftest import ROOT
 
 LAB = ROOT / "data" / "lab2"
-
 Rows = list[dict[str, Any]]
 
 # A problem with 2 of 4 right and a repeated wrong answer, one never solved, one always solved.
