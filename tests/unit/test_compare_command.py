@@ -224,12 +224,16 @@ def test_figures_are_written(logs, tmp_path):
     page = (tmp_path / "arms.html").read_text()
     assert page.count("<svg") >= 2
     assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in page
-    stored(tmp_path, *pair)
-    done = typed("plot", "differences", "comparison.json", "-o", "stored.svg", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "stored.svg").read_text().startswith("<svg")
     done = typed("compare", *pair, "--figure", "x.gif", cwd=tmp_path)
     assert_error(done, "unknown-suffix", 2)
+
+
+def test_figures_of_a_stored_comparison(logs, tmp_path):
+    stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
+    for figure in ("arms", "differences"):
+        done = typed("plot", figure, "comparison.json", "-o", f"{figure}.svg", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / f"{figure}.svg").read_text().startswith("<svg")
 
 
 def write_columns(path, seed, gain, *, entropy=True):

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +16,6 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
 from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace as struct_replace
-from tests.conftest import LAB
 
 
 def a_run(n=60, noise=0.003, seed=5):
@@ -333,13 +331,3 @@ def test_one_bad_run_does_not_stop_the_others():
     assert [row["run"] for row in rows] == ["good"] * 4 + ["bad"]
     assert rows[-1]["note"] == reason
     assert backtest([bad]).overall is None
-
-
-def test_the_lab_runs_beat_their_last_value():
-    from entropylaw.logs.load import read_runs
-    from entropylaw.roles.select import select
-
-    series = [select(read_runs(str(LAB / name / "metrics.parquet"))[0]) for name in ("grpo_s0", "rloo_s0")]
-    found = backtest([replace(each, run=name) for each, name in zip(series, "ab", strict=True)]).overall
-    assert found.error.last_value < 0.7
-    assert found.covered == 1.0

@@ -90,6 +90,8 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
     ("kind", "text", "value"),
     [
         (SAMPLES, "30x32", 960),
+        (SAMPLES, "30×32", 960),
+        (SAMPLES, "30X2", 60),
         (SAMPLES, "500", 500),
         (NUMBER, "1e2", 100.0),
         (COUNT, "3", 3),
@@ -99,6 +101,11 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
 def test_texts_become_values(kind, text, value):
     known = option("--x", "", kind).metadata["option"]
     assert known.parsed(text) == value
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "2.5", "axb", "1x2x3", "", "x", "10000000000"])
+def test_numbers_of_samples_that_cannot_be(text):
+    refused("bad-eval-size", option("--x", "", SAMPLES).metadata["option"].parsed, text, kind=UsageError)
 
 
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])

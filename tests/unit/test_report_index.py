@@ -132,15 +132,6 @@ def test_what_is_not_to_be_read_has_no_place_in_an_order() -> None:
     assert values(text, "ceiling") == values(text, "headroom") == {"low": 0.5, "high": 0.9, "line": 3.0}
 
 
-def test_the_orders_of_the_page_are_columns() -> None:
-    text = pages.index_page(rows())
-    choices = re.findall(r'id="by-(\w+)" value="(\w+)"', text)
-    assert choices == [(key, key) for key in ("name", "ceiling", "headroom", "forecast")]
-    assert all(values(text, key) for key, _ in choices[1:])
-    # Without its script the page offers no order.
-    assert '<fieldset class="orders" hidden>' in text
-
-
 def groups(text: str) -> list[tuple[str, bool]]:
     """The summary of each group of runs, and whether it is open."""
     found = re.findall(
