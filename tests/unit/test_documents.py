@@ -112,10 +112,7 @@ CHANGES = {
     "a switch for a number": ((*LAW, "ceiling", "low"), lambda old: True),
     "a list for a number": ((*LAW, "n"), lambda old: []),
 }
-OF_ARRAYS = (
-    *("text in an array", "a number beyond a double", "a ragged array"),
-    *("steps that fall", "another shape", "one coefficient", "weights"),
-)
+OF_ARRAYS = ("text in an array", "a number beyond a double", "a ragged array", "steps that fall")
 """What gates do not look at: of arrays they know the length alone."""
 
 

@@ -217,13 +217,6 @@ def test_several_rewards_are_compared_together_as_rows(verl, tmp_path):
         entropylaw.compare({arm: [tmp_path / f"{arm}_s{seed}.jsonl" for seed in range(2)] for arm in "ab"})
 
 
-def test_a_gate_without_a_pattern_is_for_every_reward(verl, tmp_path):
-    found = cases("four.jsonl", "--fail-if", "n<5", cwd=tmp_path)
-    assert [*found] == [
-        (f"four · {label}", "n<5") for label in [entry.reward for entry in fit_logs([verl]).runs]
-    ]
-
-
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_gate_with_a_pattern_is_for_the_rewards_that_match(verl, tmp_path, stored):
     source = "four.jsonl"
