@@ -1,7 +1,5 @@
 """What tests of figures share: the words that are drawn, and that they can be read."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from matplotlib.figure import Figure

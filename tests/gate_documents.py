@@ -1,7 +1,5 @@
 """Documents whose numbers a test sets, and what the gates find in them."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 

@@ -1,7 +1,5 @@
 """One small valid log of every format that is read, made on the spot: what the fuzzing damages."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

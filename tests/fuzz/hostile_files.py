@@ -1,7 +1,5 @@
 """Files that are made to take long or much memory: small, and each after one way of reading."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Golden cases of results that are made by hand: what is said of every turn that an answer can take."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The golden cases: for each transcript its commands, and the inputs in the folder where they run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The logs of the golden cases: runs of the lab, and small ones that are made here, always the same."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

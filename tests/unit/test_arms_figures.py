@@ -1,7 +1,5 @@
 """What is drawn of arms: words apart and on the paper, every run and comparison, the same bytes."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

@@ -1,14 +1,9 @@
 """What is said of arms: the answer first, one line per arm, every line with what it rests on."""
 
-from __future__ import annotations
-
-import csv
-import io
-
 import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH
-from entropylaw.report.blocks import Notes, Table
+from entropylaw.report.blocks import Notes
 from entropylaw.report.describe import describe
 from entropylaw.report.pages import single_page
 from entropylaw.report.render import rendered
@@ -19,27 +14,6 @@ from tests.pages import Page
 
 def sentences(result):
     return next(block for block in describe(result) if isinstance(block, Notes)).notes
-
-
-def test_every_comparison_has_a_sentence_and_only_the_family_decision_words():
-    result = arms.comparison(*arms.MANY)
-    found = sentences(result)
-    assert [note.text.partition(": ")[0] for note in found] == list(arms.MANY)
-    for note, pair in zip(found, result.pairs, strict=True):
-        decision = pair["reward_at_entropy"].decision
-        words = {
-            Decision.above: "0.012 higher",
-            Decision.below: "0.012 lower",
-            Decision.same: "the same within",
-        }
-        assert words.get(decision, "+0.012 [-0.002, 0.026] (not decided") in note.text
-    exploratory = next(block for block in describe(result) if isinstance(block, Table) and block.detail)
-    assert not {"higher", "lower", "same"} & {str(cell) for row in exploratory.rows for cell in row}
-
-
-def test_the_interval_that_shows_the_same_is_beside_it():
-    pair = arms.pair("a", decision=Decision.same)
-    assert "90 % interval [0.001, 0.023]" in rendered(arms.comparison("a", pairs=(pair,)), "markdown")
 
 
 def test_an_interval_has_the_sign_of_the_word_beside_it():
@@ -66,33 +40,6 @@ def test_lines_fit_a_terminal(names, width):
     assert max(map(len, lines[1:])) <= width
     whole = rendered(arms.complete(*names, between_sd=None), "details").splitlines()
     assert max(map(len, whole[1:])) <= WIDTH
-
-
-def test_where_the_band_excludes_0_is_in_the_sentence_and_the_table():
-    result = arms.comparison("clip_cov")
-    found = "from 0.10 to 0.39 nats"
-    assert f"{found} it is higher, by up to 0.024 [0.012, 0.036] (simultaneous band)" in {
-        note.text for note in sentences(result)
-    }
-    (row,) = (
-        row for block in describe(result) for row in getattr(block, "rows", ()) if f"largest {found}" in row
-    )
-    assert row[-2:] == ("band", "higher")
-    assert "simultaneous band)" not in rendered(
-        arms.comparison("a", pairs=(arms.pair("a", band=None),)), "text"
-    )
-
-
-def test_a_given_spread_is_repeated_on_every_line():
-    said = "between-seed sd 0.02 as given"
-    assert all(said in note.text for note in sentences(arms.comparison(between_sd=0.02)))
-    assert not any(said in note.text for note in sentences(arms.comparison()))
-    tables = [block for block in describe(arms.comparison(between_sd=0.02)) if isinstance(block, Table)]
-    repeated = [table for table in tables if table.columns[-1].key == "between_sd"]
-    assert [len(table.rows) for table in repeated] == [8]
-    assert all(row[-1] == "0.02 as given" for table in repeated for row in table.rows)
-    rows = csv.DictReader(io.StringIO(rendered(arms.comparison(between_sd=0.02), "csv")))
-    assert {row["between_sd"] for row in rows} == {"0.02"}
 
 
 def test_the_page_has_the_answer_the_figures_and_every_run():

@@ -1,7 +1,5 @@
 """``entropylaw check`` as a user starts it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -48,13 +46,6 @@ def outcomes(done):
 
 
 JSON = ("--format", "json")
-
-
-def test_the_own_numbers_of_a_law_that_fails_are_unknown_unless_an_option_says_so(check, fits):
-    done = check(INVALID, "ceiling<0.1 law.ceiling<0.1", *JSON)
-    # The average rests on the curve that fits.
-    assert (done.returncode, [*outcomes(done).values()]) == (5, ["passed", "unknown"])
-    assert check(INVALID, "law.ceiling<0.1", "--even-if-fails").returncode == 0
 
 
 def test_every_format_on_standard_output_and_in_a_file(check, fits):
@@ -130,21 +121,11 @@ def test_a_table_of_a_report_names_what_to_give(check, pages):
     assert "the folder of the report" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("gates", "more", "slug"),
-    [
-        ("fails", ["-o", "a.pdf"], "unknown-suffix"),
-        ("fails", ["--github-summary"], "no-step-summary"),
-    ],
-)
-def test_usage_errors(check, fits, gates, more, slug):
-    assert_error(check(FIT, gates, *more), slug, 2)
-
-
 def test_the_steps_summary_is_appended_to(check, fits):
     summary = fits / "summary.md"
     summary.write_text("before\n")
     flag = "--github-summary"
+    assert_error(check(FIT, "fails", flag), "no-step-summary", 2)
     assert check(FIT, "ceiling<0.99", flag, GITHUB_STEP_SUMMARY=str(summary)).returncode == 5
     markdown = check(FIT, "ceiling<0.99", "--format", "markdown").stdout
     assert summary.read_text() == "before\n" + markdown

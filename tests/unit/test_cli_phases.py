@@ -1,7 +1,5 @@
 """``entropylaw phases`` as a user starts it, and the columns that it finds."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping

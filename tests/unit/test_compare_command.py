@@ -1,7 +1,5 @@
 """``entropylaw compare`` and ``entropylaw.compare``: what is grouped, counted, refused and stored."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -11,7 +9,6 @@ import entropylaw
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from tests.fuzz.hiding import jsonl, records
-from tests.hostile import refused
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -293,22 +290,6 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
             assert one.quantity == other.quantity
             assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-6)
     assert isinstance(found, entropylaw.ArmComparison)
-
-
-@pytest.mark.parametrize(
-    ("arms", "options", "slug"),
-    [
-        (["a.csv", "b.csv"], {}, "bad-argument"),
-        ({"a": []}, {}, "arm-without-logs"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"baseline": "x"}, "no-such-arm"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"margin": 0.0}, "bad-argument"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"level": 95.0}, "bad-level"),
-    ],
-)
-def test_wrong_arguments_of_the_function(arms, options, slug, logs):
-    if isinstance(arms, dict):
-        arms = {name: one.format(logs=logs) if isinstance(one, str) else one for name, one in arms.items()}
-    refused(slug, entropylaw.compare, arms, **options, kind=EntropyLawError)
 
 
 def test_a_fit_of_arrays_that_is_given_twice_has_what_to_type():

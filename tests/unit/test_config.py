@@ -1,7 +1,5 @@
 """Settings in a file: which file, what it may say, and what a command then gets."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

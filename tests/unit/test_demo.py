@@ -1,7 +1,5 @@
 """``entropylaw demo``: its files, and all that runs on them: examples of the help, pages, the notebook."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The language of gates, and the numbers in their sentences."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,4 +1,4 @@
-"""Hostile paths, addresses and sizes: an error with a slug, soon, and in little memory."""
+"""Hostile paths, addresses, sizes and settings: an error with a slug, or a note, soon, in little memory."""
 
 import contextlib
 import io
@@ -7,13 +7,16 @@ import socket
 import sys
 import zlib
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from entropylaw.errors import EntropyLawError
+from entropylaw.logs.configuration import read_yaml, settings_beside
 from entropylaw.logs.load import read_all, read_runs
 from entropylaw.logs.sources import content
 from entropylaw.logs.sources.content import load
@@ -179,3 +182,89 @@ def test_a_table_of_very_many_equal_rows_is_refused(tmp_path):
     zeros = pa.chunked_array([pa.array(np.zeros(1 << 20))] * 20)
     pq.write_table(pa.table({"step": zeros, "entropy": zeros}), tmp_path / "a.parquet", compression="zstd")
     assert slug(tmp_path / "a.parquet") == "file-too-large"
+
+
+LOG = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n"
+MERGES = "a0: &a0 {x: 1, y: 2}\n" + "".join(
+    f"a{i}: &a{i}\n  <<: [{', '.join([f'*a{i - 1}'] * 9)}]\n  k{i}: 1\n" for i in range(1, 12)
+)
+UNREADABLE = {
+    "cut off": "a: [",
+    "nested": "[" * 100_000,
+    "alias alone": "a: *b",
+    "binary": "\x00",
+    "many": "a: [" + "1," * 200_000 + "1]",
+    "long": "a: " + "x" * (1 << 20),
+}
+READABLE = {
+    "merges": MERGES,
+    "contains itself": f"a: &a {{{', '.join(f'k{i}: *a' for i in range(2000))}}}",
+    "merges itself": "a: &a\n  <<: *a\n  b: 1",
+    "bool": "a: !!bool foo",
+    "int": 'a: !!int ""',
+    "float": 'a: !!float ""',
+    "timestamp": "a: !!timestamp foo",
+    "bytes": "a: !!binary é",
+    "object": "a: !!python/object/apply:os.system [exit]",
+    "key": "? {a: b}\n: c",
+    "set": "a: !!set {b, c}",
+    "huge": f"a: {'9' * 5000}",
+}
+
+
+@pytest.fixture(params=["libyaml", "python"])
+def parser(request, monkeypatch):
+    if request.param == "python":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    elif not yaml.__with_libyaml__:
+        pytest.skip("PyYAML was built without libyaml")
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize("name", [*UNREADABLE, *READABLE])
+def test_the_log_is_read_and_a_note_says_what_was_not(tmp_path, name):
+    (tmp_path / "metrics.csv").write_text(LOG)
+    (tmp_path / "config.yaml").write_text((UNREADABLE | READABLE)[name])
+    (run,) = read_runs(tmp_path)
+    assert run.settings == {}
+    assert sum("was not read" in note for note in run.notes) == (name in UNREADABLE)
+    assert not any("xxx" in note for note in run.notes)
+
+
+@pytest.mark.usefixtures("parser")
+def test_plain_scalars_references_and_merges_are_read():
+    text = """
+defaults: &base {temperature: 0.6, use_kl_loss: no, steps: 1_000, path: ~}
+actor: {<<: *base, temperature: 1.0, coefficient: 1e-3, name: "0.5"}
+critic: {<<: [*base, {beta: -.5}], other: *base}
+list: [1, two]
+"""
+    base = {"temperature": 0.6, "use_kl_loss": False, "steps": 1000, "path": None}
+    assert read_yaml(text.encode()) == {
+        "defaults": base,
+        "actor": {**base, "temperature": 1.0, "coefficient": 0.001, "name": "0.5"},
+        "critic": {**base, "beta": -0.5, "other": base},
+        "list": [1, "two"],
+    }
+
+
+def test_a_configuration_that_may_not_be_read_is_noted(tmp_path, monkeypatch):
+    (tmp_path / "config.yaml").write_text("temperature: 0.6\n")
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refused)
+    settings, (note,) = settings_beside(str(tmp_path / "metrics.csv"))
+    assert settings == {}
+    assert "Permission denied" in note
+
+
+def test_a_long_honest_configuration_is_read(tmp_path):
+    lines = [
+        f"group{i}: {{{', '.join(f'option_{j}: {{value: 0.{j}}}' for j in range(20))}}}" for i in range(900)
+    ]
+    (tmp_path / "config.yaml").write_text("\n".join([*lines, "temperature: {value: 0.6}", ""]))
+    settings, _ = settings_beside(str(tmp_path / "metrics.csv"))
+    assert len(settings) == 18_001
+    assert settings["temperature"] == 0.6

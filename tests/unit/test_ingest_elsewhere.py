@@ -32,24 +32,6 @@ PACKED = {
 }
 
 
-def parquet():
-    sink = pa.BufferOutputStream()
-    steps = np.arange(1, 41)
-    pq.write_table(pa.table({"step": steps, "entropy": 1 / steps, "reward": steps / 50}), sink)
-    return sink.getvalue().to_pybytes()
-
-
-@pytest.mark.parametrize("suffix", PACKED)
-@pytest.mark.parametrize("name", ["x.csv", "x.log", "x.jsonl", "x.parquet"])
-def test_compressed_files_are_read_as_what_is_in_them(tmp_path, name, suffix):
-    texts = {"x.csv": CSV, "x.log": VERL, "x.jsonl": JSONL}
-    data = texts[name].encode() if name in texts else parquet()
-    (tmp_path / (name + suffix)).write_bytes(PACKED[suffix](data))
-    (run,) = read_runs(tmp_path)
-    assert select(run).entropy.tolist() == [1 / s for s in range(1, 41)]
-    assert not any("the name ends in" in note for note in run.notes)
-
-
 @pytest.mark.parametrize("suffix", PACKED)
 def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path, suffix):
     # A block of bzip2 has 900 kB, and is whole or nothing.

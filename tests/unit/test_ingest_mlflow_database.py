@@ -202,37 +202,6 @@ def test_hostile_text_takes_time_in_proportion(tmp_path, unit):
     assert rows_or_refusal(read_folder, str(folder)) >= 29
 
 
-@pytest.fixture(scope="module")
-def small_database(tmp_path_factory):
-    """Small pages and several runs, so that damage meets trees of pages, indexes and the schema."""
-    path = tmp_path_factory.mktemp("small") / "a.db"
-    runs = {(letter * 32, f"run {letter}", "active"): values(range(1, 30)) for letter in "abc"}
-    connection = database(path, runs, schema="PRAGMA page_size = 512;" + SCHEMA)
-    connection.close()
-    return path.read_bytes()
-
-
-def test_a_database_cut_anywhere(small_database):
-    rows = {
-        rows_or_refusal(read_bytes, small_database[: len(small_database) * part // 100])
-        for part in range(101)
-    }
-    assert {0, 3 * 29} <= rows
-
-
-@pytest.mark.parametrize("where", ["all", "schema"])
-def test_a_database_with_flipped_bits(small_database, where, tmp_path):
-    size = len(small_database) if where == "all" else 2048
-    rows = []
-    for count, start in enumerate(flipped(small_database[:size], 200)):
-        data = start + small_database[size:]
-        rows.append(rows_or_refusal(read_bytes, data))
-        if count % 10 == 0 and data.startswith(b"SQLite format 3\0"):
-            (tmp_path / "a.db").write_bytes(data)
-            assert rows_or_refusal(read_database, tmp_path / "a.db") == rows[-1]
-    assert {0, 3 * 29} <= set(rows)
-
-
 def test_folders_with_flipped_bits(tmp_path):
     folder = Path(write_folder(tmp_path, values(range(1, 30)), {"lr": "1"}))
     for path in (folder / "meta.yaml", folder / "metrics" / ENTROPY):

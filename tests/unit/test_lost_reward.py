@@ -1,7 +1,5 @@
 """A run that lost its reward has no ceiling and nothing left to gain, in every result and medium."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

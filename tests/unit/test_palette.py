@@ -1,7 +1,5 @@
 """The colours: readable on paper and on the dark card, told apart by all eyes, one list for all."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """``entropylaw plot`` as a user starts it: every figure from every source, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

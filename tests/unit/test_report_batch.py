@@ -1,7 +1,5 @@
 """A report on many runs: nothing done twice, one bad run alone, every file whole whatever happens."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The figures: the same bytes always, nothing outside the paper, text that can be read."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import re

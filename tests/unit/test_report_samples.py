@@ -1,7 +1,5 @@
 """Runs and documents that the report tests render; and that they are what they are taken for."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

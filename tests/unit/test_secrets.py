@@ -3,8 +3,6 @@
 A key may be in any place of any input; trackers write more of their users.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Runs at W&B: read and written through the wandb package, against a server in a thread."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

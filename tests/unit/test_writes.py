@@ -1,7 +1,5 @@
 """What a call writes: never over what it reads, never outside its folder, files before standard output."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -90,6 +88,8 @@ def test_links_hard_links_and_folders_lead_to_the_same_file(call, tmp_path):
         "check fit.json --fail-if ceiling<0 -o fit.json",
         "check log.csv --fail-if regression(fit.json)>90% -o fit.json",
         "report report.csv -o .",
+        "tokens t.parquet -o t.parquet",
+        "tokens . -o hard.parquet",
     ],
 )
 def test_no_command_replaces_an_input(fit, tmp_path, command):
@@ -98,6 +98,8 @@ def test_no_command_replaces_an_input(fit, tmp_path, command):
     (tmp_path / "report.csv").write_bytes((tmp_path / "log.csv").read_bytes())
     for style in ("law.svg", "report.md"):
         (tmp_path / style).write_text("lines.linewidth: 1\n")
+    pq.write_table(pa.table({"step": [1, 1, 2, 2], "entropy": [0.5, 0.4, 0.3, 0.2]}), tmp_path / "t.parquet")
+    (tmp_path / "hard.parquet").hardlink_to(tmp_path / "t.parquet")
     assert_refused(fit(*command.split()), tmp_path, contents(tmp_path))
 
 
