@@ -49,9 +49,9 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     """
     from entropylaw.report.figures.drawings import DRAWINGS
 
-    for block in describe(result):
-        draw = DRAWINGS[block.name].onto if isinstance(block, Figure) and block.part is not None else None
-        if draw is not None:
+    figures = [block for block in describe(result) if isinstance(block, Figure) and block.part is not None]
+    for block in figures:
+        if draw := DRAWINGS[block.name].onto:
             if ax is None:
                 from matplotlib import pyplot
 

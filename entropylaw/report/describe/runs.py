@@ -65,8 +65,10 @@ COLUMNS = (
 )
 """In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts."""
 
-_OF_FIT = ("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "used", "a", "b", "p_law")
-_OF_FIT += ("level", "drop_per_100_steps")
+_OF_FIT = (
+    *("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "used", "a", "b", "p_law"),
+    *("level", "drop_per_100_steps"),
+)
 """Columns that are attributes of a fit."""
 
 

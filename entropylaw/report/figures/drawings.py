@@ -38,7 +38,6 @@ class Drawing(NamedTuple):
 
 DRAWINGS = {
     "law": Drawing(law.law_figure, law.draw_on),
-    "series": Drawing(law.series_figure),
     "curves": Drawing(rewards.curves_figure),
     "rewards": Drawing(rewards.rewards_figure),
     "forecast": Drawing(forecast.forecast_figure, forecast.draw_on),

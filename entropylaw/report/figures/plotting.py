@@ -218,12 +218,6 @@ def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
     figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
 
 
-def label_right(axes: Axes, y: float, text: str, color: str) -> None:
-    """A label at height ``y``, on the right of the axes."""
-    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-    axes.annotate(text, (axes.get_xlim()[1], y), (2.0, 0), color=color, **look)
-
-
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
     """The figure as a file; ``salt`` makes the ids in an SVG unique and reproducible.
 
