@@ -30,7 +30,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import IN_FILE, IN_FOLDER, Neighbour, phases_page, section_of
+from entropylaw.report.pages import Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -46,7 +46,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", IN_FOLDER.phases
+PAGE, PHASES = "index.html", f"{pages.PHASES}.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -174,8 +174,8 @@ def one_page(
         index = index_of(outcome)
         if index.across is not None:
             slugs = {row.run: row.slug for row in index.rows}
-            sections = [phases_page(index.across, slugs, IN_FILE), *sections]
-        page = index_html(index, outcome, addresses=IN_FILE, sections=sections)
+            sections = [phases_page(index.across, slugs, one_file=True), *sections]
+        page = index_html(index, outcome, one_file=True, sections=sections)
     write_atomically(target, page)
     return replace(outcome, written=(target,))
 
@@ -276,7 +276,7 @@ def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     elif not (as_before and is_file(folder / PHASES)):
         slugs = {row.run: row.slug for row in index.rows}
-        contents[PHASES] = phases_page(index.across, slugs, IN_FOLDER)
+        contents[PHASES] = phases_page(index.across, slugs)
     # To draw and to write it takes longest, and needs matplotlib.
     cache = outcome.tasks[0].making.cache
     key = cache.key("index page", {}, data)

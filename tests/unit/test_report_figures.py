@@ -26,7 +26,7 @@ from entropylaw.report.figures.law import (
     law_figure,
     verdict_title,
 )
-from entropylaw.report.figures.palette import inline, minify
+from entropylaw.report.figures.palette import inline
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
 from entropylaw.results import Verdict, Why
@@ -334,15 +334,6 @@ def test_a_run_that_is_too_short_has_its_series_without_a_forecast() -> None:
     assert NAMED["forecast"].caption(few) == "The reward and the entropy so far."
     with pytest.raises(ValueError, match="no figures"):
         law_figure(refused())
-
-
-def test_marks_that_look_alike_say_it_once() -> None:
-    mark = '<use xlink:href="#m" x="{}" y="2" style="fill: #111111"/>\n'
-    other = '<use xlink:href="#m" x="9" y="2" style="fill: #222222"/>\n'
-    few, many = mark.format(1) + mark.format(2), "".join(mark.format(i) for i in range(3))
-    shorter = minify(f"<svg>\n{few}{other}{many}{other}</svg>")
-    plain = many.replace(' style="fill: #111111"', "")
-    assert shorter == f'<svg>\n{few}{other}<g style="fill: #111111">\n{plain}</g>\n{other}</svg>\n'
 
 
 @pytest.mark.parametrize("n", [40, 200, 300, 301])

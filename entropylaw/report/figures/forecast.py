@@ -42,10 +42,8 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
             marked += ", not distinguishable from now"
         diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
         keys.append(("vermilion", marked, [diamond]))
-    texts = () if ahead is None else ahead.notes
-    notes = [line for text in texts for line in p.wrapped(text, 66, 3)]
     room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
-    with p.panels([1.42, 0.78], **room, notes=notes, keys=keys) as (figure, (upper, lower)):
+    with p.panels([1.42, 0.78], **room, keys=keys) as (figure, (upper, lower)):
         draw_reward(upper, fit)
         draw_entropy(lower, fit)
         upper.set_ylabel(reward_label(part))
