@@ -30,7 +30,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import IN_FILE, IN_FOLDER, Neighbour, phases_page, section_of
+from entropylaw.report.pages import Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -46,7 +46,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", IN_FOLDER.phases
+PAGE, PHASES = "index.html", f"{pages.PHASES}.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -166,8 +166,8 @@ def one_page(outcome: Outcome) -> str:
         return sections[0]
     index = index_of(outcome)
     if index.across is not None:
-        sections = [phases_page(index.across, slugs_of(index), IN_FILE), *sections]
-    return index_html(index, outcome, addresses=IN_FILE, sections=sections)
+        sections = [phases_page(index.across, slugs_of(index), one_file=True), *sections]
+    return index_html(index, outcome, one_file=True, sections=sections)
 
 
 def remove_figures(outcome: Outcome, folder: Path) -> None:
@@ -267,7 +267,7 @@ def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     if drawn is None:
         made = {PAGE: index_html(index, outcome, files=FILES)}
         if index.across is not None:
-            made[PHASES] = phases_page(index.across, slugs_of(index), IN_FOLDER)
+            made[PHASES] = phases_page(index.across, slugs_of(index))
         drawn = {name: zlib.compress(page.encode()) for name, page in made.items()}
         cache.put(key, drawn)
     contents = {

@@ -226,9 +226,8 @@ CASES = {
         (inputs.curves, inputs.three, inputs.refused),
         (
             "plot law curves.csv -o law.svg",
-            "plot series curves.csv -o series.png",
-            "plot residuals curves.csv -o residuals.pdf",
-            "plot forecast curves.csv -o forecast.svg -q",
+            "plot forecast curves.csv -o forecast.png",
+            "plot phases curves.csv -o phases.pdf -q",
             "plot law three.csv -o law.svg",
             "plot law three.csv --run seed1 -o law.svg",
             "plot law short.csv -o short.svg",
