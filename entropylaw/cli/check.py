@@ -156,23 +156,24 @@ def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
 def write_check(
     document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool
 ) -> bool:
-    """Write a check to all its outputs, to standard output last; returns whether a file could not be written.
+    """Write a check to all its outputs; returns whether a file could not be written.
 
     The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).
     """
     files = {path: output.rendered(document, kind) for path, kind in formats.items() if path != "-"}
-    check_targets([*files, *([summary] if summary is not None else [])])
-    problems: list[OutputError] = []
-    with output.noted(problems):
-        output.write_out(files, None, quiet=quiet)
+    printed = output.shown(document, formats["-"]) if "-" in formats else None
     if summary is not None:
-        with output.noted(problems):
+        check_targets([*files, summary])
+    written, problems = output.write_all(files, printed)
+    unwritten = len(written) < len(files)
+    for path in written:
+        say(f"wrote {path}", quiet=quiet)
+    if summary is not None:
+        try:
             append_summary(document, summary)
             say(f"appended to {SUMMARY}", quiet=quiet)
-    unwritten = bool(problems)
-    if "-" in formats:
-        with output.noted(problems):
-            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
+        except OutputError as error:
+            problems, unwritten = [*problems, error], True
     for problem in problems:
         show_error(problem)
     return unwritten

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import SamplesCommand
-from entropylaw.cli.progress import share_shown
-from entropylaw.cli.streams import print_result, say
+from entropylaw.cli.streams import print_result, say, share_shown
 from entropylaw.errors import FitError
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically

@@ -77,6 +77,15 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
     return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
 
 
+def values_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
+    """Name of a field → its value, of all that a file sets for some options; an empty list sets nothing."""
+    return {
+        name: option.from_toml(table[option.key])
+        for name, option in options.items()
+        if table.get(option.key, []) != []
+    }
+
+
 def nearest_key(key: str, settings: Settings) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
     names: dict[str, str] = {}
