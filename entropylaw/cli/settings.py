@@ -89,8 +89,8 @@ def values_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
 def nearest_key(key: str, settings: Settings) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
     names: dict[str, str] = {}
-    for known, option in settings.items():
-        names |= dict.fromkeys([known, option.flag.lower().lstrip("-"), known.rpartition(".")[2]], known)
+    for name, option in settings.items():
+        names |= dict.fromkeys([name, option.flag.lower().lstrip("-"), name.rpartition(".")[2]], name)
     full = key.lower().replace("_", "-").lstrip("-")[:80]
     last = full.rpartition(".")[2]
     close = [name for name in (full, last) if name in names]
