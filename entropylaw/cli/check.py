@@ -42,7 +42,7 @@ def check(options: CheckCommand) -> None:
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = output.destinations(options.output or ["-"], options.format, FORMATS)
+    formats = output.destinations(options.output, options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
     settings, fixed = part(options, FitOptions), options.flags_given(FitOptions)

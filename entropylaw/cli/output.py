@@ -96,7 +96,7 @@ def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     """
     suffix, choices = Path(path).suffix.lower(), choices or tuple(SUFFIXES)
     suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
-    format = "markdown" if suffix == ".markdown" and "markdown" in choices else suffixes.get(suffix)
+    format = suffixes.get({".markdown": ".md", ".htm": ".html"}.get(suffix, suffix))
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
         hint = file_to_name(path, suffix, choices, flag, next(iter(suffixes)))
@@ -119,20 +119,28 @@ def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, endi
 
 
 def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()) -> dict[str, str]:
-    """Path of an output → its format, as :func:`format_of`; all are checked before any work is done."""
+    """Path of an output → its format, as :func:`format_of`; all are checked before any work is done.
+
+    Without outputs it is standard output, ``-``.
+    """
 
     def of(path: str) -> str:
         found = format if path == "-" else format_of(path, choices)
         # Text has its details in files, too.
         return format if (format, found) == ("details", "text") else found
 
-    return {path: of(path) for path in output}
+    return {path: of(path) for path in output or ["-"]}
 
 
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
     if format == "json":
         return dumps(document.to_json())
+    # Not at the top: a page takes jinja2, and JSON none of both.
+    if format == "html":
+        from entropylaw.report.pages import single_page
+
+        return single_page(document)
     from entropylaw.report import render
 
     return render.rendered(document, format)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def fit(options: FitCommand) -> None:
     """Run ``entropylaw fit``."""
     format, quiet = output.format_with_details(options), options.quiet
-    formats = output.destinations(options.output or ["-"], format)
+    formats = output.destinations(options.output, format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
     step = Fit(inputs.settings)
     document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=quiet))
@@ -81,7 +81,7 @@ def identity(fits: FitDocument, *, moved: bool) -> tuple[object, ...]:
 
 def phases(options: PhasesCommand) -> None:
     """Run ``entropylaw phases``."""
-    targets = output.destinations(options.output or ["-"], options.format)
+    targets = output.destinations(options.output, options.format)
     inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
     step = Phases(inputs.settings)
     document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=options.quiet))
@@ -91,7 +91,7 @@ def phases(options: PhasesCommand) -> None:
 
 def backtest(options: BacktestCommand) -> None:
     """Run ``entropylaw backtest``."""
-    formats = output.destinations(options.output or ["-"], options.format)
+    formats = output.destinations(options.output, options.format)
     inputs = output.gather(options.logs, options, part(options, BacktestOptions), kinds=())
     step = Backtest(inputs.settings)
     entries = result_of(step, inputs.entries, options.jobs, quiet=options.quiet)
