@@ -112,15 +112,13 @@ def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) ->
 def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
     """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
     # Not at the top: gates on stored documents need no numpy.
-    from entropylaw.cli.running import result_of
+    from entropylaw.cli.running import document_of
     from entropylaw.pipeline import steps
 
-    law, phases = steps.Fit(inputs.settings), steps.Phases(part(inputs.settings, PhaseOptions))
-    fits = law.document(inputs, result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
-    subjects = subjects_of(fits, "the fit")
+    subjects = subjects_of(document_of(steps.Fit, inputs, jobs, quiet=quiet, anew=True), "the fit")
     if "phases" in parts:
-        phased = phases.document(inputs, result_of(phases, inputs.entries, jobs, anew=True))
-        subjects += subjects_of(phased, "the fit")
+        classes = replace(inputs, settings=part(inputs.settings, PhaseOptions))
+        subjects += subjects_of(document_of(steps.Phases, classes, jobs, anew=True), "the fit")
     return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import BacktestCommand, FitCommand, PhasesCommand
-from entropylaw.cli.running import result_of
+from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_fit
@@ -28,8 +28,7 @@ def fit(options: FitCommand) -> None:
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output, format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
-    step = Fit(inputs.settings)
-    document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=quiet))
+    document: FitDocument = document_of(Fit, inputs, options.jobs, quiet=quiet)
     output.say_skipped(document.warnings, quiet=quiet)
     stored: dict[str, str] = {}
     if options.save and not options.output and document.answered:
@@ -83,8 +82,7 @@ def phases(options: PhasesCommand) -> None:
     """Run ``entropylaw phases``."""
     targets = output.destinations(options.output, options.format)
     inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
-    step = Phases(inputs.settings)
-    document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=options.quiet))
+    document = document_of(Phases, inputs, options.jobs, quiet=options.quiet)
     output.say_skipped(document.warnings, quiet=options.quiet)
     output.finish_runs(document, targets, quiet=options.quiet)
 
@@ -93,8 +91,6 @@ def backtest(options: BacktestCommand) -> None:
     """Run ``entropylaw backtest``."""
     formats = output.destinations(options.output, options.format)
     inputs = output.gather(options.logs, options, part(options, BacktestOptions), kinds=())
-    step = Backtest(inputs.settings)
-    entries = result_of(step, inputs.entries, options.jobs, quiet=options.quiet)
-    document = step.document(inputs, entries)
+    document = document_of(Backtest, inputs, options.jobs, quiet=options.quiet)
     output.say_skipped(document.warnings, quiet=options.quiet)
     output.finish_runs(document, formats, quiet=options.quiet)
