@@ -23,8 +23,8 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
-from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
+from entropylaw.paths import LARGEST, check_targets, is_file, is_own, note_input, read_regular
+from entropylaw.pipeline.inputs import RUNS, distinct_files, gather
 from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
@@ -34,6 +34,7 @@ from entropylaw.report.pages import Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
+from entropylaw.tokens.files import histogram_of
 
 try:
     import fcntl
@@ -199,9 +200,13 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     tasks: list[Task] = []
     warnings = list(inputs.warnings)
     for entry in inputs.entries:
-        beside, warning = histogram_beside(entry.run) if entry.run is not None else ("", "")
-        warnings += [warning] if warning else []
-        tasks.append(Task(input=entry, making=making, histogram=beside))
+        beside, warning = None, ""
+        if entry.run is not None and is_file(entry.run.source.path):
+            beside, warning = histogram_of(Path(entry.run.source.path))
+        if beside is not None:
+            note_input(beside)
+        warnings += filter(None, [warning])
+        tasks.append(Task(input=entry, making=making, histogram=str(beside or "")))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds
     if kinds is None:
