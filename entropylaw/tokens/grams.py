@@ -228,7 +228,7 @@ class GramScan:
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
         self._step, self._position, self._token = columns.step, columns.position, columns.token
         self._notation: Notation | None = None
-        self._responses, self._steps = 0, set[int]()
+        self._responses = 0
         # Three numbers per occurrence: step, gram, response.
         self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
 
@@ -252,11 +252,11 @@ class GramScan:
         if waiting:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
-    def result(self) -> pa.Table:
+    def result(self, steps: Sequence[int]) -> pa.Table:
         """Semantic entropy over the rows read so far, one row per step, see :func:`semantic_entropy`."""
         parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 3]
         step, gram, response = map(np.concatenate, zip(*parts, strict=True))
-        return semantic_entropy(step, gram, cluster=response, steps=np.array(sorted(self._steps), np.int64))
+        return semantic_entropy(step, gram, cluster=response, steps=np.array(steps, np.int64))
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows in which a response begins."""
@@ -283,7 +283,6 @@ class GramScan:
         places = coded.indices.fill_null(len(texts) - 1).to_pylist()
         matches = match_tokens(self.grams, map(texts.__getitem__, places), breaks)
         step = _integers(table, self._step)
-        self._steps.update(step.tolist())
         response = self._responses + np.cumsum(starts) - 1
         self._responses += int(starts.sum())
         # Two of the three fit in 32 bits, and there can be millions of each.
