@@ -19,8 +19,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens.backends import json_types
-from entropylaw.tokens.columns import resolve
+from entropylaw.tokens.columns import json_types, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TableFile, find
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
