@@ -76,17 +76,17 @@ def undecided(
     along
         The column at equal values of which rewards are compared, by default entropy.
     paired
-        What runs of two arms are paired by, by their ``unit``; empty where they are not.
+        What runs of two arms are paired by, by their ``unit``; empty where they are not. Where that is
+        ``"run"``, every run is compared at its own end.
     pairs
-        The pairs that are compared, each an arm and its baseline, in place of one baseline; every run at its
-        own end.
+        The pairs that are compared, each an arm and its baseline, in place of one baseline.
 
     Raises
     ------
     UsageError
         ``too-few-arms``, ``nothing-paired``.
     """
-    names, own_ends = list(arms), pairs is not None
+    names = list(arms)
     if len(names) < 2:
         message = f"{len(names)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
@@ -107,7 +107,6 @@ def undecided(
         between_sd=between_sd,
         along=along,
         paired=paired,
-        own_ends=own_ends,
         comparisons=rewards * len(pairs),
     )
     if paired and not any(starmap(design.units, design.pairs)):

@@ -52,7 +52,8 @@ METHOD = "seeds as the unit, the arms' spreads integrated out"
 class Comparison:
     """All seeds, by arm the runs that have no series, and how they are compared.
 
-    With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
+    Those ``paired`` by run are stages, of which each is compared at its own end, and not at the last common
+    step.
     ``comparisons`` are those of all rewards, which are decided together.
     """
 
@@ -65,7 +66,6 @@ class Comparison:
     between_sd: float | None
     along: Along
     paired: str
-    own_ends: bool
     comparisons: int
 
     def of(self, *arms: int) -> list[Seed]:
@@ -308,7 +308,7 @@ class Comparison:
         """One arm against another."""
         both = self.of(a, b)
         common = common_range(both)
-        last = None if self.own_ends else last_common_step(both)
+        last = None if self.paired == "run" else last_common_step(both)
         differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
         band = None
         if common is None:
@@ -344,7 +344,11 @@ class Comparison:
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
-        levels = {seed: seed.reward_at(last) for seed in self.present(last, a, b)}
+        levels = {
+            seed: seed.reward_at(last)
+            for seed in self.seeds
+            if seed.last_step >= last or seed.arm in (a, b) or last == np.inf
+        }
         alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
@@ -357,12 +361,6 @@ class Comparison:
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self.parts_of_gain(rewards, last, a, b)
-
-    def present(self, last: float, a: int, b: int) -> list[Seed]:
-        """The runs that have a reward to compare at a step: those of the pair, and others that reach it."""
-        if self.own_ends:
-            return self.seeds
-        return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
 
     def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
         """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""
