@@ -53,13 +53,6 @@ def positive_number(text: str) -> float:
     return value
 
 
-def standard_deviation(text: str) -> float:
-    """A number above 0 whose square is one, too."""
-    value = positive_number(text)
-    positive_number(repr(value * value))
-    return value
-
-
 def largest_reward(text: str) -> float | str:
     """A number, or ``none``."""
     return text if text == NO_LARGEST else finite_number(text)
@@ -118,13 +111,6 @@ COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", metavar="FILE")
 
 NUMBER = Kind(expected="a number", several="numbers", example="100", read=finite_number, types=(int, float))
-SPREAD = Kind(
-    expected="a standard deviation above 0",
-    metavar="SD",
-    example="0.02",
-    read=standard_deviation,
-    types=(int, float),
-)
 MOST = Kind(
     expected=f"a number, or '{NO_LARGEST}'",
     metavar="X",

@@ -53,7 +53,6 @@ def undecided(
     baseline: str | None = None,
     level: float = 0.95,
     margin: float | None = None,
-    between_sd: float | None = None,
     along: Along = WITH_ENTROPY,
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
@@ -70,9 +69,6 @@ def undecided(
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
         given, the largest gain that counts in a run (:func:`entropylaw.analysis.law.estimates.usual_gain`).
-    between_sd
-        Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
-        there is no other way to an interval.
     along
         The column at equal values of which rewards are compared, by default entropy.
     paired
@@ -104,7 +100,6 @@ def undecided(
         pairs=[(names.index(arm), names.index(other)) for arm, other in pairs],
         level=level,
         margin=margin,
-        between_sd=between_sd,
         along=along,
         paired=paired,
         comparisons=rewards * len(pairs),
@@ -120,7 +115,6 @@ def undecided(
         level=level,
         margin=margin,
         along=along,
-        between_sd=between_sd,
         paired=paired,
         findings=tuple(design.findings()),
     )

@@ -32,10 +32,8 @@ def test_hostile_calls(part):
     [
         ("compare", {"arms": {}}, "too-few-arms"),
         ("compare", {"baseline": np.arange(2)}, "bad-argument"),
-        ("compare", {"between_sd": [1]}, "bad-argument"),
-        ("compare", {"between_sd": 10**400}, "bad-argument"),
-        ("compare", {"between_sd": -1}, "bad-argument"),
-        ("compare", {"between_sd": 1e300}, "bad-argument"),
+        ("compare", {"margin": [1]}, "bad-argument"),
+        ("compare", {"margin": -1}, "bad-argument"),
         ("fit_run", {"max_reward": np.arange(2)}, "bad-argument"),
         ("compare", {"margin": 10**400}, "bad-argument"),
         ("compare", {"level": 2}, "bad-level"),

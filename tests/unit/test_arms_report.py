@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH
@@ -64,7 +61,7 @@ def test_lines_fit_a_terminal(names, width):
         COLUMNS.reset(token)
     # The title is a line of its own.
     assert max(map(len, lines[1:])) <= width
-    whole = rendered(arms.complete(*names, between_sd=None), "details").splitlines()
+    whole = rendered(arms.complete(*names), "details").splitlines()
     assert max(map(len, whole[1:])) <= WIDTH
 
 
@@ -96,18 +93,6 @@ def test_latex_is_two_tables_with_captions_and_labels_for_a_paper():
         in text
     )
     assert "is replaced by band, the interval is that of a simultaneous band." in text
-
-
-def test_a_given_spread_is_repeated_on_every_line():
-    said = "between-seed sd 0.02 as given"
-    assert all(said in note.text for note in sentences(arms.comparison(between_sd=0.02)))
-    assert not any(said in note.text for note in sentences(arms.comparison()))
-    tables = [block for block in describe(arms.comparison(between_sd=0.02)) if isinstance(block, Table)]
-    repeated = [table for table in tables if table.columns[-1].key == "between_sd"]
-    assert [len(table.rows) for table in repeated] == [8]
-    assert all(row[-1] == "0.02 as given" for table in repeated for row in table.rows)
-    rows = csv.DictReader(io.StringIO(rendered(arms.comparison(between_sd=0.02), "csv")))
-    assert {row["between_sd"] for row in rows} == {"0.02"}
 
 
 def test_the_page_has_the_answer_the_figures_and_every_run():
