@@ -33,7 +33,7 @@ from benchmarks.docs import write_block
 from benchmarks.process import peak
 from entropylaw.logs import readers
 from entropylaw.logs.load import read_runs
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import load
 from entropylaw.logs.sources.registry import find_reader
 
 TURNS = 5

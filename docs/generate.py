@@ -21,10 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
-from entropylaw.cli.command import all_settings  # noqa: E402
-from entropylaw.cli.settings import general_settings  # noqa: E402
-from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part, differences  # noqa: E402
-from entropylaw.option import Option  # noqa: E402
+from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
+from entropylaw.gates.quantities import QUANTITIES, differences  # noqa: E402
+from entropylaw.option import Option, options_of  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMAND = re.compile(r"```sh\n(?:.* && )?entropylaw (.+)\n```\n(?:\n<!-- (\w+):begin -->)?")
@@ -100,17 +99,17 @@ def formats_page(text: str) -> str:
 
 def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
-    found_in = {Part.law: "fit, report", Part.ahead: "fit, report, prediction", Part.phases: "phases, report"}
-    found_in[Part.samples] = "samples"
+    found_in = {"law": "fit, report", "ahead": "fit, report, prediction", "phases": "phases, report"}
+    found_in["samples"] = "samples"
     verdict = "fit, report, prediction, logs"
     flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
     relation = "reward does not follow entropy, or was lost"
-    unless = {Needs.nothing: "", Needs.relation: relation, Needs.law: "the law fails"}
+    unless = {"nothing": "", "relation": relation, "law": "the law fails"}
     lines = ["| quantity | what | unit | compared by | unknown if | found in |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for one in QUANTITIES.values():
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
-        compared = {Kind.estimate: "interval", Kind.word: words}.get(one.kind, one.kind.value)
+        compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
         unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
         lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | {compared} | {unknown} | {where} |")
     lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]
@@ -122,10 +121,10 @@ def quantities_table() -> str:
 
 def settings_table() -> str:
     """Every setting: what it takes, its default, and the commands that have it."""
-    commands = all_settings()
     lines = ["| key | flag | takes | without it | commands |", "| --- | --- | --- | --- | --- |"]
-    for key, known in general_settings(commands).items():
-        having = {name: settings[key] for name, settings in commands.items() if key in settings}
+    options = [(name, option) for name in NAMES for option in options_of(command_of(name)).values()]
+    for key, known in all_settings().items():
+        having = {name: option for name, option in options if option.key == key}
         cells = (
             f"`{key}`",
             f"`{known.flag}`",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from entropylaw.logs.catalog import Key, Trainer, trainers
 from entropylaw.logs.source import Meaning
-from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.bundles import BUNDLES
 from entropylaw.logs.sources.registry import READERS
 
 
@@ -22,7 +22,7 @@ def formats_table() -> str:
 
 def folders_table() -> str:
     """List folders that are read as one log."""
-    return _table(("folder", "what is read"), [(f"`{one.name}`", one.about) for one in bundle_readers()])
+    return _table(("folder", "what is read"), [(f"`{one.name}`", one.about) for one in BUNDLES])
 
 
 def refused_table() -> str:

@@ -110,22 +110,24 @@ TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", metavar="FILE")
 
-NUMBER = Kind(expected="a number", several="numbers", example="100", read=finite_number, types=(int, float))
+
+def numeric(expected: str, read: Callable[[str], Any], example: str, **more: Any) -> Kind:
+    """The values of an option that takes a number."""
+    return Kind(expected=expected, example=example, read=read, types=(int, float), **more)
+
+
+NUMBER = numeric("a number", finite_number, "100", several="numbers")
+STEP = numeric("a step above 0", positive_number, "400")
+GAIN = numeric("a reward above 0", positive_number, "0.01", metavar="X")
+COST = numeric("a cost above 0", positive_number, "0.8", metavar="C")
+LEVEL = numeric("a number between 0 and 1", coverage, "0.95", metavar="LEVEL")
+COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=whole_number, types=(int,))
 MOST = Kind(
     expected=f"a number, or '{NO_LARGEST}'",
     metavar="X",
     example="1",
     read=largest_reward,
     types=(int, float, str),
-)
-STEP = Kind(expected="a step above 0", example="400", read=positive_number, types=(int, float))
-GAIN = Kind(
-    expected="a reward above 0", metavar="X", example="0.01", read=positive_number, types=(int, float)
-)
-COST = Kind(expected="a cost above 0", metavar="C", example="0.8", read=positive_number, types=(int, float))
-COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=whole_number, types=(int,))
-LEVEL = Kind(
-    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=coverage, types=(int, float)
 )
 SAMPLES = Kind(
     expected="a number of samples, or a text such as '30x32'",

@@ -2,13 +2,12 @@
 
 A family is a frozen dataclass, and the options of a command are one that inherits from some families. A
 field's metadata hold an option's flags, help, values and key in a settings file. Flags, ``entropylaw.toml``,
-``entropylaw config``, ``docs/config.md`` and the settings in documents are made from them.
+``docs/config.md`` and the settings in documents are made from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from entropylaw.kinds import (
@@ -69,8 +68,7 @@ class ConfigFile:
 class Command:
     """The options of any command, and the fields with a value from the command line or a settings file.
 
-    ``config`` is the settings file in force, and ``settings`` are its values by command and key. ``example``
-    is a command that can be typed.
+    ``config`` is the settings file in force. ``example`` is a command that can be typed.
     """
 
     example: ClassVar[str]
@@ -78,7 +76,6 @@ class Command:
     given: tuple[str, ...] = ()
     from_file: tuple[str, ...] = ()
     config: ConfigFile | None = None
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
@@ -100,15 +97,6 @@ class Written(Quiet):
 
     format: str = formats()
     output: tuple[str, ...] = outputs()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Styled(Quiet):
-    """Commands that draw."""
-
-    style: str | None = setting(
-        "--style", "A matplotlib style file, applied after the built-in style.", PATH, ADVANCED
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

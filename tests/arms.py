@@ -1,7 +1,5 @@
 """Comparisons of arms made by hand, with a value in every field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the tests share: where the data are, and the command line as a user starts it."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import os

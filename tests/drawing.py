@@ -1,7 +1,5 @@
 """What tests of figures share: the words that are drawn, and that they can be read."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from matplotlib.figure import Figure
@@ -31,3 +29,15 @@ def assert_words_can_be_read(figure: Figure) -> None:
         assert paper.y0 - 1 <= box.y0 <= box.y1 <= paper.y1 + 1, text
     for (one, a), (other, b) in combinations(boxes, 2):
         assert not a.padded(-1.5).overlaps(b.padded(-1.5)), (one, other)
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours by WCAG 2: 1 for the same, 21 for black on white."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return bright / dark

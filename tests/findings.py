@@ -1,7 +1,5 @@
 """Findings for tests: made of sentences, and read back as sentences from the JSON of a result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Documents whose numbers a test sets, and what the gates find in them."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 
@@ -47,7 +45,7 @@ def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **mo
     some = number(*ceiling)
     entry = copy.deepcopy(a_run())
     answer = entry["result"]
-    answer |= dict.fromkeys(("ceiling", "headroom", "reward_now", "used"), some) | {
+    answer |= dict.fromkeys(("ceiling", "headroom", "reward_now"), some) | {
         "verdict": "holds" if fails is None else "fails",
         "why": fails,
         "p_headroom": 0.98,

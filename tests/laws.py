@@ -1,7 +1,5 @@
 """The law's own numbers, without its verdict and its averages; and tables under one covariance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

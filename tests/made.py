@@ -1,7 +1,5 @@
 """Documents made from fits, as the commands make them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport, report_of

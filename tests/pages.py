@@ -1,7 +1,5 @@
 """Reading our own pages in tests."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

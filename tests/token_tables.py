@@ -53,7 +53,7 @@ def entropies(step, label, **options):
     """Semantic entropies: the columns by short names, as tuples."""
     table = semantic_entropy(np.asarray(step), np.asarray(label), **options)
     ends = {"plug_in": "", "plug_in_se": "_se", "miller_madow": "_mm"}
-    ends |= {name: f"_{name}" for name in ("rarefied", "rarefied_se", "note")}
+    ends |= {"rarefied": "_rarefied"}
     names = {name: f"entropy_semantic{end}" for name, end in ends.items()} | {
         "step": "step",
         "count": "grams",

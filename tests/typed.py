@@ -1,7 +1,5 @@
 """The command line in tests: commands typed in this process or run in another, small logs, and errors."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """As much of W&B's server as reading a run's history and writing its summary uses, in a thread."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Sequence

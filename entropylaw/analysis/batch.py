@@ -15,25 +15,13 @@ from entropylaw.analysis.law.evaluations import usable
 from entropylaw.analysis.numbers import OWN, law_numbers
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import NO_TERM, PRIOR
+from entropylaw.engine.constants import LAW_ALONE, PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 
 _NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
-
-LAW_ALONE = replace(
-    PRIOR,
-    rates=(),
-    powers=(),
-    saturations=(),
-    lags=(),
-    terms=((NO_TERM, 1.0),),
-    firsts=((0.0, 1.0),),
-)
-"""The rows of the law, which are those that its own numbers are read from, and of the free curve, which with
-them says where the nodes are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +114,7 @@ def fit_laws(
             "pass one series of each for every run",
         )
     numbers, memory = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((2, runs), np.nan)
-    n = np.zeros(runs, dtype=np.intp)
+    n, prior = np.zeros(runs, dtype=np.intp), replace(PRIOR, **LAW_ALONE)
     refused: dict[int, EntropyLawError] = {}
     for i in range(runs):
         try:
@@ -135,7 +123,7 @@ def fit_laws(
             refused[i] = error
             continue
         n[i] = used.step.size
-        table = table_of(used.step, used.smoothed().entropy, used.reward, prior=LAW_ALONE)
+        table = table_of(used.step, used.smoothed().entropy, used.reward, prior=prior)
         reads = Reads(table, no_ceiling=why_lost(lost_reward(used.reward)))
         law, (share, effective) = law_numbers(reads, level), reads.memory()
         numbers[:, :, i] = [[getattr(law[name], end) for end in Numbers.__slots__] for name in _NUMBERS]

@@ -5,13 +5,11 @@ Each form is R = c − slope · g(H) with g(0) = 0, so that c is its ceiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.candidates import power_column, rate_column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,28 +18,20 @@ class Form:
 
     Attributes
     ----------
-    label, formula, coefficients
-        The form in words, for a sentence; in symbols; and the names of its linear coefficients.
+    label, formula, parameters
+        The form in words, for a sentence; in symbols; and the number of its coefficients and shapes.
     shape
         Name of the parameter in which it is not linear.
     colour
         Name of its line's colour, of the palette of reports, in the figure of the law; None for a form that
         is not drawn.
-    column
-        g at some entropies, and at a shape where it has one. A form without it is no model for lmfit.
     """
 
     label: str
     formula: str
-    coefficients: tuple[str, ...] = ("ceiling", "a")
+    parameters: int = 2
     shape: str | None = None
     colour: str | None = None
-    column: Callable[..., FloatArray] | None = None
-
-    @property
-    def parameters(self) -> int:
-        """Number of free parameters, linear or not."""
-        return len(self.coefficients) + (self.shape is not None)
 
 
 def design(column: FloatArray) -> FloatArray:
@@ -82,27 +72,21 @@ def form_label(name: str) -> str:
 
 
 FORMS = {
-    "law": Form(label="the law", formula="c − a(exp(H) − 1)", column=np.expm1),
-    "line": Form(
-        label="a straight line in H", formula="c − a·H", column=lambda entropy: entropy, colour="vermilion"
-    ),
-    "constant": Form(label="a constant", formula="c", coefficients=("ceiling",), colour="brown"),
+    "law": Form(label="the law", formula="c − a(exp(H) − 1)"),
+    "line": Form(label="a straight line in H", formula="c − a·H", colour="vermilion"),
+    "constant": Form(label="a constant", formula="c", parameters=1, colour="brown"),
     "rate": Form(
         label="the form with a free rate k",
         formula="c − a(exp(kH) − 1)",
-        coefficients=("ceiling", "slope"),
+        parameters=3,
         shape="k",
-        column=rate_column,
         colour="green",
     ),
-    "power": Form(label="a power of H", formula="c − a·H^p", shape="p", column=power_column, colour="purple"),
-    "square": Form(label="the square of H", formula="c − a·H²", column=np.square, colour="muted"),
-    "lagged": Form(label="the law of an earlier entropy", formula="c − a(exp(H̄) − 1)", shape="lag"),
-    "free": Form(
-        label="a free curve",
-        formula="c + s(H)",
-        coefficients=("ceiling", "s1", "s2", "s3"),
-        colour="muted",
+    "power": Form(label="a power of H", formula="c − a·H^p", parameters=3, shape="p", colour="purple"),
+    "square": Form(label="the square of H", formula="c − a·H²", colour="muted"),
+    "lagged": Form(
+        label="the law of an earlier entropy", formula="c − a(exp(H̄) − 1)", parameters=3, shape="lag"
     ),
+    "free": Form(label="a free curve", formula="c + s(H)", parameters=4, colour="muted"),
 }
 """The registry of the forms R(H), by name, all of which are averaged."""

@@ -8,7 +8,6 @@ lmfit is imported when a function of this module is called, and by nothing else.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -17,9 +16,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from entropylaw.analysis.forms import FORMS, design
+from entropylaw.analysis.forms import FORMS
 from entropylaw.arguments import as_flag, of_kind
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.candidates import power_column, rate_column
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
@@ -35,47 +35,26 @@ POWERS = PRIOR.powers[0], PRIOR.powers[-1]
 GRID = 17
 """Values of a shape from which a fit begins, where no other number is given."""
 
+STEP_FORMULAS = {
+    "scalerl": "A − D/(1 + (s/S)^B)",
+    "step_exponential": "A − D·exp(−(s − s₁)/τ)",
+    "step_logistic": "A − D/(1 + exp((s − m)/w))",
+}
+"""Forms of the step, in symbols."""
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Model:
-    """A form bound to one run, as lmfit fits it.
-
-    Attributes
-    ----------
-    name, formula
-        Key and symbols.
-    argument, values
-        ``"entropy"`` or ``"step"``, and its values (n,) at the evaluations, nats or steps.
-    coefficients
-        Names of both linear coefficients, the ceiling (or the limit in steps) first.
-    shapes
-        Name of each parameter in which it is not linear → values from which a fit begins, its bounds first
-        and last.
-    column
-        g or u at values of the argument, and at a value of each shape.
-    """
-
-    name: str
-    formula: str
-    argument: str
-    values: FloatArray
-    coefficients: tuple[str, ...]
-    shapes: dict[str, FloatArray]
-    column: Callable[..., FloatArray]
+Curve = Callable[..., FloatArray]
+"""A curve of entropies or steps (n,), two linear coefficients and shapes; with one coefficient 1 and the
+other 0 it is a column of the regression."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Whitening:
-    """Whitens residuals at ``step`` (n,) by ``matrix`` (n, n), the inverse root of their covariance.
+    """Whitens the n residuals of a run by ``matrix`` (n, n), the inverse root of their covariance.
 
     Called with n residuals it returns n that are independent and of equal variance if the covariance is
-    correct: each residual minus its prediction from those before it. ``length`` (steps) is that of the drift,
-    and ``drift_share`` its share of the variance.
+    correct: each residual minus its prediction from those before it.
     """
 
-    step: FloatArray
-    length: float
-    drift_share: float
     matrix: FloatArray
 
     def __call__(self, residual: FloatArray) -> FloatArray:
@@ -86,10 +65,10 @@ class Whitening:
         UsageError
             ``lengths-differ``: not one residual for each evaluation of the fit.
         """
-        if residual.shape != self.step.shape:
+        if residual.shape != self.matrix.shape[:1]:
             raise UsageError(
                 "lengths-differ",
-                f"{residual.size} residuals, expected {self.step.size}, one for each evaluation of the fit",
+                f"{residual.size} residuals, expected {len(self.matrix)}, one for each evaluation of the fit",
                 "fit the whole run: a part of it has another covariance",
             )
         return np.asarray(self.matrix @ residual)
@@ -102,7 +81,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     Parameters
     ----------
     form
-        A name of :func:`models`: ``"law"``, ``"rate"``, ``"scalerl"``, …
+        A name of :func:`curves_of`: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
         A fit of :func:`entropylaw.fit_law`, fresh or from a document.
     whiten
@@ -139,39 +118,48 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     """
     law = of_kind(law.law if isinstance(law, Fit) else law, LawFit, "law")
     form, whiten = of_kind(form, str, "form"), as_flag(whiten, "whiten")
-    offered, skipped = models(law.smoothed_entropy, law.step)
-    if form in skipped:
-        message = f"the form {form!r} cannot be fitted: {skipped[form]}"
-        raise FitError("form-not-shown", message, "choose another form")
-    if form not in offered:
-        message = f"form {form[:40]!r}, expected one of {', '.join(sorted(offered | skipped))}"
+    curves = curves_of(law)
+    if form not in curves:
+        message = f"form {form[:40]!r}, expected one of {', '.join(sorted(curves))}"
         raise UsageError("unknown-form", message, "choose one of these")
-    chosen = offered[form]
-    whitening = Whitening(step=law.step, length=0.0, drift_share=0.0, matrix=np.eye(law.n))
-    if whiten:
-        whitening = _whitening(law, form)
-    model, target, least = whitened_model(chosen, whitening), whitening(law.reward), np.inf
-    starts = tuple[float, ...]()
-    # Least squares at every combination of shapes: the best one is where a fit starts.
-    for shapes in product(*chosen.shapes.values()):
-        columns = whitening.matrix @ design(chosen.column(chosen.values, *shapes))
-        coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
-        squares = float(np.sum((target - columns @ coefficients) ** 2))
-        if squares < least:
-            least, starts = squares, (*coefficients.tolist(), *shapes)
-    for name, value in zip(chosen.coefficients, starts, strict=False):
-        model.set_param_hint(name, value=value)
-    for (name, grid), value in zip(chosen.shapes.items(), starts[2:], strict=True):
+    if why := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
+        raise FitError("form-not-shown", f"the form {form!r} cannot be fitted: {why}", "choose another form")
+    curve, grids = curves[form]
+    model = whitened_model(form, curve, law, whitening_of(law, form) if whiten else Whitening(np.eye(law.n)))
+    for name, value in zip(model.param_names, best_start(model, curve, law.reward, grids), strict=True):
+        low, high = (grids[name][0], grids[name][-1]) if name in grids else (-np.inf, np.inf)
         # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
-        low, high = float(grid[0]), float(grid[-1])
-        margin = 1e-3 * (high - low)
-        model.set_param_hint(
-            name, value=float(np.clip(value, low + margin, high - margin)), min=low, max=high
-        )
+        margin = 1e-3 * (high - low) if name in grids else 0.0
+        model.set_param_hint(name, value=np.clip(value, low + margin, high - margin), min=low, max=high)
     return model
 
 
-def _whitening(law: LawFit, form: str) -> Whitening:
+def obstacle(form: str, lowest: float, first: float) -> str:
+    """Why a form cannot be fitted to a run with this lowest entropy and first step; empty where it can."""
+    if form == "power" and lowest < 0:
+        return f"entropy reaches {lowest:.3g}, and a power of it needs H ≥ 0"
+    if form == "scalerl" and first < 0:
+        return f"steps begin at {first:g}, and the sigmoid counts from 0"
+    return ""
+
+
+def best_start(
+    model: Any, curve: Curve, reward: FloatArray, grids: dict[str, FloatArray]
+) -> tuple[float, ...]:
+    """Coefficients and shapes of the best least squares over all combinations of the shapes' values."""
+    (values,), target = model.inputs.values(), model.whitening(reward)
+    least, best = np.inf, tuple[float, ...]()
+    for shapes in product(*grids.values()):
+        columns = np.column_stack([curve(values, *unit, *shapes) for unit in ((1.0, 0.0), (0.0, 1.0))])
+        columns = model.whitening.matrix @ columns
+        coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
+        squares = float(np.sum((target - columns @ coefficients) ** 2))
+        if squares < least:
+            least, best = squares, (*coefficients.tolist(), *shapes)
+    return best
+
+
+def whitening_of(law: LawFit, form: str) -> Whitening:
     """The whitening of the heaviest row of a form, or of all where the table has none of that form."""
     reads = law.reads
     table = reads.table
@@ -184,98 +172,71 @@ def _whitening(law: LawFit, form: str) -> Whitening:
     weight = reads.averaged
     if form in FORMS and weight[table.is_form(form)].any():
         weight = weight * table.is_form(form)
-    row = int(np.argmax(weight))
-    drift, white = table.residual_covariance(row)
-    number = table.covariance[row]
-    return Whitening(
-        step=law.step,
-        length=float(table.whitened.length[number] * (law.step[-1] - law.step[0]) / (law.n - 1)),
-        drift_share=1.0 - float(table.whitened.white[number]),
-        matrix=np.linalg.inv(np.linalg.cholesky(drift + np.diag(white))),
-    )
+    drift, white = table.residual_covariance(int(np.argmax(weight)))
+    return Whitening(np.linalg.inv(np.linalg.cholesky(drift + np.diag(white))))
 
 
-def whitened_model(form: Model, whitening: Whitening) -> Any:
+def whitened_model(form: str, curve: Curve, law: LawFit, whitening: Whitening) -> Any:
     """An ``lmfit.Model`` of a form whose residual is whitened; parameters still without values."""
     import lmfit
-
-    shapes = list(form.shapes)
-
-    def function(**arguments: Any) -> FloatArray:
-        column = form.column(np.asarray(arguments[form.argument]), *(arguments[name] for name in shapes))
-        return np.asarray(design(column) @ np.array([arguments[name] for name in form.coefficients]))
-
-    # lmfit reads the parameters' names from the signature, and ignores keyword-only ones.
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = [form.argument, *form.coefficients, *shapes]
-    signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
-    function.__signature__ = signature  # type: ignore[attr-defined]
 
     def residual(model: Any, params: Any, data: Any, weights: Any, **inputs: Any) -> FloatArray:
         plain = lmfit.Model._residual(model, params, data, weights, **inputs)
         return model.whitening(np.asarray(plain))  # type: ignore[no-any-return]
 
-    whitened = type("WhitenedModel", (lmfit.Model,), {"_residual": residual})
-    name = f"{form.name}: {form.formula}"
-    model = whitened(function, independent_vars=[form.argument], name=name)
-    model.whitening, model.inputs, model.formula = whitening, {form.argument: form.values}, form.formula
+    formula = STEP_FORMULAS[form] if form in STEP_FORMULAS else FORMS[form].formula
+    model = type("WhitenedModel", (lmfit.Model,), {"_residual": residual})(curve, name=f"{form}: {formula}")
+    (argument,) = model.independent_vars
+    values = law.step if argument == "step" else law.smoothed_entropy
+    model.whitening, model.inputs, model.formula = whitening, {argument: values}, formula
     return model
 
 
-def models(entropy: FloatArray, step: FloatArray) -> tuple[dict[str, Model], dict[str, str]]:
-    """Every model for a smoothed entropy and steps (n,), by name; and model → why not another.
+def curves_of(law: LawFit) -> dict[str, tuple[Curve, dict[str, FloatArray]]]:
+    """Every curve for a run, by name; and of each shape the values from which a fit begins, with its bounds.
 
-    Those of the step are ``scalerl``, R₀ + (A − R₀)/(1 + (S/s)^B) of Khatri et al. 2025, arXiv:2510.13786, in
-    steps instead of GPU hours and with D = A − R₀; ``step_exponential``, saturation at one time constant,
-    counted from the first evaluation; and ``step_logistic``, symmetric about the midpoint m.
+    The first argument is the entropy or the step, two coefficients and the shapes follow. Curves of the step
+    are ``scalerl``, R₀ + (A − R₀)/(1 + (S/s)^B) of Khatri et al. 2025, arXiv:2510.13786, in steps instead of
+    GPU hours and with D = A − R₀; ``step_exponential``, saturation at one time constant, counted from the
+    first evaluation; and ``step_logistic``, symmetric about the midpoint m.
     """
-    reach = max(RATE_REACH / float(np.max(np.abs(entropy))), 2.0)
-    grids = {"k": np.linspace(-reach, reach, GRID), "p": np.geomspace(*POWERS, GRID)}
-    offered, skipped = dict[str, Model](), dict[str, str]()
-    first, last = float(step[0]), float(step[-1])
-    span, spacing = last - first, float(np.median(np.diff(step)))
+    reach = max(RATE_REACH / float(np.max(np.abs(law.smoothed_entropy))), 2.0)
+    first, last = float(law.step[0]), float(law.step[-1])
+    span, spacing = last - first, float(np.median(np.diff(law.step)))
 
-    def add(
-        name: str, formula: str, column: Callable[..., FloatArray], *names: str, **shapes: FloatArray
-    ) -> None:
-        argument, values = ("step", step) if not names else ("entropy", entropy)
-        offered[name] = Model(
-            name=name,
-            formula=formula,
-            argument=argument,
-            values=values,
-            coefficients=names or ("limit", "drop"),
-            shapes=shapes,
-            column=column,
-        )
-
-    def sigmoid(at: FloatArray, middle: float, steepness: float) -> FloatArray:
+    def sigmoid(step: FloatArray, limit: float, drop: float, midpoint: float, B: float) -> FloatArray:  # noqa: N803
         # 1/(1 + (s/S)^B), through logarithms: no power of a step overflows.
         with np.errstate(divide="ignore"):
-            return np.asarray(expit(-steepness * (np.log(at) - np.log(middle))))
+            return np.asarray(limit - drop * expit(-B * (np.log(step) - np.log(midpoint))))
 
-    for name, form in FORMS.items():
-        if name == "power" and entropy.min() < 0:
-            skipped[name] = f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
-        elif form.column is not None:
-            shapes = {} if form.shape is None else {form.shape: grids[form.shape]}
-            add(name, form.formula, form.column, *form.coefficients, **shapes)
-    add(
-        "step_exponential",
-        "A − D·exp(−(s − s₁)/τ)",
-        lambda at, tau: np.exp(-(at - first) / tau),
-        tau=np.geomspace(0.5 * spacing, 5.0 * span, 25),
-    )
-    add(
-        "step_logistic",
-        "A − D/(1 + exp((s − m)/w))",
-        lambda at, middle, width: expit(-(at - middle) / width),
-        midpoint=np.linspace(first - 0.5 * span, last + 0.5 * span, GRID),
-        width=np.geomspace(max(0.5 * spacing, 0.01 * span), span, 11),
-    )
-    if first < 0:
-        skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
-    else:
-        midpoint = np.geomspace(max(first, spacing), 3.0 * last, GRID)
-        add("scalerl", "A − D/(1 + (s/S)^B)", sigmoid, midpoint=midpoint, B=np.geomspace(0.5, 8.0, 11))
-    return offered, skipped
+    return {
+        "law": (lambda entropy, ceiling, a: ceiling - a * np.expm1(entropy), {}),
+        "line": (lambda entropy, ceiling, a: ceiling - a * entropy, {}),
+        "square": (lambda entropy, ceiling, a: ceiling - a * np.square(entropy), {}),
+        "rate": (
+            lambda entropy, ceiling, slope, k: ceiling - slope * rate_column(entropy, k),
+            {"k": np.linspace(-reach, reach, GRID)},
+        ),
+        "power": (
+            lambda entropy, ceiling, a, p: ceiling - a * power_column(entropy, p),
+            {"p": np.geomspace(*POWERS, GRID)},
+        ),
+        "scalerl": (
+            sigmoid,
+            {
+                "midpoint": np.geomspace(max(first, spacing), 3.0 * max(last, spacing), GRID),
+                "B": np.geomspace(0.5, 8.0, 11),
+            },
+        ),
+        "step_exponential": (
+            lambda step, limit, drop, tau: limit - drop * np.exp(-(step - first) / tau),
+            {"tau": np.geomspace(0.5 * spacing, 5.0 * span, 25)},
+        ),
+        "step_logistic": (
+            lambda step, limit, drop, midpoint, width: limit - drop * expit(-(step - midpoint) / width),
+            {
+                "midpoint": np.linspace(first - 0.5 * span, last + 0.5 * span, GRID),
+                "width": np.geomspace(max(0.5 * spacing, 0.01 * span), span, 11),
+            },
+        ),
+    }

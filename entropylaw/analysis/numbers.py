@@ -10,28 +10,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from entropylaw.analysis.forms import FORMS, lag1, r_squared
-from entropylaw.analysis.law.estimates import (
-    checked_entropies,
-    checked_level,
-    crossings,
-    tails,
-    unknown,
-)
+from entropylaw.analysis.law.estimates import checked_entropies, checked_level, crossings, tails
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
 from entropylaw.arguments import as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.levels import blocked, levels_of
-from entropylaw.engine.reads import (
-    NUMBERS,
-    Reads,
-    merged_numbers,
-    quantiles_of,
-    t_below,
-)
+from entropylaw.engine.reads import NUMBERS, Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
@@ -51,12 +38,6 @@ UNDETERMINED = {"power": "a power of the entropy needs H ≥ 0"}
 
 _EXCLUDED = 1e-4
 """Probability below which nothing is said of a run under a condition."""
-
-_LIKELY = 1e-4
-"""Weight of a row, to the largest, below which a share reached does not depend on it."""
-
-_LEAST_SHARE = -4.0
-"""Share reached below which none is given."""
 
 
 @one_thread
@@ -135,7 +116,6 @@ def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) ->
         "p_no_curve": max(reads.p_no_curve()),
         "gain": gain,
         "p_headroom": None if reads.no_ceiling else reads.p_gain(gain),
-        "used": _used(reads, level),
         "without_term": without_term,
         "if_short": _if_memory(reads, ~long, level),
         "if_long": _if_memory(reads, long, level),
@@ -258,17 +238,6 @@ def curve(fit: Fit) -> Curve:
     )
 
 
-def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
-    """Mean of the curve over the whole run at entropies (m,), reward units; shape (m,).
-
-    It has no term in the step, which would make it the curve of the present stage.
-    """
-    reads = fit.law.reads
-    bare = reads.averaged * (reads.table.term == 0)
-    weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.asarray(np.minimum(reads.table.mean_curves(entropy, [weight])[0], reads.top))
-
-
 @one_thread
 def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> EntropySet:
     """:meth:`Predictor.entropy_for <entropylaw.results.law.Predictor.entropy_for>`: the band inverted."""
@@ -305,59 +274,3 @@ def median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float)
     """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
     roots = crossings(lambda entropy, merge: reads.p_below(entropy, weight, reward, merge=merge) - 0.5)
     return min(roots, key=lambda root: abs(root - now), default=None)
-
-
-def _used(reads: Reads, level: float) -> Estimate:
-    """Share of the reward to be gained from entropy that the run has gained by now.
-
-    With R₀ = the curve's reward at the first entropy, R = the reward now and c the ceiling, it is
-
-        u = (R − R₀) / (c − R₀),
-
-    0 at the start and 1 where no gain remains: a reward above the ceiling leaves none, too. u ≤ s exactly
-    where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is a mixture: the
-    interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). Where c − R₀ cannot be
-    distinguished from 0 there is none.
-    """
-    method = f"ratio, inverted ({AVERAGED_OVER})"
-    if reads.no_ceiling:
-        return unknown(reads.no_ceiling, level=level, method=method)
-    table = reads.table
-    now, first, ceiling = table.reward_now(), table.reward_at(table.entropy[:1]), table.ceiling()
-    # R − (1 − s) R₀ − s c at s = 1, 0 and ½, which fix it everywhere; and the gain c − R₀.
-    numbers = (now - ceiling, now - first, now - 0.5 * (first + ceiling), ceiling - first)
-    location, scale = table.numbers(*numbers)
-    likely = reads.averaged * (reads.averaged > _LIKELY * reads.averaged.max())
-    # A ceiling above the largest reward is that reward.
-    above = np.maximum(reads.location[0] - reads.top, 0.0)
-    location = location + np.array([[1.0], [0.0], [0.5], [-1.0]]) * above
-    weight, df, location, squares = merged_numbers(location, scale, table.df, likely, by=2)
-    if float(weight @ stdtr(df, -location[3] / np.sqrt(squares[3]))) > tails(level)[0]:
-        return unknown("the attainable gain cannot be distinguished from 0", level=level, method=method)
-    square_term = 2.0 * (squares[0] + squares[1]) - 4.0 * squares[2]
-
-    def below(shares: FloatArray) -> FloatArray:
-        """Probability that the share is at most each of some, from a variance that is quadratic in it."""
-        s = shares[:, None]
-        where = (1.0 - s) * location[1] + s * location[0]
-        variance = squares[1] + s * (squares[0] - squares[1] - square_term) + s**2 * square_term
-        return np.asarray(t_below(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
-
-    lowest, highest = below(np.array([_LEAST_SHARE, 1.0])).tolist()
-    inner = np.clip(tails(level), lowest + 1e-9, max(highest - 1e-9, lowest + 1e-9))
-    ends = list[float | None]()
-    for chance, share in zip(tails(level), quantiles_of(below, inner, 0.8, 0.2).tolist(), strict=True):
-        if chance >= highest:
-            ends.append(1.0)
-        else:
-            ends.append(None if chance <= lowest else share)
-    low, value, high = ends
-    note = f"below {_LEAST_SHARE:g}" if low is None else None
-    return Estimate(
-        value=value,
-        low=low,
-        high=None if value is None else high,
-        level=level,
-        method=method,
-        note=note,
-    )

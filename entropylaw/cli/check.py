@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.check import FORMATS, SUMMARY, CheckCommand
+from entropylaw.cli.commands import FORMATS, SUMMARY, CheckCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, CheckedFile
@@ -47,7 +47,7 @@ def check(options: CheckCommand) -> None:
     baselines = load_baselines(gates)
     settings, fixed = part(options, FitOptions), options.flags_given(FitOptions)
     more: dict[str, Any] = {"kinds": READ, "fixed": fixed, "strict": True}
-    inputs = output.gather(options.sources, options, settings, options.jobs, **more)
+    inputs = output.gather(options.sources, options, settings, **more)
     refuse_settings(options, inputs.documents)
     subjects = joined(subjects_in(inputs, gates, options))
     rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_fails")}
@@ -118,7 +118,7 @@ def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet
     law, phases = steps.Fit(inputs.settings), steps.Phases(part(inputs.settings, PhaseOptions))
     fits = law.document(inputs, result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
     subjects = subjects_of(fits, "the fit")
-    if Part.phases in parts:
+    if "phases" in parts:
         phased = phases.document(inputs, result_of(phases, inputs.entries, jobs, anew=True))
         subjects += subjects_of(phased, "the fit")
     return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entropylaw.cli.commands.columns import ColumnsCommand
+from entropylaw.cli.commands import ColumnsCommand
 from entropylaw.cli.output import gather, shown
 from entropylaw.cli.streams import print_result, show_error
 from entropylaw.documents.document import columns_document

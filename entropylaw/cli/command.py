@@ -10,6 +10,8 @@ import inspect
 import os
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from entropylaw.cli.commands import command_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
@@ -42,14 +43,10 @@ NAMES = {
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
     "demo": "Write example logs, and print commands for them.",
-    "config": "Print the settings in force and their sources.",
     "schema": "Print the JSON Schema of a document.",
 }
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
-
-MODULES = {"config": "info", "schema": "info"}
-"""The module of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "samples", "demo", "schema")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
@@ -57,12 +54,20 @@ WITHOUT = ("tokens", "samples", "demo", "schema")
 _OPTIONS = "entropylaw.options"
 
 
+@cache
+def command_of(name: str) -> type[Options]:
+    """The options of a command, whose description is its help."""
+    module = import_module(f"entropylaw.cli.{'plot_command' if name == 'plot' else 'commands'}")
+    options = getattr(module, f"{name.title()}Command")
+    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(options)
+
+
 def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
 
     def call(context: typer.Context, **_: Any) -> None:
         # Only a command that is run is imported: help and completion do without.
-        module = import_module(f"entropylaw.cli.{MODULES.get(name, name)}")
+        module = import_module(f"entropylaw.cli.{name}")
         getattr(module, name)(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -74,13 +79,13 @@ def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
     return call
 
 
-def all_settings() -> dict[str, dict[str, Option]]:
-    """Command → its options by their key in a settings file, of all commands that have any."""
-    settings = {}
+def all_settings() -> dict[str, Option]:
+    """The options of all commands by their key in a settings file, columns first."""
+    settings: dict[str, Option] = {}
     for name in NAMES:
-        if keyed := {option.key: option for option in options_of(command_of(name)).values() if option.key}:
-            settings[name] = keyed
-    return settings
+        for option in options_of(command_of(name)).values():
+            settings.setdefault(option.key, option)
+    return {key: settings[key] for key in sorted(filter(None, settings), key=lambda key: "." not in key)}
 
 
 def parameter_of(name: str, known: Option) -> inspect.Parameter:
@@ -158,22 +163,24 @@ class Command(_Reader, TyperCommand):
         Raises UsageError and InputError: a wrong value of an option; ``no-working-folder``; as
         :func:`entropylaw.cli.settings.in_force`.
         """
-        from entropylaw.cli.settings import in_force, values_of
+        from entropylaw.cli.settings import in_force
 
         flags = self.known
         values = {name: flag.parsed(given[name]) for name, flag in flags.items() if name in given}
         typed = tuple(values)
         refuse_deleted_folder()
-        config, tables = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
+        config, settings = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
         lacking = {name: flag for name, flag in flags.items() if name not in values}
-        filled = values_of(tables, str(self.name), lacking)
+        # An empty list sets nothing.
+        keyed = {name: flag for name, flag in lacking.items() if settings.get(flag.key, []) != []}
+        filled = {name: flag.from_toml(settings[flag.key]) for name, flag in keyed.items()}
         for name, flag in lacking.items():
             if flag.required and name not in filled:
                 kind = "option" if flag.flags else "argument"
                 ctx.fail(f"Missing {kind} '{' / '.join(flag.flags) or flag.metavar}'.")
-        sources = {"given": typed, "from_file": tuple(filled), "config": config, "settings": tables}
+        sources = {"given": typed, "from_file": tuple(filled), "config": config}
         options = self.callback.options(**values, **filled, **sources)  # type: ignore[union-attr]
-        if config is not None and self.name != "config":
+        if config is not None:
             say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
         ctx.meta[_OPTIONS] = options
 

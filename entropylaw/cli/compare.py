@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.compare import CompareCommand
-from entropylaw.cli.phases import picture_of
+from entropylaw.cli.commands import CompareCommand
 from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say
-from entropylaw.errors import FitError, UsageError
+from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
 from entropylaw.kinds import PAGES
 from entropylaw.option import part
@@ -37,10 +36,7 @@ def compare(options: CompareCommand) -> None:
     """Run ``entropylaw compare``."""
     format = output.format_with_details(options)
     pages, formats = targets_of(options, format)
-    picture = picture_of(options.figure)
     refuse_domain_alone(options)
-    output.begin(options.logs, options.jobs)
-    style = output.style_of(options.style, quiet=options.quiet)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
     fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)
@@ -52,8 +48,7 @@ def compare(options: CompareCommand) -> None:
         arms_compared = set(grouping.arms)
         if settings.stage is None:
             arms_compared = arms_with_runs(document.comparison)
-        figures = draw(document, options.figure, picture, style)
-        write_comparison(document, formats, pages, figures, options)
+        write_comparison(document, formats, pages, options)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in arms_compared]
     if lacking or fitted:
@@ -83,13 +78,10 @@ def write_comparison(
     document: ComparisonDocument,
     formats: Mapping[str, str],
     pages: Sequence[str],
-    figures: Iterator[str],
     options: CompareCommand,
 ) -> None:
-    """Write the figures as they are drawn, the documents by path → format, and the pages of a comparison."""
-    check_targets([*options.output, *filter(None, [options.figure])])
-    for path in figures:
-        say(f"wrote {path}", quiet=options.quiet)
+    """Write the documents of a comparison by path → format, and its pages."""
+    check_targets(options.output)
     made: dict[str, str] = {}
     if pages:
         # Not at the top: most comparisons are not pages, which take jinja2.
@@ -128,22 +120,3 @@ def grouping_lines(grouping: Grouping) -> Iterator[str]:
     for reason, names in names_by_reason.items():
         rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{rest} ({reason})")
-
-
-def draw(
-    document: ComparisonDocument, figure: str | None, picture: str, style: Mapping[str, Any] | None
-) -> Iterator[str]:
-    """Write the ``picture`` of the arms, or every figure into a folder; yields the paths.
-
-    ``style`` is one of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
-    """
-    if figure is None:
-        return
-    # Not at the top: most comparisons are text, without matplotlib.
-    from entropylaw.report.figures.drawings import write
-
-    try:
-        yield from write({"arms": document.comparison}, figure, picture, extra=style)
-    except ValueError as error:
-        message = f"the arms have no figure: {error}"
-        raise FitError("nothing-to-draw", message, "leave out --figure") from error

@@ -6,8 +6,8 @@ import shlex
 from importlib.resources import files
 from pathlib import Path
 
-from entropylaw.cli.commands import command_of
-from entropylaw.cli.commands.demo import DemoCommand
+from entropylaw.cli.command import command_of
+from entropylaw.cli.commands import DemoCommand
 from entropylaw.cli.streams import print_result
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
 from pathlib import Path, PurePath
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -26,16 +25,13 @@ from entropylaw.escaping import COLUMNS, WIDTH, one_line
 from entropylaw.files import write_atomically
 from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
 from entropylaw.options import Joined
-from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
+from entropylaw.paths import NOT_READ, check_targets, is_folder
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry
     from entropylaw.options import Command
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
-
-FEW = 3
-"""Files up to which one process is expected to be faster than several."""
 
 MOST_NAMED = 5
 """Names of skipped files that are given; the others are counted."""
@@ -79,49 +75,19 @@ def runs_shown(what: str, *, quiet: bool) -> Iterator[Progress]:
         yield progress
 
 
-def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipeline.steps") -> None:
-    """Start the process that workers are forked from, where there may be many runs: it imports in parallel.
-
-    To be called before this process imports numpy.
-    """
-    from entropylaw.pipeline.pool import cores, start
-
-    files = chain.from_iterable(map(_files, logs))
-    if (jobs or cores()) > 1 and len(list(islice(files, FEW + 1))) > FEW:
-        start(module)
-
-
-def _files(log: str) -> Iterator[str]:
-    """The log itself, or of a folder every file below it."""
-    if not is_folder(log):
-        yield log
-        return
-    for visit in walk(log):
-        yield from () if isinstance(visit, OSError) else visit[2]
-
-
 def joining(command: Command) -> Joined | None:
     """The command, where it joins a table to its logs."""
     return command if isinstance(command, Joined) and command.join is not None else None
 
 
-def gather(
-    arguments: Sequence[str], command: Command, options: Any, jobs: int | None = None, **more: Any
-) -> Inputs:
+def gather(arguments: Sequence[str], command: Command, options: Any, **more: Any) -> Inputs:
     """Gather inputs with the ``options`` of a ``command``; ``more`` as there.
 
     See :func:`entropylaw.pipeline.inputs.gather`.
     """
     from entropylaw.pipeline.inputs import gather
 
-    return gather(
-        arguments,
-        options,
-        before=lambda logs: begin(logs, jobs),
-        config=command.config,
-        join=joining(command),
-        **more,
-    )
+    return gather(arguments, options, config=command.config, join=joining(command), **more)
 
 
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
@@ -328,19 +294,6 @@ def names_with_counts(names: Sequence[str]) -> str:
     if rest := sum(count for _, count in common[MOST_NAMED:]):
         listed.append(f"+{rest}")
     return ", ".join(listed)
-
-
-def style_of(path: str | None, *, quiet: bool) -> Mapping[str, Any] | None:
-    """The user's matplotlib style; says which of its fonts are not installed, so that another one is used."""
-    if path is None:
-        return None
-    from entropylaw.report.figures.plotting import missing_fonts, read_style
-
-    style = read_style(path)
-    if missing := missing_fonts(style):
-        names = one_line(", ".join(missing))
-        say(f"{path} names {names}, which is not installed: the default font is used", quiet=quiet)
-    return style
 
 
 def format_with_details(options: Any) -> str:

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
-from entropylaw.cli.output import format_of, gather, style_of
+from entropylaw.cli.output import format_of, gather
+from entropylaw.cli.plot_command import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
@@ -32,11 +32,10 @@ def plot(options: PlotCommand) -> None:
     """Run ``entropylaw plot``."""
     output, quiet = options.output, options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
-    extra = style_of(options.style, quiet=quiet)
     figure = DRAWN[options.figure]
     content, run = drawn_part(options)
     width = WIDTHS.get(options.width) or float(options.width)
-    with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):
+    with plotting.style(), plotting.layout(plotting.Layout(width=width, titles=options.title)):
         try:
             contents = files(figure.name, content, [kind], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.predict import PredictCommand
+from entropylaw.cli.commands import PredictCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError

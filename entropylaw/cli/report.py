@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
+import typer
+
 from entropylaw.cli import output
-from entropylaw.cli.commands.report import ReportCommand
-from entropylaw.errors import UsageError
+from entropylaw.cli.commands import ReportCommand
+from entropylaw.cli.streams import say, show_error
+from entropylaw.errors import FitError, UsageError
+from entropylaw.escaping import counted
 from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
-from entropylaw.options import PICTURES
+from entropylaw.option import part
+from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import check_targets, is_file, note_input
+from entropylaw.pipeline.cache import user_cache
+from entropylaw.pipeline.pages import Making
+from entropylaw.pipeline.pool import cores
+from entropylaw.pipeline.site import Outcome, report_logs
+from entropylaw.results.columns import Refusal
+
+LISTED = 20
+"""Failures that are printed one by one; the others are counted, and on their pages."""
 
 OTHERS = (
     *(*SUFFIXES.values(), *JUNIT.values(), *(f".{kind}" for kind in PICTURES), ".markdown", ".jsonl", ".tsv"),
@@ -25,13 +39,31 @@ def report(options: ReportCommand) -> None:
     if "output" not in options.given:
         output.refuse_link(options.output)
     check_target(options.output, options.logs)
-    # Every run would fail by a style that cannot be read.
-    output.style_of(options.style, quiet=options.quiet)
-    output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.cli.reporting import write_report
-
-    write_report(options)
+    target = Path(options.output)
+    single = target.suffix.lower() in PAGES and not target.is_dir()
+    if single and options.figures:
+        message = f"--figures makes files, and -o {options.output} is one file with the figures in it"
+        raise UsageError("bad-figures", message, "leave --figures out, or give a folder with -o")
+    making = Making(
+        folder=None if single else target,
+        settings=part(options, FitOptions),
+        kinds=() if single else options.figures,
+        phases=options.phases,
+        config=options.config,
+        cache=user_cache(),
+        join=output.joining(options),
+    )
+    with output.runs_shown("runs", quiet=options.quiet) as progress:
+        outcome = report_logs(
+            options.logs,
+            making,
+            jobs=options.jobs or cores(),
+            fixed=options.flags_given(FitOptions),
+            progress=progress,
+            target=target,
+        )
+    unwritten = f"{options.output} was not written" if single else "no index was written"
+    finish(outcome, unwritten, strict=options.strict, quiet=options.quiet)
 
 
 def check_target(given: str, logs: Sequence[str]) -> None:
@@ -59,3 +91,36 @@ def check_target(given: str, logs: Sequence[str]) -> None:
     if suffix in commands:
         hint += f"; `entropylaw {commands[suffix]} LOG -o {shlex.quote(given)}` writes that file"
     raise UsageError("unknown-suffix", message, hint)
+
+
+def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> None:
+    """Say what was written, or what was not, and what failed, and exit with the code for it."""
+    output.say_skipped(outcome.warnings, quiet=quiet)
+    same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
+    failures, runs = outcome.failures, counted(len(outcome.done), "run")
+    say(f"{runs}, {sum(run.fitted for run in outcome.done)} fitted{same}", quiet=quiet)
+    for path in outcome.written:
+        say(f"wrote {path}", quiet=quiet)
+    if not outcome.written:
+        say(f"nothing was fitted: {unwritten}", quiet=False)
+    show_refused(list(chain.from_iterable(run.refused for run in failures)))
+    if outcome.unfinished:
+        say(outcome.interrupted[0], quiet=False)
+        raise typer.Exit(130)
+    output.finish((), answered=outcome.answered, read=any(run.read for run in failures))
+    if not failures:
+        return
+    if strict:
+        raise typer.Exit(FitError.exit_code)
+    whole = " for every reward" if any(run.fitted for run in failures) else ""
+    unused = f"{len(failures)} of {runs} could not be used{whole}"
+    say(f"{unused}; --strict makes this an error", quiet=False)
+
+
+def show_refused(refused: Sequence[tuple[str, Refusal]]) -> None:
+    """Show the errors of runs by their names, the first :data:`LISTED`, and the number of the others."""
+    for name, refusal in refused[:LISTED]:
+        show_error(output.refused(name, refusal))
+    if len(refused) > LISTED:
+        rest = counted(len(refused) - LISTED, "more run")
+        say(f"{rest} could not be fitted; the report has them all", quiet=False)

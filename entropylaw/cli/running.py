@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from entropylaw.cli.output import runs_shown
+from entropylaw.documents.document import Entry
 from entropylaw.pipeline.cache import OFF, user_cache
 from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.steps import Step, answers
@@ -17,7 +18,7 @@ R = TypeVar("R")
 
 def answered(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[tuple[R, ...]]:
+) -> list[tuple[Entry[R], ...]]:
     """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
     several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
     with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
@@ -25,6 +26,6 @@ def answered(
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
 
-def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None, **how: bool) -> list[R]:
+def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None, **how: bool) -> list[Entry[R]]:
     """The results of all inputs in one list; parameters as :func:`answered`."""
     return list(chain.from_iterable(answered(step, subjects, jobs, **how)))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.samples import SamplesCommand
-from entropylaw.cli.phases import picture_of
+from entropylaw.cli.commands import SamplesCommand
 from entropylaw.cli.progress import share_shown
 from entropylaw.cli.streams import print_result, say
 from entropylaw.errors import FitError
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.kinds import PAGES
+from entropylaw.options import PICTURES
 from entropylaw.paths import check_targets
 from entropylaw.pipeline.samples import document_of
 from entropylaw.samples.run import column_lines
@@ -72,3 +72,10 @@ def content_of(document: SamplesDocument, suffix: str) -> str | bytes:
     from entropylaw.report.pages import single_page
 
     return single_page(document)
+
+
+def picture_of(figure: str | None) -> str:
+    """The format of a single picture; empty for a folder, or for no figure."""
+    if figure is None or Path(figure).is_dir() or figure.endswith("/") or not Path(figure).suffix:
+        return ""
+    return output.format_of(figure, PICTURES, flag="--figure")

@@ -1,6 +1,6 @@
 """Settings in a file: ``--config FILE``, or ``entropylaw.toml`` of the current folder.
 
-They are defaults of flags, and gates. Which command has which setting is a parameter: command, key, option.
+They are defaults of flags, and gates; a command takes those that it has.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +20,7 @@ from entropylaw.paths import note_input, read_regular, shown_path
 OWN_FILE = "entropylaw.toml"
 
 GROUP = "columns"
-"""The table whose keys are settings, and which is not a command's table."""
+"""The table of the names of columns."""
 
 LARGEST = 1 << 15
 """Bytes of a settings file: keys of many parts take a time that grows with the square."""
@@ -28,16 +28,13 @@ LARGEST = 1 << 15
 Settings = Mapping[str, Option]
 """Key → option."""
 
-Tables = Mapping[str, Mapping[str, Any]]
-"""Command → key → value, of a settings file; the command is empty for what applies to all."""
-
 
 def in_force(
-    root: Mapping[str, Any], commands: Callable[[], Mapping[str, Settings]]
-) -> tuple[ConfigFile | None, Tables]:
-    """The settings file that the options before a command (``root``) select.
+    root: Mapping[str, Any], settings: Callable[[], Settings]
+) -> tuple[ConfigFile | None, Mapping[str, Any]]:
+    """The settings file that the options before a command (``root``) select, and its values by key.
 
-    ``commands`` gives the settings of all commands.
+    ``settings`` gives those of all commands.
 
     Raises InputError and UsageError: as :func:`read_settings`; ``config-and-no-config``.
     """
@@ -49,87 +46,47 @@ def in_force(
         return None, {}
     # A link to nothing is an error, not a folder without settings.
     if named or os.path.lexists(OWN_FILE):
-        return read_settings(named or OWN_FILE, commands())
+        return read_settings(named or OWN_FILE, settings())
     return None, {}
 
 
-def general_settings(commands: Mapping[str, Settings]) -> dict[str, Option]:
-    """The settings of all commands, each once: columns first."""
-    general: dict[str, Option] = {}
-    for settings in commands.values():
-        general |= {key: option for key, option in settings.items() if key not in general}
-    return {key: general[key] for key in sorted(general, key=lambda key: "." not in key)}
-
-
-def read_settings(path: str, commands: Mapping[str, Settings]) -> tuple[ConfigFile, Tables]:
-    """Read and check a file of settings; ``commands`` have their settings by key.
+def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[str, Any]]:
+    """Read and check a file of settings: its values by key.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-toml``); UsageError
     (``unknown-setting``, ``bad-setting``).
     """
     shown = shown_path(path)
     content = bytes_of(path, shown)
-    table = toml_of(content, shown)
-    tables = [name for name in commands if name != GROUP]
-    rest = {key: value for key, value in table.items() if key not in tables}
-    values = {"": _settings(rest, shown, "", general_settings(commands), tables)}
-    for name in tables:
-        if name in table:
-            values[name] = _settings(table[name], shown, f"{name}.", commands[name])
-    return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
-
-
-def values_of(tables: Tables, command: str, options: Mapping[str, Option]) -> dict[str, Any]:
-    """Name of a field → its value, of all that a file sets for those options of a command."""
-    table = {**tables.get("", {}), **tables.get(command, {})}
-    return {
-        name: option.from_toml(table[option.key])
-        for name, option in options.items()
-        if table.get(option.key, []) != []
-    }
-
-
-def _settings(
-    table: Any, shown: str, prefix: str, settings: Settings, tables: Sequence[str] = ()
-) -> dict[str, Any]:
-    """A table's settings by key, each of them checked; ``known`` keys and ``tables`` may be in it."""
-    values: dict[str, Any] = {}
-    for name, value in _table(table, shown, prefix.rstrip(".")).items():
-        group = name == GROUP
-        inside = _table(value, shown, prefix + name) if group else {name: value}
-        values |= {f"{GROUP}.{key}" if group else key: item for key, item in inside.items()}
+    values = toml_of(content, shown)
+    columns = values.pop(GROUP, {})
+    if not isinstance(columns, dict):
+        raise _bad(GROUP, columns, shown, "a table")
+    values |= {f"{GROUP}.{key}": value for key, value in columns.items()}
     for key, value in values.items():
         if key not in settings:
-            meant = nearest_key(key, settings, tables)
+            meant = nearest_key(key, settings)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(settings)}"
-            message = f"{shown} sets {(prefix + key)[:80]!r}, which is not a setting there; {near}"
-            hint = "`entropylaw --no-config config` lists the settings"
+            message = f"{shown} sets {key[:80]!r}, which is not a setting; {near}"
+            hint = "settings are named as the flags that `entropylaw COMMAND --help` lists"
             raise UsageError("unknown-setting", message, hint)
         try:
             settings[key].from_toml(value)
         except ValueError:
-            raise _bad(f"{prefix}{key}", value, shown, settings[key].expected) from None
-    return values
+            raise _bad(key, value, shown, settings[key].expected) from None
+    return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
 
 
-def nearest_key(key: str, known: Settings, tables: Sequence[str]) -> str | None:
+def nearest_key(key: str, settings: Settings) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
-    names = {name: name for name in tables}
-    for key_of_option, option in known.items():
-        names |= dict.fromkeys(
-            [key_of_option, option.flag.lower().lstrip("-"), key_of_option.rpartition(".")[2]], key_of_option
-        )
+    names: dict[str, str] = {}
+    for known, option in settings.items():
+        names |= dict.fromkeys([known, option.flag.lower().lstrip("-"), known.rpartition(".")[2]], known)
     full = key.lower().replace("_", "-").lstrip("-")[:80]
     last = full.rpartition(".")[2]
     close = [name for name in (full, last) if name in names]
     close += difflib.get_close_matches(full, names, 1) or difflib.get_close_matches(last, names, 1)
     return names[close[0]] if close else None
-
-
-def _table(value: Any, shown: str, key: str) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    raise _bad(key, value, shown, "a table")
 
 
 def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
@@ -138,7 +95,7 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
         text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
     except (ValueError, RecursionError):
         text = "a value that is too long to print"
-    hint = "`entropylaw --no-config config` lists the settings with their defaults"
+    hint = "`entropylaw COMMAND --help` lists the flags, whose names settings have, with their defaults"
     return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entropylaw.cli import output
-from entropylaw.cli.commands.tokens import TokensCommand
+from entropylaw.cli.commands import TokensCommand
 from entropylaw.cli.progress import share_shown
 from entropylaw.cli.streams import print_result, say
 from entropylaw.escaping import one_line

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,7 +22,6 @@ from entropylaw.results.result import field_names
 
 T = TypeVar("T")
 
-_KEY = re.compile(rb'"\s*:')
 _PLAIN = (float, str, type(None), bool, int)
 
 
@@ -56,19 +54,22 @@ def parse(content: bytes) -> Any:
     Raises DocumentMismatchError: a key occurs twice in one object, or a number is not finite or beyond a
     double; ValueError and RecursionError: the content is no JSON.
     """
-    try:
-        data = msgspec.json.decode(content)
-        # With as many keys as in the text none occurs twice. A value with '":' in it is counted as a key too,
-        # and the content is then read again.
-        if _keys(data) == len(_KEY.findall(content)):
-            return data
-    except msgspec.DecodeError:
-        # Python's module also reads NaN, 1e999, single surrogates and a byte order mark.
-        pass
-    data = json.loads(content, object_pairs_hook=_Pairs)
-    for where, problem in _oddities(data, "$"):
-        raise DocumentMismatchError(where, problem)
-    return data
+    return json.loads(content, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object, each key once."""
+    unique = dict(members)
+    if len(unique) < len(members):
+        raise DocumentMismatchError("$", "expected each key once, found one twice")
+    return unique
+
+
+def _finite(text: str) -> float:
+    """A number that is finite."""
+    if not math.isfinite(number := float(text)):
+        raise DocumentMismatchError("$", f"expected a finite number, found {number!r}")
+    return number
 
 
 def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
@@ -112,36 +113,6 @@ def _members(value: object) -> list[tuple[str, Any]]:
 def as_stored(value: T) -> T:
     """A result as it is read from its document, so that a fresh one gives the same output as a stored one."""
     return decode(type(value), encode(value))
-
-
-class _Pairs(dict[str, Any]):
-    """An object of a document; ``twice`` says whether a key occurred more than once."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.twice = len(self) < len(pairs)
-
-
-def _keys(data: Any) -> int:
-    """The keys of all objects; of a list those that begin with an object or a list."""
-    if isinstance(data, dict):
-        return len(data) + sum(_keys(item) for item in data.values())
-    holds = isinstance(data, list) and data and isinstance(data[0], dict | list)
-    return sum(map(_keys, data)) if holds else 0
-
-
-def _oddities(data: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Keys that occur twice and numbers that are not finite, each with its place."""
-    if isinstance(data, _Pairs):
-        if data.twice:
-            yield where, "expected each key once, found one twice"
-        for name, item in data.items():
-            yield from _oddities(item, f"{where}.{name}")
-    elif isinstance(data, list):
-        for i, item in enumerate(data):
-            yield from _oddities(item, f"{where}[{i}]")
-    elif isinstance(data, float) and not math.isfinite(data):
-        yield where, f"expected a finite number, found {data!r}"
 
 
 def number_or_array(arrays: bool, kind: type, value: Any) -> Any:

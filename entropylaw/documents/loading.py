@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
-from entropylaw.documents.kinds import KINDS, Kind
+from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import LARGEST, SCHEMA, read_regular, shown_path, walk
 
@@ -48,25 +49,28 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     from entropylaw.arguments import of_kind
 
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
-    kind, data, shown = KINDS[name], load_json(path), shown_path(path)
-    if not schema_of(data).startswith(f"entropylaw/{name}/"):
-        message = f"{shown} is JSON, but not a document with schema {kind.schema!r}"
-        hint = f"give a file that `{kind.command}` wrote, or the log itself"
-        raise InputError("not-a-document", message, hint)
-    return as_document(kind, data, shown)
+    return as_document(load_json(path), (name,), shown_path(path))
 
 
-def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> Any:
-    """The values of a document of a kind as results; ``shown`` is its name in messages.
+def as_document(data: Any, kinds: Sequence[str], shown: str, *, arrays: bool = True) -> Any:
+    """The values of a document of one of some kinds as results; ``shown`` is its name in messages.
 
     Without ``arrays`` they stay lists, and numpy is not imported.
 
-    Raises InputError (``other-document-version``, ``damaged-document``).
+    Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
-    if data["schema"] != kind.schema:
+    schema = schema_of(data)
+    kind = KINDS.get(schema.split("/")[1]) if schema.startswith("entropylaw/") else None
+    if kind is None or kind.name not in kinds:
+        known = [KINDS[name] for name in kinds]
+        expected = " or ".join(known_kind.schema for known_kind in known)
+        message = f"{shown} has schema {known_form(schema)}, expected {expected}"
+        commands = " or ".join(dict.fromkeys(f"`{known_kind.command}`" for known_kind in known))
+        raise InputError("not-a-document", message, f"give a file that {commands} wrote, or the log itself")
+    if schema != kind.schema:
         raise InputError(
             "other-document-version",
-            f"{shown} has schema {known_form(data['schema'])}, of version {known_form(data.get('version'))}; "
+            f"{shown} has schema {known_form(schema)}, of version {known_form(data.get('version'))}; "
             f"{kind.schema!r} is read here",
             "fit the log again, or use the version that wrote the document",
         )

@@ -7,27 +7,13 @@ the reward as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import (
-    FIRST,
-    FLAT,
-    FREE,
-    LAGGED,
-    LAW,
-    LINE,
-    LOG_STEP,
-    POWER,
-    RATE,
-    SATURATION,
-    SQUARE,
-    STEP,
-    Prior,
-)
+from entropylaw.engine.constants import Prior
 
 _HIGHEST_POWER = 300.0
 """Largest exponent: the square of its exponential is a number still."""
@@ -35,8 +21,11 @@ _HIGHEST_POWER = 300.0
 _FLAT_COLUMN = 1e-12
 """Change of a column, relative to its largest value, that is rounding: there is no such candidate."""
 
-_DIRECTED = (LAW, FLAT, LINE, SQUARE, RATE, POWER, LAGGED)
+_DIRECTED = ("law", "flat", "line", "square", "rate", "power", "lagged")
 """Curves with one coefficient in the entropy."""
+
+_IN_STEP = ("saturation", "step", "log_step")
+"""Curves and terms in the step."""
 
 At = Callable[[FloatArray], FloatArray]
 
@@ -53,9 +42,7 @@ class Candidates:
         The curve, term or dummy of each column, and its shape (k, p, rate or lag; nan without one). The
         intercept is "one", the reward "reward"; "first1", "first2" and "shift" are levels of some of them.
     onward
-        For each column its value at other entropies (q,), in its own unit; None where it has none.
-    middle, spread
-        Shape (m,): mean and sd of a curve or a term in its own unit; 0 and 1 of a column that is as it is.
+        For each column its value at other entropies (q,), None where it has none.
     slope
         Shape (m,): prior mean of each coefficient.
     unit, origin
@@ -68,8 +55,6 @@ class Candidates:
     names: tuple[str, ...]
     shapes: FloatArray
     onward: tuple[At | None, ...]
-    middle: FloatArray
-    spread: FloatArray
     slope: FloatArray
     unit: float
     origin: float
@@ -78,20 +63,6 @@ class Candidates:
     def of(self, name: str) -> list[int]:
         """Numbers of the columns of a curve, term or dummy."""
         return [i for i, other in enumerate(self.names) if other == name]
-
-    def only(self, *names: str) -> Candidates:
-        """The columns of some curves or dummies."""
-        chosen = [i for i, name in enumerate(self.names) if name in names]
-        return replace(
-            self,
-            columns=self.columns[:, chosen],
-            names=tuple(self.names[i] for i in chosen),
-            shapes=self.shapes[chosen],
-            onward=tuple(self.onward[i] for i in chosen),
-            middle=self.middle[chosen],
-            spread=self.spread[chosen],
-            slope=self.slope[chosen],
-        )
 
 
 def candidates(
@@ -109,18 +80,19 @@ def candidates(
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
-    names, listed = list[str](), list[tuple[FloatArray, float, At | None, float, float]]()
+    names, listed = list[str](), list[tuple[FloatArray, float, At | None]]()
     for name, values, shape, at in _columns(entropy, share, prior, shifts):
-        middle, spread = 0.0, 1.0
-        if name in (*_DIRECTED, SATURATION, STEP, LOG_STEP):
+        if name in (*_DIRECTED, *_IN_STEP):
             if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
                 continue
             middle, spread = float(np.mean(values)), float(np.std(values))
+            values = (values - middle) / spread
+            at = at and partial(_standardised, at=at, middle=middle, spread=spread)
         names.append(name)
-        listed.append(((values - middle) / spread, shape, at, middle, spread))
+        listed.append((values, shape, at))
     names.append("reward")
-    listed.append(((reward - origin) / unit, np.nan, None, 0.0, 1.0))
-    rows, shapes, onward, middles, spreads = zip(*listed, strict=True)
+    listed.append(((reward - origin) / unit, np.nan, None))
+    rows, shapes, onward = zip(*listed, strict=True)
     columns = np.column_stack(rows)
     # Reward rises as entropy falls; a free curve has no direction.
     towards = np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
@@ -129,13 +101,16 @@ def candidates(
         names=tuple(names),
         shapes=np.array(shapes),
         onward=onward,
-        middle=np.array(middles),
-        spread=np.array(spreads),
         slope=np.where(np.isin(names, _DIRECTED), -prior.slope * towards, 0.0),
         unit=unit,
         origin=origin,
         law_unit=float(np.std(np.expm1(entropy))) or 1.0,
     )
+
+
+def _standardised(entropy: FloatArray, at: At, middle: float, spread: float) -> FloatArray:
+    """A column at other entropies, by its mean and sd over the evaluations."""
+    return np.asarray((at(entropy) - middle) / spread)
 
 
 def _columns(
@@ -148,16 +123,16 @@ def _columns(
         yield name, at(entropy), shape, at
     for lag in prior.lags:
         # At a steady entropy this is the law.
-        yield LAGGED, np.expm1(lagged(entropy, lag)), lag, np.expm1
+        yield "lagged", np.expm1(lagged(entropy, lag)), lag, np.expm1
     for at in _free_curve(entropy, prior):
-        yield FREE, at(entropy), np.nan, at
-    yield STEP, share, np.nan, None
-    yield LOG_STEP, np.log1p(share * (n - 1)), np.nan, None
+        yield "free", at(entropy), np.nan, at
+    yield "step", share, np.nan, None
+    yield "log_step", np.log1p(share * (n - 1)), np.nan, None
     for rate in prior.saturations:
-        yield SATURATION, np.exp(-rate * share), rate, None
+        yield "saturation", np.exp(-rate * share), rate, None
     for i, (early, _) in enumerate(prior.firsts):
         if early:
-            yield f"{FIRST}{i}", (number < max(round(early * n), 1)).astype(float), np.nan, None
+            yield f"first{i}", (number < max(round(early * n), 1)).astype(float), np.nan, None
     for start in shifts:
         yield "shift", (number < start).astype(float), np.nan, None
 
@@ -186,13 +161,13 @@ def power_column(entropy: FloatArray, power: float) -> FloatArray:
 
 def _curves(entropy: FloatArray, prior: Prior) -> list[tuple[str, float, At]]:
     """Curves with one coefficient: name, shape, and the column at some entropies."""
-    curves: list[tuple[str, float, At]] = [(LAW, np.nan, np.expm1), (FLAT, np.nan, np.expm1)]
-    curves += [(LINE, np.nan, np.asarray), (SQUARE, np.nan, np.square)]
+    curves: list[tuple[str, float, At]] = [("law", np.nan, np.expm1), ("flat", np.nan, np.expm1)]
+    curves += [("line", np.nan, np.asarray), ("square", np.nan, np.square)]
     for reach in prior.rates:
         rate = reach / max(float(np.max(np.abs(entropy))), 1e-300)
-        curves.append((RATE, rate, partial(rate_column, rate=rate)))
+        curves.append(("rate", rate, partial(rate_column, rate=rate)))
     for power in () if entropy.min() < 0 else prior.powers:
-        curves.append((POWER, power, partial(power_column, power=power)))
+        curves.append(("power", power, partial(power_column, power=power)))
     return curves
 
 

@@ -7,30 +7,22 @@ standard deviation of their column, so that no unit has an effect.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-LAW, LINE, SQUARE, RATE, POWER, CONSTANT = "law", "line", "square", "rate", "power", "constant"
-LAGGED, FREE, SATURATION, FLAT = "lagged", "free", "saturation", "flat"
-"""Names of curves: ``FLAT`` is the law without a prior of its slope, for its own numbers."""
-
-LISTED = (LAW, LINE, SQUARE, RATE, POWER, CONSTANT)
+LISTED = ("law", "line", "square", "rate", "power", "constant")
 """Curves in the entropy, equally probable before the data, that the verdict compares."""
 
-AVERAGED = (*LISTED, LAGGED, FREE)
+AVERAGED = (*LISTED, "lagged", "free")
 """Curves over which numbers are averaged, each as probable as the others before the data."""
 
-FORMS = (*AVERAGED, SATURATION, FLAT)
-"""The curves of the table's rows, by their code."""
+FORMS = (*AVERAGED, "saturation", "flat")
+"""The curves of the table's rows, by their code; "flat" is the law without a prior of its slope, for its own
+numbers."""
 
-SEVERAL = (RATE, POWER, SATURATION, LAGGED)
+SEVERAL = ("rate", "power", "saturation", "lagged")
 """Curves with a shape: the prior is uniform over the values listed in :class:`Prior`."""
-
-NO_TERM, STEP, LOG_STEP = "none", "step", "log_step"
-"""Terms in the step beside a curve, 0 at the last evaluation."""
-
-FIRST = "first"
-"""Levels of the first evaluations: this, with the number of their share in :class:`Prior`."""
 
 LENGTHS = tuple(np.geomspace(0.7, 60.0, 7).tolist())
 """Nodes of the drift's length, in evaluations: shorter is white noise, longer the sums of drifts have."""
@@ -81,8 +73,9 @@ class Prior:
     knots
         Quantiles of the entropy at which the free curve, a natural cubic spline, has its knots.
     terms, firsts
-        Terms in the step, and shares of the first evaluations that have a level of their own, each with its
-        probability. Averaging over terms covers truths that no curve of the list has.
+        Terms in the step beside a curve, 0 at the last evaluation, and shares of the first evaluations that
+        have a level of their own, each with its probability. Averaging over terms covers truths that no curve
+        of the list has.
     """
 
     lengths: tuple[float, ...] = LENGTHS
@@ -102,11 +95,19 @@ class Prior:
     saturations: tuple[float, ...] = (0.5, 0.897, 1.61, 2.888, 5.181, 9.295, 16.68, 30.0)
     lags: tuple[float, ...] = (0.04, 0.1, 0.2)
     knots: tuple[float, ...] = (0.05, 0.35, 0.65, 0.95)
-    terms: tuple[tuple[str, float], ...] = ((NO_TERM, 0.5), (STEP, 0.25), (LOG_STEP, 0.25))
+    terms: tuple[tuple[str, float], ...] = (("none", 0.5), ("step", 0.25), ("log_step", 0.25))
     firsts: tuple[tuple[float, float], ...] = ((0.0, 0.8), (0.05, 0.1), (0.1, 0.1))
 
 
 PRIOR = Prior()
+
+LAW_ALONE: dict[str, Any] = {
+    **dict.fromkeys(("rates", "powers", "saturations", "lags"), ()),
+    "terms": (("none", 1.0),),
+    "firsts": ((0.0, 1.0),),
+}
+"""These fields of a prior for the law and the free curve alone: the law's own numbers are read from its rows,
+and nodes are placed by both."""
 
 LEAST_NEW = 1e-10
 """Share of a column's whitened square that must be new beside the others; below it is rounding."""
@@ -189,10 +190,9 @@ RESTS_ON_FIRST = 0.5
 NEGLIGIBLE = 1e-5
 """Weight of a row, to the largest, below which no number depends on it."""
 
-CELL, WIDE_CELL = 0.3, 0.7
+CELL = 0.3
 """Rows whose locations and log scales differ by less than this share of a scale are merged for quantiles: the
-error is .1 % of an interval's width, in one of twenty numbers more than .35 %. The second is for numbers that
-are alike in two respects, of which there are more cells."""
+error is .1 % of an interval's width, in one of twenty numbers more than .35 %."""
 
 BELIEVED = 0.01
 """Probability below the largest reward that is less than this is none: all curves pass it, and end there.

@@ -19,14 +19,10 @@ from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
     CELL,
-    FLAT,
     FORMS,
-    FREE,
-    LAW,
     LEAST_SHORT,
     NEGLIGIBLE,
     SHORT_MEMORY,
-    WIDE_CELL,
 )
 from entropylaw.engine.table import Table
 from entropylaw.results import Estimate
@@ -161,36 +157,27 @@ def merged(
     location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, top: float = np.inf
 ) -> Cells:
     """Rows (r,) as a mixture of few cells: those alike in place and scale have one t of the same moments."""
-    total, of_df, centre, square = merged_numbers(location[None], scale[None], df, weight)
-    return Cells(weight=total, location=centre[0], scale=np.sqrt(square[0]), df=of_df, top=top)
-
-
-def merged_numbers(
-    location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, *, by: int = 1
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Rows of F numbers as few cells: weights and df (cells,), locations and squared scales (F, cells).
-
-    Rows are alike whose first ``by`` numbers are alike in place and scale.
-    """
     heavy = heavier(weight)
-    weight, df = weight[heavy] / weight[heavy].sum(), df[heavy]
-    mean = location[:, heavy] @ weight
-    apart = location[:, heavy] - mean[:, None]
-    spread = np.sqrt((scale[:, heavy] ** 2 + apart**2) @ weight)
-    least = np.maximum(np.maximum(1e-9 * spread, 1e-14 * np.abs(location[:, heavy]).max(axis=1)), 1e-150)
-    scale = np.maximum(scale[:, heavy], least[:, None])
-    size, cell = CELL if by == 1 else WIDE_CELL, np.zeros(heavy.size, dtype=np.int64)
-    for width_of, place_of, unit in zip(scale[:by], apart[:by], np.maximum(spread, 1e-300), strict=False):
-        width = np.round(np.log(width_of / unit) / size)
-        where = np.clip(np.round(place_of / (size * unit * np.exp(size * width))), -1e9, 1e9)
-        _, alike = np.unique(where.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
-        cell = alike if by == 1 else np.unique(cell * heavy.size + alike, return_inverse=True)[1]
-    total = np.bincount(cell, weight).astype(float)
-    centre = np.array([np.bincount(cell, weight * values) for values in apart]) / total
-    square = np.array([np.bincount(cell, weight * values) for values in scale**2 + apart**2]) / total
-    square = np.maximum(square - centre**2, least[:, None] ** 2)
-    of_df = np.asarray(np.bincount(cell, weight * df) / total)
-    return total, of_df, mean[:, None] + centre, np.asarray(square)
+    location, scale, df = location[heavy], scale[heavy], df[heavy]
+    weight = weight[heavy] / weight[heavy].sum()
+    mean = location @ weight
+    apart = location - mean
+    spread = np.sqrt((scale**2 + apart**2) @ weight)
+    least = max(1e-9 * spread, 1e-14 * np.abs(location).max(), 1e-150)
+    scale = np.maximum(scale, least)
+    width = np.round(np.log(scale / max(spread, 1e-300)) / CELL)
+    place = np.clip(np.round(apart / (CELL * max(spread, 1e-300) * np.exp(CELL * width))), -1e9, 1e9)
+    _, cell = np.unique(place.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
+    total = np.bincount(cell, weight)
+    centre = np.bincount(cell, weight * apart) / total
+    square = np.bincount(cell, weight * (scale**2 + apart**2)) / total - centre**2
+    return Cells(
+        weight=total,
+        location=mean + centre,
+        scale=np.sqrt(np.maximum(square, least**2)),
+        df=np.bincount(cell, weight * df) / total,
+        top=top,
+    )
 
 
 def headroom(difference: Estimate) -> Estimate:
@@ -237,10 +224,10 @@ class Reads:
         if not self.passed:
             averaged = averaged * self.possible
         self.averaged = averaged / averaged.sum()
-        of_law = self.evidence * table.is_form(FLAT)
+        of_law = self.evidence * table.is_form("flat")
         if not of_law.any():
             # A flat prior does not determine the law: the rows of its normal prior do.
-            of_law = self.evidence * table.is_form(LAW) * (table.term == 0)
+            of_law = self.evidence * table.is_form("law") * (table.term == 0)
         self.law = of_law / of_law.sum() if of_law.any() else np.full(of_law.size, 1.0 / of_law.size)
         bounded = self.law @ self.possible
         self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
@@ -314,7 +301,7 @@ class Reads:
 
     def p_no_curve(self) -> tuple[float, float]:
         """Probability of the free curve; and the same if no drift is long, 0 where that is excluded."""
-        white, free = self.table.whitened, self.table.is_form(FREE)
+        white, free = self.table.whitened, self.table.is_form("free")
         short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
         among = self.share(short)
         return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
@@ -323,7 +310,7 @@ class Reads:
     def _of_law(self) -> tuple[FloatArray, FloatArray]:
         """Location and scale of the law's a, and of b = ceiling + a, in the rows of the law."""
         table = self.table
-        name = FLAT if self.evidence[table.is_form(FLAT)].any() else LAW
+        name = "flat" if self.evidence[table.is_form("flat")].any() else "law"
         a = -1.0 / table.candidates.law_unit * table.coefficient_of(table.candidates.of(name))
         location, scale = table.numbers(a, table.ceiling() + a, rows=self.law > 0)
         return location + np.array([[0.0], [table.candidates.origin]]), scale

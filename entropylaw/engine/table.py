@@ -19,26 +19,9 @@ import numpy as np
 from scipy.special import gammainc, gammaln
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.engine import constants
 from entropylaw.engine.candidates import Candidates, candidates
-from entropylaw.engine.constants import (
-    CONSTANT,
-    EXACT,
-    FIRST,
-    FLAT,
-    FORMS,
-    FREE,
-    LARGEST_GROUPED,
-    LAW,
-    LEAST_NEW,
-    LEFT_OUT,
-    LOG_STEP,
-    NODES,
-    PRIOR,
-    SATURATION,
-    SEVERAL,
-    STEP,
-    Prior,
-)
+from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.residuals import (
     Whitened,
     covariances,
@@ -176,11 +159,11 @@ class Table:
         columns = self.candidates
         row = np.zeros((entropy.size, 1, len(columns.names) + 1))
         row[:, 0, 0] = 1.0
-        terms = [*columns.of(STEP), *columns.of(LOG_STEP)]
+        terms = [*columns.of("step"), *columns.of("log_step")]
         row[:, 0, terms] = columns.columns[-1, terms]
         for i, onward in enumerate(columns.onward):
             if onward is not None:
-                row[:, 0, i] = (onward(entropy) - columns.middle[i]) / columns.spread[i]
+                row[:, 0, i] = onward(entropy)
         return row
 
     def reward_now(self) -> FloatArray:
@@ -245,14 +228,14 @@ class Table:
 
     def is_form(self, *names: str) -> BoolArray:
         """Rows of some curves."""
-        chosen = np.zeros(len(FORMS), dtype=bool)
-        chosen[[FORMS.index(name) for name in names]] = True
+        chosen = np.zeros(len(constants.FORMS), dtype=bool)
+        chosen[[constants.FORMS.index(name) for name in names]] = True
         return np.asarray(chosen[self.form])
 
 
 def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
-    """Columns (n,) as means of neighbours, at most :data:`LARGEST_GROUPED`; and how many each mean is of."""
-    size = -(-columns[0].size // LARGEST_GROUPED)
+    """Columns (n,) as means of neighbours, at most ``LARGEST_GROUPED``; and how many each mean is of."""
+    size = -(-columns[0].size // constants.LARGEST_GROUPED)
     if size == 1:
         return 1, list(columns)
     starts = np.arange(0, columns[0].size, size)
@@ -285,10 +268,11 @@ def table_of(
     starts = [int(i) for i in np.searchsorted(step, np.array(shifts)) if 0 < i < step.size]
     share = (step - step[0]) / (step[-1] - step[0])
     columns = candidates(entropy, share, reward, prior, starts)
-    nodes = max((count for fewest, count in NODES if step.size >= fewest), default=0)
+    nodes = max((count for fewest, count in constants.NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        prior = _narrowed(columns, step, entropy, prior, nodes)
+        few = candidates(entropy, share, reward, replace(prior, **constants.LAW_ALONE), starts)
+        prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
     blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
     chosen = that_matter(blocks)
@@ -320,15 +304,13 @@ def noise_of_rate(entropy: FloatArray, reward: FloatArray, size: int) -> float:
     return float(np.mean(rate * (1.0 - rate))) / size
 
 
-def _narrowed(columns: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
+def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
     """The prior with its nodes where the posterior of the law, or of a free curve, is."""
-    few = columns.only("one", "shift", STEP, LAW, FLAT, FREE, "reward")
     products = whitened(few.columns, step, entropy, prior)
     likely = np.zeros((len(prior.lengths), len(prior.shares)))
-    alone = replace(prior, terms=prior.terms[:1], firsts=prior.firsts[:1])
-    for block in Blocks(few, products, alone, 0.0).all():
+    for block in Blocks(few, products, replace(prior, **constants.LAW_ALONE), 0.0).all():
         for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
-            if FORMS[form] in (FLAT, FREE) and np.isfinite(log_weight.max()):
+            if constants.FORMS[form] in ("flat", "free") and np.isfinite(log_weight.max()):
                 weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
                 of_drifts = weight[1 : likely.size + 1].reshape(likely.shape) / weight.sum()
                 likely = np.maximum(likely, of_drifts)
@@ -341,7 +323,7 @@ def that_matter(blocks: Sequence[Block]) -> IntArray:
     for block in blocks:
         for form in np.unique(block.form):
             log_weight = block.log_weight[:, block.form == form].max(axis=1)
-            matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
+            matters |= log_weight > log_weight.max() + np.log(constants.LEFT_OUT)
     return np.flatnonzero(matters)
 
 
@@ -357,10 +339,10 @@ class Blocks:
         # A normal prior is one more observation: its precision is in units of a typical residual variance,
         # that of the law with the step, or of as much of it as the run determines.
         self.product, y = products.product.copy(), self.target
-        linear = [0, *columns.of(STEP), *columns.of(LAW)][: max(self.n - 3, 1)]
+        linear = [0, *columns.of("step"), *columns.of("law")][: max(self.n - 3, 1)]
         along, whole = self.product[:, linear, y], self.product[:, y, y]
         inverse = _inverse(self.product[:, linear][:, :, linear])
-        left = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), EXACT * whole)
+        left = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), constants.EXACT * whole)
         typical = np.maximum(left / max(self.n - len(linear), 1), 1e-300)
         self.precision = typical / prior.slope_spread**2
         for term, _ in prior.terms:
@@ -369,8 +351,8 @@ class Blocks:
         # Log prior density of each coefficient at its mean; levels of the first evaluations and the free
         # curve's coefficients are uniform over two sds of the reward.
         normal, uniform = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread), -np.log(2.0)
-        special = {"one": 0.0, "shift": 0.0, FLAT: 0.0, FREE: uniform}
-        special |= {name: uniform for name in columns.names if name.startswith(FIRST)}
+        special = {"one": 0.0, "shift": 0.0, "flat": 0.0, "free": uniform}
+        special |= {name: uniform for name in columns.names if name.startswith("first")}
         self.density = np.array([special.get(name, normal) for name in columns.names])
 
     def all(self) -> list[Block]:
@@ -378,17 +360,17 @@ class Blocks:
         blocks = list[Block | None]()
         for term, first in product(range(len(self.prior.terms)), range(len(self.prior.firsts))):
             share, probability = self.prior.firsts[first]
-            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"{FIRST}{first}")]
+            columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"first{first}")]
             if len(columns) < (term > 0) + (share > 0):
                 continue
-            left_out = {FREE, SATURATION if term else "", FLAT if term or share else ""}
-            curves = sorted(i for name in {*FORMS} - left_out for i in self.columns.of(name))
+            left_out = {"free", "saturation" if term else "", "flat" if term or share else ""}
+            curves = sorted(i for name in {*constants.FORMS} - left_out for i in self.columns.of(name))
             linear, how = [0, *columns, *self.columns.of("shift")], (term, first, float(np.log(probability)))
-            blocks.append(self._block(CONSTANT, linear, [], *how))
+            blocks.append(self._block("constant", linear, [], *how))
             if curves:
                 blocks.append(self._block("", linear, curves, *how))
-            if free := self.columns.of(FREE):
-                blocks.append(self._block(FREE, [*linear, *free], [], *how))
+            if free := self.columns.of("free"):
+                blocks.append(self._block("free", [*linear, *free], [], *how))
         return list(filter(None, blocks))
 
     def _block(
@@ -407,25 +389,25 @@ class Blocks:
         log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
         if curves:
             names, curve_shapes = [self.columns.names[i] for i in curves], self.columns.shapes[curves]
-            flat, centre = np.array([name == FLAT for name in names]), self.columns.slope[curves]
+            flat, centre = np.array([name == "flat" for name in names]), self.columns.slope[curves]
             prior = np.where(flat, 0.0, self.precision[:, None])
             solved = inverse @ self.product[:, linear][:, :, curves]
             diagonal = np.einsum("kmm->km", self.product)[:, curves]
             new = diagonal - np.einsum("kpj,kpj->kj", self.product[:, linear][:, :, curves], solved)
             # A flat prior does not determine the coefficient of a column that is not new.
-            unknown = flat & ~(new > LEAST_NEW * diagonal)
-            precision = np.maximum(new, LEAST_NEW * diagonal) + prior
+            unknown = flat & ~(new > constants.LEAST_NEW * diagonal)
+            precision = np.maximum(new, constants.LEAST_NEW * diagonal) + prior
             along = self.product[:, curves, target] - np.einsum("kpj,kp->kj", solved, with_reward)
             slope = (along + prior * centre) / precision
             squares = squares + prior * centre**2 - precision * slope**2
-            shapes = np.array([names.count(name) if name in SEVERAL else 1 for name in names])
+            shapes = np.array([names.count(name) if name in constants.SEVERAL else 1 for name in names])
             log_weight = log_weight + self.density[curves] - np.log(shapes) - 0.5 * np.log(precision)
             log_weight = np.where(unknown, -np.inf, log_weight)
         else:
             names, curve_shapes = [form], np.array([np.nan])
             solved, slope = np.zeros((*level.shape, 1)), np.zeros((len(level), 1))
             precision = np.full((len(level), 1), np.inf)
-        squares = np.maximum(squares, EXACT * whole[:, None])
+        squares = np.maximum(squares, constants.EXACT * whole[:, None])
         # Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
         log_weight = log_weight + gammaln(df / 2.0) - df / 2.0 * np.log(np.pi * squares)
         if self.noise:
@@ -433,7 +415,7 @@ class Blocks:
             # probability that a χ² is at most squares · white share / variance.
             log_weight = log_weight + _log_lower_gamma(df / 2.0, squares * self.noisy / (2.0 * self.noise))
         return Block(
-            form=np.array([FORMS.index(name) for name in names]),
+            form=np.array([constants.FORMS.index(name) for name in names]),
             shape=curve_shapes,
             term=term,
             first=first,
@@ -463,6 +445,6 @@ def _inverse(product: FloatArray) -> FloatArray:
     """Inverses (K, p, p) of cross products of columns in any unit, with a hair of a ridge where singular."""
     unit = 1.0 / np.sqrt(np.maximum(np.einsum("kpp->kp", product), 1e-300))
     scaled = product * unit[:, :, None] * unit[:, None, :]
-    if product.shape[-1] > 1 and np.linalg.slogdet(scaled)[1].min() < np.log(LEAST_NEW):
+    if product.shape[-1] > 1 and np.linalg.slogdet(scaled)[1].min() < np.log(constants.LEAST_NEW):
         scaled = scaled + _RIDGE * np.eye(product.shape[-1])
     return np.asarray(np.linalg.inv(scaled) * unit[:, :, None] * unit[:, None, :])

@@ -14,31 +14,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from entropylaw.documents.document import GateCase
 from entropylaw.documents.index import INDEX, whole_pages
-from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import find_document, load_json
-from entropylaw.errors import InputError, UsageError, known_form
+from entropylaw.documents.loading import as_document, find_document, load_json
+from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Kind, Part, Quantity, Unknown, Value
-from entropylaw.gates.subjects import Subject, read_document, subjects_of, unread
+from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value
+from entropylaw.gates.subjects import Subject, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 
-
-class Outcome(StrEnum):
-    """The outcome of a gate for a run."""
-
-    passed = "passed"
-    open = "not excluded"
-    tripped = "tripped"
-    unknown = "unknown"
+Outcome = Literal["passed", "not excluded", "tripped", "unknown"]
+"""The outcome of a gate for a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +46,10 @@ class Rules:
     even_if_fails: bool = False
 
 
-_BY_PART = {
-    (True, True): (Outcome.tripped, "all"),
-    (False, True): (Outcome.open, "a part"),
-    (False, False): (Outcome.passed, "none"),
+_BY_PART: Mapping[tuple[bool, bool], tuple[Outcome, str]] = {
+    (True, True): ("tripped", "all"),
+    (False, True): ("not excluded", "a part"),
+    (False, False): ("passed", "none"),
 }
 """Whether an expression holds for all of an interval, and for any of it → the outcome, and in words."""
 
@@ -86,14 +78,15 @@ def decide(
     check_arms(gates, subjects)
     counts = Counter(subject.name for subject in subjects)
     rewards = count_rewards(subjects)
-    failing = {Outcome.tripped, Outcome.unknown}
+    failing = {"tripped", "unknown"}
     if rules.strict:
-        failing.add(Outcome.open)
+        failing.add("not excluded")
     cases = []
     for gate, subject, unmatched in compared(gates, subjects):
         value: Value | None = None
-        outcome, sentence = Outcome.unknown, unmatched or subject.ends
-        if not sentence and gate.quantity.kind is Kind.flag:
+        outcome: Outcome = "unknown"
+        sentence = unmatched or subject.ends
+        if not sentence and gate.quantity.kind == "flag":
             outcome, sentence = decide_flag(gate.quantity, subject)
         elif not sentence:
             value = compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
@@ -105,7 +98,7 @@ def decide(
             run=name,
             sources=subject.sources,
             gate=gate.shown,
-            outcome=outcome.value,
+            outcome=outcome,
             failed=outcome in failing,
             sentence=sentence,
             limit=gate.limit,
@@ -117,7 +110,7 @@ def decide(
 
 def count_rewards(subjects: Sequence[Subject]) -> Counter[str]:
     """The label of a reward, empty where a run has one → the runs with it, fitted or refused."""
-    held = [subject for subject in subjects if Part.law in subject.parts or subject.refusal is not None]
+    held = [subject for subject in subjects if "law" in subject.parts or subject.refusal is not None]
     return Counter(subject.reward for subject in held)
 
 
@@ -137,7 +130,7 @@ def compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[S
     matched = [subject for subject in rewards if part in subject.holders] or rewards
     if gate.reward:
         matched = [subject for subject in matched if subject.has_reward(gate.reward)]
-    if part is Part.phases:
+    if part == "phases":
         # Several rewards of a run have the same phases.
         matched = list({id(subject.holders.get(part)): subject for subject in reversed(matched)}.values())
     if matched:
@@ -164,7 +157,7 @@ def numbers_of(value: Value | None) -> dict[str, Any]:
 
 def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
     """Refuse arms that none of some comparisons has: a typing error is not an unknown value."""
-    compared = [subject.holders[Part.arms].comparison for subject in subjects if Part.arms in subject.holders]
+    compared = [subject.holders["arms"].comparison for subject in subjects if "arms" in subject.holders]
     arms = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
     for gate in gates if compared else ():
         if missing := [arm for arm in gate.arms if arm not in arms]:
@@ -175,24 +168,24 @@ def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
 def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate without a number, such as ``fails``, and its sentence."""
     name, refusal = quantity.name, subject.refusal
-    if not subject.holders.keys().isdisjoint((Part.arms, Part.samples)):
-        document = "a comparison has arms" if Part.arms in subject.holders else "this document has samples"
-        return Outcome.unknown, f"{name} is a gate on a run, and {document}"
-    if quantity.part is Part.phases:
+    if not subject.holders.keys().isdisjoint(("arms", "samples")):
+        document = "a comparison has arms" if "arms" in subject.holders else "this document has samples"
+        return "unknown", f"{name} is a gate on a run, and {document}"
+    if quantity.part == "phases":
         return decide_phase_flag(quantity, subject)
     if name == "refused":
         if refusal is None:
-            return Outcome.passed, "the run was not refused"
-        return Outcome.tripped, f"the run was refused: {refusal.message}"
+            return "passed", "the run was not refused"
+        return "tripped", f"the run was refused: {refusal.message}"
     if subject.verdict is None:
         reason = getattr(refusal, "message", "none of the given documents contains a fit of this run")
         answer = "the run lost its reward" if name == "lost" else "the law holds"
-        return Outcome.unknown, f"whether {answer} is not known: {reason}"
+        return "unknown", f"whether {answer} is not known: {reason}"
     if name != "lost":
         return decide_verdict(name, subject)
     if subject.lost:
-        return Outcome.tripped, subject.lost
-    return Outcome.passed, "the run did not lose its reward"
+        return "tripped", subject.lost
+    return "passed", "the run did not lose its reward"
 
 
 def decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
@@ -200,8 +193,8 @@ def decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, st
     value, meaning = subject.value(quantity), quantity.meaning
     if not isinstance(value, float):
         written = f"{WRITTEN_BY[quantity.part]} writes {quantity.name}"
-        return Outcome.unknown, getattr(value, "reason", written)
-    return (Outcome.tripped, meaning) if value else (Outcome.passed, f"not so: {meaning}")
+        return "unknown", getattr(value, "reason", written)
+    return ("tripped", meaning) if value else ("passed", f"not so: {meaning}")
 
 
 def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
@@ -211,8 +204,8 @@ def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
     reasons = "; ".join(filter(None, (subject.why, *subject.reasons[:1])))
     sentence = f"{verdict}: {reasons}" if reasons else verdict
     if name == Verdict.fails and undecided:
-        return Outcome.open, sentence
-    return (Outcome.tripped if subject.verdict == name else Outcome.passed), sentence
+        return "not excluded", sentence
+    return ("tripped" if subject.verdict == name else "passed"), sentence
 
 
 def compared_value(
@@ -238,7 +231,7 @@ def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tu
     """The outcome of a gate that compares a value, and its sentence."""
     name = gate.quantity.name
     if isinstance(value, Unknown):
-        return Outcome.unknown, value.reason
+        return "unknown", value.reason
     if isinstance(value, str):
         holds = (value == gate.word) is (gate.operator == "==")
         sentence = f"{name} is {value!r}" if value in gate.quantity.words else gate.quantity.otherwise
@@ -249,7 +242,7 @@ def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tu
         return decide_interval(gate, value, subject, side)
     number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
     if number is None:
-        return Outcome.unknown, ": ".join(filter(None, (f"{name} has no value", note)))
+        return "unknown", ": ".join(filter(None, (f"{name} has no value", note)))
     holds = compare(number, gate.limit)
     (text,) = consistent_decimals([number], gate.limit, percent=gate.percent)
     label = f"{gate.label} {text}{subject.detail(gate.quantity)}"
@@ -262,7 +255,7 @@ def decide_interval(gate: Gate, estimate: Estimate, subject: Subject, side: str)
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     if estimate.low is None and estimate.high is None:
         note = f": {estimate.note}" if estimate.note else ""
-        return Outcome.unknown, f"{gate.quantity.name} has no interval{note}"
+        return "unknown", f"{gate.quantity.name} has no interval{note}"
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
     numbers = [estimate.value, estimate.low, estimate.high]
@@ -341,7 +334,7 @@ def regression(
 
 def run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:
     """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
-    lawful = [run for run in baseline if Part.law in run.parts and run.reward == now.reward]
+    lawful = [run for run in baseline if "law" in run.parts and run.reward == now.reward]
     runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == now.run]
     if len(runs) != 1:
         count = f"{len(runs)} runs" if runs else "no run"
@@ -374,20 +367,8 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
 def baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
-    shown, schema, document = shown_path(path), "", None
-    try:
-        data = load_json(path)
-        if isinstance(data, dict) and "schema" in data:
-            schema = known_form(data["schema"])
-        document = read_document(data, shown) if schema else None
-    except InputError as error:
-        # What is no JSON is a log, perhaps.
-        if schema or error.slug != "not-a-document":
-            raise
-    if document is None or document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
-        problem = f"has schema {schema}, which holds no law" if schema else "is not a document of entropylaw"
-        hint = "give what `entropylaw report` or `entropylaw fit LOG -o baseline.fit.json` wrote"
-        raise InputError("not-a-document", f"the baseline {shown} {problem}", hint)
+    shown = shown_path(path)
+    document = as_document(load_json(path), ("fit", "report"), f"the baseline {shown}", arrays=False)
     return subjects_of(document, shown)
 
 

@@ -18,7 +18,6 @@ from entropylaw.gates.quantities import (
     REGRESSION,
     SAMPLED,
     SHARE,
-    Kind,
     Quantity,
     difference,
     differences,
@@ -27,8 +26,8 @@ from entropylaw.gates.quantities import (
 from entropylaw.paths import shown_path
 
 GRAMMAR = (
-    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), REWARD:QUANTITY OP NUMBER (as gsm8k*:ceiling<0.9, "
-    "mean:used>90%), \"QUANTITY=='WORD'\", "
+    "write QUANTITY OP NUMBER (as ceiling<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
+    "(as gsm8k*:ceiling<0.9, mean:p_gain<10%), \"QUANTITY=='WORD'\", "
     "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided, "
     "lost or refused; OP is one of < <= > >= == !="
 )
@@ -122,11 +121,11 @@ class _Reader:
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
         gate = Gate(text=self.text.strip(), quantity=quantity, arms=arms, reward=reward)
         gate = replace(gate, measured=measured, baseline=baseline)
-        if quantity.kind is Kind.flag:
+        if quantity.kind == "flag":
             self.end(f"; {name} stands alone")
             return gate
         sign_at, operator = self.place, self.operator(name)
-        if quantity.kind is Kind.word:
+        if quantity.kind == "word":
             gate = replace(gate, operator=operator, word=self.word(quantity, operator, sign_at))
         else:
             number = self.number(quantity)

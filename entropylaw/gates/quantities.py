@@ -10,10 +10,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from entropylaw.escaping import listing
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
@@ -39,31 +38,14 @@ Value = Estimate | float | str | Unknown
 """An estimate, a number without an interval, a word, or the reason why there is no value."""
 
 
-class Part(StrEnum):
-    """The part of a run's documents that holds a quantity."""
+Part = Literal["law", "ahead", "phases", "arms", "samples"]
+"""The part of a run's documents that holds a quantity."""
 
-    law = "law"
-    ahead = "ahead"
-    phases = "phases"
-    arms = "arms"
-    samples = "samples"
+Kind = Literal["estimate", "number", "word", "flag"]
+"""How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
 
-
-class Kind(StrEnum):
-    """How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
-
-    estimate = "estimate"
-    number = "number"
-    word = "word"
-    flag = "flag"
-
-
-class Needs(StrEnum):
-    """What a quantity needs: nothing, reward that follows entropy, or the law."""
-
-    nothing = "nothing"
-    relation = "relation"
-    law = "law"
+Needs = Literal["nothing", "relation", "law"]
+"""What a quantity needs: nothing, reward that follows entropy, or the law."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +81,9 @@ class Quantity:
     meaning: str
     unit: Unit = NONE
     accessor: str | Callable[[Any], Value | None] = ""
-    kind: Kind = Kind.estimate
-    part: Part = Part.law
-    needs: Needs = Needs.nothing
+    kind: Kind = "estimate"
+    part: Part = "law"
+    needs: Needs = "nothing"
     words: tuple[str, ...] = ()
     otherwise: str = ""
     detail: Callable[[Any], str] | None = None
@@ -197,14 +179,14 @@ _forecast = _ahead(lambda ahead: ahead.rewards[-1])
 _chance = _ahead(lambda ahead: ahead.p_gains[-1])
 _order = _phases(lambda phases: phases.verdict, "a single curve has no order")
 _delta = _phases(lambda phases: phases.delta, "the difference is not known")
-_averaged = partial(Quantity, needs=Needs.relation)
-_own = partial(Quantity, needs=Needs.law)
-_number = partial(Quantity, kind=Kind.number)
-_word = partial(Quantity, kind=Kind.word)
-_flag = partial(Quantity, kind=Kind.flag)
-_later = partial(Quantity, part=Part.ahead)
-_ordered = partial(Quantity, part=Part.phases)
-_counted = partial(Quantity, part=Part.samples)
+_averaged = partial(Quantity, needs="relation")
+_own = partial(Quantity, needs="law")
+_number = partial(Quantity, kind="number")
+_word = partial(Quantity, kind="word")
+_flag = partial(Quantity, kind="flag")
+_later = partial(Quantity, part="ahead")
+_ordered = partial(Quantity, part="phases")
+_counted = partial(Quantity, part="samples")
 
 
 def _cautions(judged: Any) -> int:
@@ -251,7 +233,7 @@ def sampled(name: str) -> Quantity:
             stated = [column for column in document.rows[row] if document.estimate(row, column) is not None]
             return document.estimate(row, name) or _lacking(name, stated)
 
-        return Quantity(name, f"{name} at the last step", PROBABILITY, last, part=Part.samples)
+        return Quantity(name, f"{name} at the last step", PROBABILITY, last, part="samples")
 
     def read(held: tuple[SamplesDocument, int]) -> Value:
         pair = held[0].against
@@ -262,7 +244,7 @@ def sampled(name: str) -> Quantity:
             return _lacking(name, [*differences])
         return differences[name].simultaneous(pair.level)
 
-    return Quantity(name, f"{column} less that of the other table", CHANGE, read, part=Part.samples)
+    return Quantity(name, f"{column} less that of the other table", CHANGE, read, part="samples")
 
 
 _ALL = (
@@ -273,10 +255,9 @@ _ALL = (
         "probability that at least the gain of the fit is left on the curve",
         PROBABILITY,
         lambda fit: Unknown(reason=fit.headroom.note) if fit.lost else fit.p_headroom,
-        kind=Kind.number,
+        kind="number",
         detail=lambda fit: f"at least {fit.gain:.3g} left",
     ),
-    _averaged("used", "share of the attainable gain reached", SHARE),
     Quantity("reward_now", "reward at the last evaluation, without evaluation noise", REWARD),
     _own("a", "coefficient of R = b − a·exp(H)", REWARD, "law.a"),
     _own("b", "coefficient of R = b − a·exp(H)", REWARD, "law.b"),
@@ -309,40 +290,38 @@ _ALL = (
     _later(
         *("p_gain", "probability that the reward at that step is at least the gain above now", PROBABILITY),
         lambda judged: Unknown(reason="the run lost its reward") if judged.lost else _chance(judged),
-        Kind.number,
+        "number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
     _later(
-        *("stop_line", "what the stop line says", NONE, _stop_line, Kind.word),
+        *("stop_line", "what the stop line says", NONE, _stop_line, "word"),
         words=tuple(word for word in get_args(State) if word != "not known"),
     ),
     _later(
         *("p_better", "probability that the best step so far is better than the last one", PROBABILITY),
-        *(_best("p_better"), Kind.number),
+        *(_best("p_better"), "number"),
         detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
     ),
     _later(
         *("best_so_far", "level of the reward at the best step so far", REWARD),
-        *(_best("level"), Kind.number),
+        *(_best("level"), "number"),
         detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
-    _ordered(
-        "phases", "order of execution's fall and planning's rise", NONE, _order, Kind.word, words=VERDICTS
-    ),
+    _ordered("phases", "order of execution's fall and planning's rise", NONE, _order, "word", words=VERDICTS),
     _ordered("onset_planning", "step from which planning rises", STEPS, _curve("planning", "onset")),
     _ordered("settled_execution", "step at which execution settles", STEPS, _curve("execution", "settled")),
     _ordered("rise_planning", "planning's end above its lowest level", NATS, _curve("planning", "rise")),
     _ordered("rise_execution", "execution's end above its lowest level", NATS, _curve("execution", "rise")),
     _ordered("delta", "onset_planning − settled_execution", STEPS, _delta),
-    _ordered("eruptions", "sharp rises of the entropy", COUNT, _phases(_eruptions, "no curve"), Kind.number),
+    _ordered("eruptions", "sharp rises of the entropy", COUNT, _phases(_eruptions, "no curve"), "number"),
     _ordered(
         *("entropy_exploded", "the entropy ends at twice its lowest level or above", NONE),
-        *(_phases(_exploded, "no curve"), Kind.flag),
+        *(_phases(_exploded, "no curve"), "flag"),
     ),
-    _counted("lost_problems", "problems solved before only", COUNT, _fate("lost"), Kind.number),
-    _counted("gained_problems", "problems solved now only", COUNT, _fate("gained"), Kind.number),
-    _counted("kept_problems", "problems solved on both sides", COUNT, _fate("kept"), Kind.number),
+    _counted("lost_problems", "problems solved before only", COUNT, _fate("lost"), "number"),
+    _counted("gained_problems", "problems solved now only", COUNT, _fate("gained"), "number"),
+    _counted("kept_problems", "problems solved on both sides", COUNT, _fate("kept"), "number"),
     _counted("distinct", "distinct answers to a problem, last step", COUNT, _sampled("distinct")),
     _counted("distinct_right", "distinct right answers to a problem", COUNT, _sampled("distinct_right")),
     _counted("answer_entropy", "entropy of the answers to a problem", NATS, _sampled("answer_entropy")),
@@ -356,7 +335,7 @@ _ALL = (
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
 """Name → quantity, in the order in which they are listed."""
 
-REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs=Needs.relation)
+REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs="relation")
 """Computed from a quantity in two documents, which its expression names."""
 
 DIFFERENCE = "difference"
@@ -372,7 +351,7 @@ def differences() -> dict[str, Quantity]:
             f"{DIFFERENCE}(ARM, BASELINE).{name}",
             f"{words}: that of ARM minus that of BASELINE",
             {"reward": REWARD, "nats": NATS, "share": CHANGE}[unit],
-            part=Part.arms,
+            part="arms",
         )
         for name, (words, unit) in arms.QUANTITIES.items()
     }
@@ -422,11 +401,11 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
 MEASURED = ("ceiling", "reward_now")
 """The quantities that a regression can be of; the first is the default."""
 
-WRITTEN_BY = {
-    Part.law: "`entropylaw fit` or `entropylaw report`",
-    Part.ahead: "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
-    Part.phases: "`entropylaw phases` or `entropylaw report`",
-    Part.arms: "`entropylaw compare`",
-    Part.samples: "`entropylaw samples`",
+WRITTEN_BY: Mapping[Part, str] = {
+    "law": "`entropylaw fit` or `entropylaw report`",
+    "ahead": "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
+    "phases": "`entropylaw phases` or `entropylaw report`",
+    "arms": "`entropylaw compare`",
+    "samples": "`entropylaw samples`",
 }
 """The commands whose documents hold a part."""

@@ -9,9 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
-from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import Stored, as_document, damaged
-from entropylaw.errors import InputError, known_form
+from entropylaw.errors import InputError
 from entropylaw.gates.quantities import Needs, Part, Quantity, Value
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
@@ -67,8 +66,8 @@ class Subject:
 
     def lacks(self, needs: Needs) -> str:
         """Why a quantity with such needs is unknown, the first reason of several; empty where it is known."""
-        without = self.why is Why.no_relation and needs is Needs.relation
-        if not without and not (self.verdict is Verdict.fails and needs is Needs.law):
+        without = self.why is Why.no_relation and needs == "relation"
+        if not without and not (self.verdict is Verdict.fails and needs == "law"):
             return ""
         others = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
         reason = self.reasons[0] if self.reasons else "its document gives no reason"
@@ -80,15 +79,15 @@ class Subject:
         if part not in self.holders:
             return None
         held = self.held(part)
-        return None if part is Part.law and held is None else quantity.read(held)
+        return None if part == "law" and held is None else quantity.read(held)
 
     def part_with(self, quantity: Quantity) -> Part:
         """The part that a quantity is read from: a fit has a forecast, and a prediction the verdict, too."""
         if quantity.part in self.holders:
             return quantity.part
-        if quantity.part is Part.ahead:
-            return Part.law
-        return Part.ahead if quantity.name in ("cautions", "verdict", "why") else quantity.part
+        if quantity.part == "ahead":
+            return "law"
+        return "ahead" if quantity.name in ("cautions", "verdict", "why") else quantity.part
 
     def detail(self, quantity: Quantity) -> str:
         """What a sentence adds to the number of a quantity that has one, in brackets."""
@@ -96,10 +95,10 @@ class Subject:
 
     def held(self, part: Part) -> Any:
         """What quantities of a part are read from: of the law the fit, None for a refused run."""
-        return self.holders[part].result if part is Part.law else self.holders[part]
+        return self.holders[part].result if part == "law" else self.holders[part]
 
 
-_PARTS = {"fit": Part.law, "report": Part.law, "phases": Part.phases, "prediction": Part.ahead}
+_PARTS: Mapping[str, Part] = {"fit": "law", "report": "law", "phases": "phases", "prediction": "ahead"}
 
 READ = (*_PARTS, "comparison", "samples")
 """The kinds of documents that gates read."""
@@ -110,18 +109,7 @@ def read_document(data: Any, source: str) -> AnyDocument:
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
-    schema = data.get("schema") if isinstance(data, dict) else None
-    ours, _, rest = schema.partition("/") if isinstance(schema, str) else ("", "", "")
-    kind = rest.partition("/")[0]
-    if ours != "entropylaw" or kind not in READ:
-        expected = ", ".join(KINDS[name].schema for name in READ)
-        raise InputError(
-            "not-a-document",
-            f"{source} has schema {known_form(schema)}, expected one of {expected}",
-            "give a document that `entropylaw fit`, `report`, `phases`, `predict`, `compare` or `samples` "
-            "wrote, or the log itself",
-        )
-    document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
+    document: AnyDocument = as_document(data, READ, source, arrays=False)
     if not getattr(document, "runs", True):
         raise damaged(source, "at $.runs: expected one run or more")
     return document
@@ -132,12 +120,19 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     kind = document.schema.split("/")[1]
     if kind == "comparison":
         arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        run, of_arms = f"comparison of {arms}", {Part.arms: document}
-        return [Subject(run=run, path=source, sources=(source,), holders=of_arms)]
+        run = f"comparison of {arms}"
+        return [Subject(run=run, path=source, sources=(source,), holders={"arms": document})]
     if kind == "samples":
         rows = document.latest()  # type: ignore[attr-defined]
-        parts = {f"samples {name}".rstrip(): {Part.samples: (document, row)} for row, name in rows}
-        return [Subject(run=run, path=source, sources=(source,), holders=part) for run, part in parts.items()]
+        return [
+            Subject(
+                run=f"samples {name}".rstrip(),
+                path=source,
+                sources=(source,),
+                holders={"samples": (document, row)},
+            )
+            for row, name in rows
+        ]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     entries = document.runs  # type: ignore[attr-defined]
     return [subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
@@ -149,7 +144,7 @@ def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
     judged = None if kind == "phases" else entry.result
     holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
     if kind == "report":
-        holders[Part.phases] = phases
+        holders["phases"] = phases
     findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
     sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
     return Subject(
@@ -231,7 +226,7 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     # Parts without a holder first, so that another document replaces them.
     pairs = chain(*(subject.holders.items() for subject in group))
     holders = dict(sorted(pairs, key=lambda pair: pair[1] is not None))
-    with_law = [subject for subject in group if Part.law in subject.parts] or group
+    with_law = [subject for subject in group if "law" in subject.parts] or group
     judged = next((subject for subject in with_law if subject.verdict is not None), with_law[0])
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))

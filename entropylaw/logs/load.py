@@ -29,11 +29,10 @@ from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import folders
 from entropylaw.logs.sources.assemble import assemble, display_name
-from entropylaw.logs.sources.content import MOST_AT_ONCE, Content
-from entropylaw.logs.sources.opening import is_empty, is_remote, is_remote_folder, load
+from entropylaw.logs.sources.content import MOST_AT_ONCE, Content, load
 from entropylaw.logs.sources.registry import find_reader, split_format
 from entropylaw.logs.suggest import measured
-from entropylaw.paths import hostless, is_folder, is_own, note_input, release_input
+from entropylaw.paths import hostless, is_file, is_folder, is_own, note_input, release_input
 from entropylaw.wandb_runs import SCHEME, history
 
 
@@ -83,8 +82,8 @@ def read_runs(
     ----------
     path
         A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to force
-        a format, a URL that fsspec knows (``s3://…``), a run at W&B (``wandb://ENTITY/PROJECT/RUN``), or a
-        table: pandas, pyarrow, a mapping of sequences.
+        a format, a run at W&B (``wandb://ENTITY/PROJECT/RUN``), or a table: pandas, pyarrow, a mapping of
+        sequences.
     step, run
         The step column, and the column that labels the runs of one table.
     columns
@@ -183,11 +182,11 @@ class _Collector:
             self.failures.append(Failure(path=argument, error=error))
 
     def take_path(self, argument: str) -> None:
-        """Read a file, a folder, standard input or a URL."""
+        """Read a file, a folder, standard input or a run at W&B."""
         if argument.startswith(SCHEME):
             if not self._seen_before(argument):
                 self._add(self.read_wandb(argument))
-        elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
+        elif argument != "-" and is_folder(argument):
             self.take_folder(argument)
         else:
             file, forced = split_format(argument)
@@ -291,7 +290,7 @@ class _Collector:
             note_input(path, found=True)
         key: object = path
         with suppress(OSError, ValueError):
-            if path != "-" and not is_remote(path) and stat.S_ISREG((status := Path(path).stat()).st_mode):
+            if path != "-" and stat.S_ISREG((status := Path(path).stat()).st_mode):
                 key = status.st_dev, status.st_ino
         seen = key in self._seen
         self._seen.add(key)
@@ -332,7 +331,7 @@ class _Collector:
     def read_bundle(self, log: folders.Log) -> _Read:
         """Read the files that are one log together, with the settings in them or next to them."""
         assert log.reader is not None
-        contents = [load(path) for path in log.files if not is_empty(path)]
+        contents = [load(path) for path in log.files if not is_file(path) or Path(path).stat().st_size]
         if not contents:
             message = f"{quoted_path(log.path)} holds empty files only"
             raise InputError("file-empty", message, "check the folder")

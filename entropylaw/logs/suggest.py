@@ -48,7 +48,19 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _OTHERS = frozenset(
     (
         *("std", "sd", "var", "variance", "min", "max", "median", "quantile", "loss", "len", "length"),
-        *("tokens", "token", "time", "timing", "runtime", "sec", "seconds", "second", "per", "samples"),
+        *(
+            "tokens",
+            "token",
+            "time",
+            "timestamp",
+            "timing",
+            "runtime",
+            "sec",
+            "seconds",
+            "second",
+            "per",
+            "samples",
+        ),
         *("kl", "lr", "rate", "grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef"),
         *("coeff", "coefficient", "target", "threshold", "bonus", "temperature", "cross", "weight"),
         *("memory", "gb", "count", "num", "number", "n", "groups", "zero", "step", "steps", "epoch", "size"),

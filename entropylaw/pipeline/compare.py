@@ -95,7 +95,7 @@ def gather_arms(
         options = replace(options, pair=None)
     parts: list[Inputs] = []
     entries: list[Input] = []
-    warnings: list[tuple[str, str]] = []
+    warnings: list[str] = []
     for arm, paths in arms.items():
         gathered = gather(paths, options, kinds=(*RUNS, "index"), fixed=fixed, named=display_name, join=join)
         if not gathered.entries:
@@ -103,17 +103,17 @@ def gather_arms(
         for entry in gathered.entries:
             warnings += unread_log(entry, arm)
             entries.append(replace(entry, arm=arm))
-        warnings += gathered.skipped
+        warnings += gathered.warnings
         parts.append(gathered)
     return Inputs(
         entries=tuple(distinct(entries)),
         settings=same_settings([gathered.settings for gathered in parts] or [part(options, FitOptions)]),
         files=distinct_files(chain.from_iterable(gathered.files for gathered in parts)),
-        skipped=tuple(warnings),
+        warnings=tuple(warnings),
     )
 
 
-def unread_log(entry: Input, arm: str) -> list[tuple[str, str]]:
+def unread_log(entry: Input, arm: str) -> list[str]:
     """A warning of a log of an arm that could not be read, which is a run of it.
 
     Raises InputError (``file-not-found``, ``arm-without-logs``, ``no-logs-in-folder``).
@@ -125,7 +125,7 @@ def unread_log(entry: Input, arm: str) -> list[tuple[str, str]]:
         raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
     if error.slug in ("file-not-found", "no-logs-in-folder"):
         raise error
-    return [(path, f"{shown_path(path)} could not be read: {refusal_of(error, path).message}")]
+    return [f"{shown_path(path)} could not be read: {refusal_of(error, path).message}"]
 
 
 def _empty(arm: str, paths: Sequence[Any]) -> InputError:

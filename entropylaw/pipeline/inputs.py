@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import documents_of, flaws_of, whole_pages
-from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
-from entropylaw.errors import EntropyLawError, InputError, UsageError, known_form
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.gates.subjects import READ
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
@@ -49,7 +48,6 @@ class Input:
 
     name: str
     path: str
-    argument: str = ""
     run: Run | None = None
     entries: tuple[Any, ...] = ()
     kind: str = ""
@@ -57,6 +55,11 @@ class Input:
     files: tuple[InputFile, ...] = ()
     config: ConfigFile | None = None
     arm: str = ""
+
+    @classmethod
+    def of_run(cls, run: Run) -> Input:
+        """A run as its log holds it."""
+        return cls(name=run.name, path=run.source.path, run=run, files=input_files([run]))
 
     def renamed(self, name: str) -> Input:
         """The same run by a name that distinguishes it from others."""
@@ -70,8 +73,8 @@ class Inputs:
     """All runs of some arguments, the options of their fits, the files behind them.
 
     ``documents`` are those that were found; with ``strict`` their runs are not among the ``entries``, and
-    ``flaws`` are paths of what should have been a document, with what is wrong. ``skipped`` are an argument
-    and a warning about a file of it; ``config`` is the settings file in force.
+    ``flaws`` are paths of what should have been a document, with what is wrong. ``warnings`` are about files
+    that are not used; ``config`` is the settings file in force.
     """
 
     entries: tuple[Input, ...]
@@ -79,13 +82,8 @@ class Inputs:
     files: tuple[InputFile, ...] = ()
     documents: tuple[Stored, ...] = ()
     flaws: tuple[tuple[str, InputError], ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
     config: ConfigFile | None = None
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is said of files that are not used."""
-        return tuple(text for _, text in self.skipped)
 
     @property
     def runs(self) -> list[Run]:
@@ -96,16 +94,6 @@ class Inputs:
     def errors(self) -> list[EntropyLawError]:
         """Why logs, or runs of them, could not be read."""
         return [entry.error for entry in self.entries if entry.error is not None]
-
-    def by_argument(self) -> dict[str, Inputs]:
-        """The inputs of each argument; a run that several arguments led to belongs to the first."""
-        parts: dict[str, Inputs] = {}
-        for argument in dict.fromkeys([*(entry.argument for entry in self.entries), *dict(self.skipped)]):
-            entries = tuple(entry for entry in self.entries if entry.argument == argument)
-            skipped = tuple(pair for pair in self.skipped if pair[0] == argument)
-            files = distinct_files(chain.from_iterable(entry.files for entry in entries))
-            parts[argument] = replace(self, entries=entries, files=files, skipped=skipped)
-        return parts
 
 
 @dataclass(slots=True)
@@ -125,7 +113,7 @@ class _Found:
     documents: list[Stored] = field(default_factory=list)
     logs: list[Any] = field(default_factory=list)
     flaws: list[tuple[str, InputError]] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
 
     def take(self, place: _Place, kinds: Sequence[str]) -> None:
@@ -165,8 +153,7 @@ class _Found:
             return [] if place.folder else documents_of(stored)
         if not place.folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
             return [stored]
-        warning = f"{shown_path(stored.path)} was not read: no gate uses such a document"
-        self.skipped.append((place.path, warning))
+        self.warnings.append(f"{shown_path(stored.path)} was not read: no gate uses such a document")
         return []
 
 
@@ -178,7 +165,6 @@ def gather(
     fixed: Sequence[str] = (),
     strict: bool = False,
     named: Callable[[str], str] = shown_path,
-    before: Callable[[Sequence[str]], None] = lambda _: None,
     config: ConfigFile | None = None,
     join: Joined | None = None,
 ) -> Inputs:
@@ -199,8 +185,6 @@ def gather(
         that is damaged is not an error yet.
     named
         The name of a run whose file cannot be read.
-    before
-        Is called with the logs before they are read.
     config
         The settings file in force, which documents name.
     join
@@ -222,7 +206,6 @@ def gather(
     entries = list(chain.from_iterable(map(stored_entries, documents)))
     files = [document.inputs for document in documents]
     if sources.logs:
-        before(sources.logs)
         read = read_logs(sources, options, strict=strict, named=named)
         if join is not None:
             read = with_table(read, join)
@@ -234,7 +217,7 @@ def gather(
         files=distinct_files(chain.from_iterable(files)),
         documents=tuple(sources.documents),
         flaws=tuple(sources.flaws),
-        skipped=tuple(sources.skipped),
+        warnings=tuple(sources.warnings),
         config=config,
     )
 
@@ -294,13 +277,8 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
     shown = shown_path(stored.path)
     if stored.data is None:
         raise stored.damaged(shown)
-    if stored.kind not in kinds:
-        expected = " or ".join(f"a {kind}" for kind in kinds if kind != "index")
-        message = f"{shown} has schema {known_form(stored.data['schema'])}, expected {expected}"
-        hint = "give the log itself, a file that `entropylaw fit` wrote, or files of a report's folder runs"
-        raise InputError("not-a-document", message, hint)
     note_input(stored.path)
-    return as_document(KINDS[stored.kind], stored.data, shown)
+    return as_document(stored.data, [kind for kind in kinds if kind != "index"], shown)
 
 
 def stored_entries(document: Document[Any]) -> Iterator[Input]:
@@ -325,30 +303,20 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
 
     columns = columns_named(options)
     reading = read_all(sources.logs, step=options.step, run=options.run, columns=columns, any_table=strict)
-    entries = [
-        Input(
-            name=run.name,
-            path=run.source.path,
-            argument=reading.given[run.source.path],
-            run=run,
-            files=input_files([run]),
-        )
-        for run in reading.runs
-    ]
+    order = list(dict.fromkeys(reading.given.values()))
+    entries = [(run.source.path, Input.of_run(run)) for run in reading.runs]
     for path, error, name in reading.failures:
         if isinstance(error, UsageError):
             raise error
         # A folder with documents of runs needs no log.
         if error.slug != "no-logs-in-folder" or path not in sources.seen:
-            argument = reading.given[path]
-            entries.append(Input(name=name or named(path), path=path, argument=argument, error=error))
-    ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
-    for path, reason in ignored:
-        sources.skipped.append((reading.given[path], f"{shown_path(path)}{NOT_READ}{reason}"))
-    for path, note in reading.half_written.items():
-        sources.skipped.append((reading.given[path], f"{shown_path(path)}: {note}"))
-    order = list(dict.fromkeys(reading.given.values()))
-    return sorted(entries, key=lambda entry: order.index(entry.argument))
+            entries.append((path, Input(name=name or named(path), path=path, error=error)))
+    for file, reason in reading.ignored:
+        if shown_path(file) not in sources.seen:
+            sources.warnings.append(f"{shown_path(file)}{NOT_READ}{reason}")
+    sources.warnings += (f"{shown_path(path)}: {note}" for path, note in reading.half_written.items())
+    entries.sort(key=lambda pair: order.index(reading.given[pair[0]]))
+    return [entry for _, entry in entries]
 
 
 def with_table(entries: Sequence[Input], join: Joined) -> list[Input]:

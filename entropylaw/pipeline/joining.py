@@ -69,15 +69,14 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     if rows is None:
         note = f"{name} has no rows of this run, only of {listing([*table], 3)}"
         return replace(run, notes=(*run.notes, note))
-    row = np.searchsorted(rows.step, run.step, side="right") - 1
-    matched = row >= 0
-    if not options.join_nearest:
-        matched &= rows.step[np.maximum(row, 0)] == run.step
     # A row counts once, at the first step that it is for: repeated, it would be further evaluations.
-    first = np.zeros(len(row), dtype=bool)
-    first[np.unique(row, return_index=True)[1]] = True
-    matched &= first
-    left_out = rows.step[~np.isin(np.arange(len(rows.step)), row[matched])]
+    at = np.searchsorted(run.step, rows.step)
+    matched = at < len(run.step)
+    if not options.join_nearest:
+        matched &= np.isin(rows.step, run.step)
+    # Of several rows for one step the last counts.
+    matched &= np.append(at[1:] != at[:-1], True)
+    left_out = rows.step[~matched]
     if not matched.any() and "" in table:
         path, steps = shown_path(str(options.join)), counted(len(rows.step), "step")
         message = f"the log has none of the {steps} of {path} ({_steps(left_out)})"
@@ -86,7 +85,8 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     columns = dict(run.columns)
     for column in (key for key in rows.columns if key not in WHOLE):
         label = column if column not in run.names else f"{PurePath(name).stem}.{column}"
-        columns[label] = np.where(matched, rows.columns[column][np.maximum(row, 0)], np.nan)
+        columns[label] = np.full(len(run.step), np.nan)
+        columns[label][at[matched]] = rows.columns[column][matched]
     rule = "the next step" if options.join_nearest else "equal step"
     note = f"{name}: {matched.sum()} of {counted(len(rows.step), 'row')} joined by {rule}"
     if len(left_out):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import Entry, InputFile, RunReport, report_of
+from entropylaw.documents.document import Entry, RunReport, report_of
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
@@ -37,19 +37,16 @@ from entropylaw.roles.select import phase_series
 class Making:
     """What is made of every run.
 
-    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
-    is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
-    is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
-    None for a report in one file, whose pages are not written on their own. ``join`` names the table that is
-    joined to logs.
+    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone.
+    ``phases`` says whether curves of planning and execution are fitted. ``config`` is the settings file in
+    force. ``folder`` is None for a report in one file, whose pages are not written on their own. ``join``
+    names the table that is joined to logs.
     """
 
     folder: Path | None
     settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
-    style: str | None = None
-    arms: str | None = None
     config: ConfigFile | None = None
     cache: Cache = OFF
     join: Joined | None = None
@@ -67,14 +64,30 @@ class Task:
     making: Making
     slug: str = ""
     histogram: str = ""
-    before: Neighbour | None = None
-    after: Neighbour | None = None
+    neighbours: tuple[Neighbour | None, Neighbour | None] = (None, None)
     section: str = ""
 
     @property
     def name(self) -> str:
         """The name of the run."""
         return self.input.name
+
+    @property
+    def config(self) -> ConfigFile | None:
+        """The settings file that its fit was made with."""
+        return self.input.config if self.input.entries else self.making.config
+
+    @property
+    def dependencies(self) -> dict[str, Any]:
+        """What its files depend on besides the run; of the tokens' sums the sha256."""
+        making, tokens = self.making, self.histogram
+        return {
+            "page": (self.slug, self.section, making.folder is None, self.neighbours),
+            "options": (making.settings, making.kinds or (), making.phases),
+            "inputs": self.input.files,
+            "config": self.config,
+            "tokens": hashlib.sha256(Path(tokens).read_bytes()).hexdigest() if tokens else "",
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,55 +114,7 @@ class Done:
 
 
 Files = dict[str, bytes]
-"""The files of a run by their names in the folder of the report, each compressed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """The result of a task, and the sha256 of its files: while these are there, no other result is read."""
-
-    done: Done
-    digests: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageOptions:
-    """All that the files of a run depend on besides its numbers; of other files path and sha256.
-
-    ``section`` is None for a page in a folder; otherwise as in a :class:`Task`.
-    """
-
-    slug: str
-    section: str | None
-    kinds: tuple[str, ...]
-    settings: FitOptions
-    inputs: tuple[InputFile, ...]
-    config: ConfigFile | None
-    neighbours: tuple[Neighbour | None, Neighbour | None]
-    style: tuple[str, str] | None
-    histogram: tuple[str, str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Page(steps.Step[Files]):
-    """The figures, the page and the document of a run."""
-
-    options: PageOptions
-
-    name, result = "page", Files
-
-    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> Files:
-        """A page that cannot be drawn."""
-        raise error
-
-    def compute(self, subject: tuple[RunReport, ...], series: Any) -> Files:
-        """Draw the files, the document last."""
-        options = self.options
-        document = report_of(subject, inputs=options.inputs, settings=options.settings, config=options.config)
-        contents = dict(_page(document, options))
-        if options.section is None:
-            contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
-        return {name: zlib.compress(data, 1) for name, data in contents.items()}
+"""Files by their names in the folder of the report, each compressed."""
 
 
 def work(task: Task) -> Done:
@@ -158,31 +123,45 @@ def work(task: Task) -> Done:
     Raises OutputError: the folder cannot be written: then no other run's files can be either; UsageError: a
     setting that is wrong for one run is wrong for all.
     """
-    making, run, key = task.making, task.input.run, ""
-    if making.folder is not None and run is not None:
-        subject = {"page": page_options(task), "phases": making.phases}
-        key = making.cache.key("finished page", subject, run)
-        finished = making.cache.get(key, Finished)
-        if finished is not None and _holds(making.folder, finished.digests):
-            return finished.done
     try:
-        (results,) = steps.answers(steps.Fit(making.settings), [task.input], cache=making.cache)
-        reports: Any = results
-        if not isinstance(results[0], RunReport):
-            reports = tuple(RunReport(fit=entry) for entry in results)
-        if run is not None and making.phases:
-            reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
-        return _write(task, reports, key=key)
+        return _written(task, *_made(task))
     except (OutputError, UsageError):
         raise
     except Exception as error:
         # As in a step: a page that cannot be drawn is that of a run without a law.
-        return _fail(task, error if isinstance(error, EntropyLawError) else steps.failed(error))
+        return _without_law(task, steps.failed(error))
 
 
 def died(task: Task) -> Done:
     """The result for a run whose process was killed."""
-    return _fail(task, steps.killed())
+    return _without_law(task, steps.killed())
+
+
+def _without_law(task: Task, error: EntropyLawError) -> Done:
+    """Write the files of a run that has an error in place of a law."""
+    entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
+    done, files = _drawn(task, (RunReport(fit=entry),))
+    return _written(task, replace(done, read=error.exit_code != InputError.exit_code), files)
+
+
+def _made(task: Task) -> tuple[Done, Files]:
+    """The result of a task and its files, which are kept in the cache where nothing was refused."""
+    making, run = task.making, task.input.run
+    key = making.cache.key("page", task.dependencies, task.input.entries if run is None else run)
+    kept = making.cache.get(key, tuple[Done, Files])
+    if kept is not None:
+        return kept
+    (results,) = steps.answers(steps.Fit(making.settings), [task.input], cache=making.cache)
+    reports: Any = results
+    if not isinstance(results[0], RunReport):
+        reports = tuple(RunReport(fit=entry) for entry in results)
+    if run is not None and making.phases:
+        reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
+    made = _drawn(task, reports)
+    entries = [entry for report in reports for entry in (report.fit, report.phases) if entry is not None]
+    if all(entry.refusal is None for entry in entries):
+        making.cache.put(key, made)
+    return made
 
 
 def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
@@ -201,141 +180,99 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
         return Entry.of(run, None, error=steps.failed(error))
 
 
-def _fail(task: Task, error: EntropyLawError) -> Done:
-    """Write the files of a run that has an error in place of a law."""
-    entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
-    return _write(task, (RunReport(fit=entry),), error)
-
-
-def _holds(folder: Path, digests: Mapping[str, str]) -> bool:
-    """Whether a folder holds all files, as they were written."""
-    with suppress(OSError):
-        contents = {name: read_regular(folder / name, LARGEST, follow=False) for name in digests}
-        return all(hashlib.sha256(data).hexdigest() == digests[name] for name, data in contents.items())
-    return False
-
-
-def _write(
-    task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | None = None, key: str = ""
-) -> Done:
-    """Write the run's files that are not there already, the document after the page; in a folder alone.
-
-    A run without a refusal is kept in the cache under the ``key`` of the task.
-    """
+def _drawn(task: Task, reports: tuple[RunReport, ...]) -> tuple[Done, Files]:
+    """The result of a task and its files, the document last; of a report in one file the page alone."""
     making, entries = task.making, [report.fit for report in reports]
     phases = reports[0].phases.result if reports[0].phases is not None else None
-    contents = steps.answer(Page(page_options(task)), reports, making.cache)
+    document = report_of(reports, inputs=task.input.files, settings=making.settings, config=task.config)
+    contents = dict(_page(document, task))
+    if making.folder is not None:
+        contents[f"runs/{task.slug}.json"] = dumps(document.to_json()).encode()
     done = Done(
         rows=tuple(as_stored(index_row(report, task.slug)) for report in reports),
         figures=tuple(name for name in contents if name.startswith("figures/")),
         refused=tuple((entry.name, entry.refusal) for entry in entries if entry.refusal is not None),
         # A run whose columns could not be chosen counts as not read.
-        read=entries[0].read if error is None else error.exit_code != InputError.exit_code,
+        read=entries[0].read,
         phases=as_stored(phases.summary) if phases is not None else None,
-        unchanged=making.folder is not None and write_changed(making.folder, contents),
-        page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
-    results: list[Entry[Any]] = [*entries]
-    results += [report.phases for report in reports if report.phases is not None]
-    if all(entry.refusal is None for entry in results):
-        digests = {name: hashlib.sha256(zlib.decompress(data)).hexdigest() for name, data in contents.items()}
-        making.cache.put(key, Finished(done=replace(done, unchanged=True), digests=digests))
-    return done
+    return done, {name: zlib.compress(data, 1) for name, data in contents.items()}
 
 
-def page_options(task: Task) -> PageOptions:
-    """What the files of a run depend on; its settings file is the one that its fit was made with."""
-    making = task.making
-    return PageOptions(
-        slug=task.slug,
-        section=task.section if making.folder is None else None,
-        kinds=making.kinds or (),
-        settings=making.settings,
-        inputs=task.input.files,
-        config=task.input.config if task.input.entries else making.config,
-        neighbours=(task.before, task.after),
-        style=_with_digest(making.style),
-        histogram=_with_digest(task.histogram),
-    )
-
-
-def _with_digest(path: str | None) -> tuple[str, str] | None:
-    """A file with the sha256 of its bytes."""
-    return (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) if path else None
-
-
-def write_changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
-    """Write the compressed files that a folder does not hold already; returns whether it held all."""
+def _written(task: Task, done: Done, files: Files) -> Done:
+    """Write the files that the folder does not hold already, or add the page of a report in one file."""
+    folder = task.making.folder
+    if folder is None:
+        return replace(done, page=files[f"runs/{task.slug}.html"])
     unchanged = True
-    for name, compressed in contents.items():
+    for name, compressed in files.items():
         path, data = folder / name, zlib.decompress(compressed)
         with suppress(OSError):
             if read_regular(path, LARGEST, follow=False) == data:
                 continue
         write_atomically(path, data)
         unchanged = False
-    return unchanged
+    return replace(done, unchanged=unchanged)
 
 
-def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
+def _page(document: Any, task: Task) -> Iterator[tuple[str, bytes]]:
     """The figures and the page of a run, by their names in the folder, figures first: no page has dead links.
 
     ``document`` has this run alone.
     """
-    slug, tokens = options.slug, None
-    if options.histogram is not None:
+    slug, tokens = task.slug, None
+    if task.histogram:
         from entropylaw.tokens.summary import bands
 
-        tokens = TokenHistogram(**bands(Path(options.histogram[0])))
+        tokens = TokenHistogram(**bands(Path(task.histogram)))
     drawn: list[pages.Drawn] = []
     for stem, report in stems(slug, document.reports):
         # The tokens are those of the run.
-        svgs, links = yield from _figures(stem, parts(report, None if drawn else tokens), options)
+        svgs, links = yield from _figures(stem, parts(report, None if drawn else tokens), task.making)
         drawn.append(pages.Drawn(report, stem, svgs, links))
     first = drawn[0]
     figures, of_figures = dict(first.figures), dict(first.links)
     several = [reward.report.fit for reward in drawn]
     if len(several) > 1 and any(entry.result is not None for entry in several):
-        of_all, files = yield from _figures(slug, {"rewards": several}, options)
+        of_all, files = yield from _figures(slug, {"rewards": several}, task.making)
         figures |= of_all
         of_figures |= files
-    before, after = options.neighbours
+    before, after = task.neighbours
     page = pages.run_page(
         document,
         first.report,
         figures,
         of_figures,
-        section=options.section or "",
+        section=task.section,
         rewards=drawn if len(drawn) > 1 else (),
         previous=before,
         following=after,
-        home="../index.html" if options.section is None else "",
+        home="../index.html" if task.making.folder is not None else "",
     )
     yield f"runs/{slug}.html", page.encode()
 
 
 def _figures(
-    stem: str, available: Mapping[Need, Any], options: PageOptions
+    stem: str, available: Mapping[Need, Any], making: Making
 ) -> Generator[tuple[str, bytes], None, tuple[dict[str, str], dict[str, list[str]]]]:
     """The files of one reward's figures; returns them for its page, as SVG and as links."""
     # Not at the top: where all pages are in the cache, no run is drawn.
     from entropylaw.report.figures import drawings, plotting
 
     # The page always needs SVG.
-    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *options.kinds))  # type: ignore[arg-type]
+    kinds = making.kinds or ()
+    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     svgs: dict[str, str] = {}
-    with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
+    with plotting.style():
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{stem}-{entry.name}"
                 images = drawings.files(entry.name, available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
                 yield from (
-                    (f"figures/{name}.{kind}", image)
-                    for kind, image in images.items()
-                    if kind in options.kinds
+                    (f"figures/{name}.{kind}", image) for kind, image in images.items() if kind in kinds
                 )
-    return svgs, {name: [f"../figures/{stem}-{name}.{kind}" for kind in options.kinds] for name in svgs}
+    return svgs, {name: [f"../figures/{stem}-{name}.{kind}" for kind in kinds] for name in svgs}
 
 
 def stems(slug: str, reports: Sequence[RunReport]) -> list[tuple[str, RunReport]]:

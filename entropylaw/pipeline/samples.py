@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocument, SampleTable, Unsolved
+from entropylaw.documents.samples import (
+    AtK,
+    Fate,
+    PairedSamples,
+    SamplesDocument,
+    SampleTable,
+    Unsolved,
+    over_problems,
+)
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
 from entropylaw.results import Estimate
@@ -89,11 +97,9 @@ def compared(
         raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
     fewest = min(now.least, base.least)
     if fewest * options.solved < FEWEST_EXPECTED:
-        message = (
-            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished "
-        )
-        message += "from 0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
-        notes += (f"{message}{min(1 / fewest, 0.5):.1g}, decide them",)
+        message = f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly "
+        message += "distinguished from 0: kept, gained and lost problems rest on assumptions; "
+        notes += (f"{message}more samples, or --solved {min(1 / fewest, 0.5):.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes
 
@@ -130,28 +136,20 @@ def pairing(
 ) -> PairedSamples:
     """The comparison of two tables with the same problems."""
     ks, level, size = sizes([min(now.least, base.least)], options.k), options.level, len(now.n)
-    passes, base_passes = (
-        np.column_stack([pass_at(side.n, side.right, k) for k in ks]) for side in (now, base)
-    )
-    rows = passes - base_passes
-    wide, band = student(size, level), critical(rows, level)
-
-    def estimate(value: float, error: float) -> Estimate:
-        low, high, method = value - wide * error, value + wide * error, "t over problems"
-        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=error)
-
-    at_k = []
-    for column, k in enumerate(ks):
-        difference = float(rows[:, column].mean())
-        error = float(rows[:, column].std(ddof=1) / np.sqrt(size))
-        low, high = difference - band * error, difference + band * error
+    passes = [pass_at(now.n, now.right, k) for k in ks]
+    base_passes = [pass_at(base.n, base.right, k) for k in ks]
+    band = critical(np.column_stack(np.subtract(passes, base_passes)), level)
+    wide, at_k = student(size, level), []
+    for k, ours, theirs in zip(ks, passes, base_passes, strict=True):
+        value, spread = float((ours - theirs).mean()), float((ours - theirs).std(ddof=1) / np.sqrt(size))
+        low, high = value - band * spread, value + band * spread
         word = "gain" if low > 0 else "unclear"
         at_k.append(
             AtK(
                 k=k,
-                now=float(passes[:, column].mean()),
-                base=float(base_passes[:, column].mean()),
-                difference=estimate(difference, error),
+                now=float(ours.mean()),
+                base=float(theirs.mean()),
+                difference=over_problems(value, spread, wide, level),
                 band_low=low,
                 band_high=high,
                 word="loss" if high < 0 else word,
@@ -160,26 +158,23 @@ def pairing(
     by_fate, draws = chances(now, base, options.solved)
     likeliest, fates = by_fate.argmax(axis=1), []
     ends = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0).T.tolist()
-    for column, fate in enumerate(CLASSES):
-        called, expected = np.flatnonzero(likeliest == column), float(by_fate[:, column].sum())
+    for column, (fate, (low, high)) in enumerate(zip(CLASSES, ends, strict=True)):
+        called, value = np.flatnonzero(likeliest == column), float(by_fate[:, column].sum())
+        low, high, method = min(low, value), max(high, value), "bootstrap of problems"
         fates.append(
             Fate(
                 fate=fate,
                 problems=tuple(now.problem[row] for row in called),
                 mistakes=float((1.0 - by_fate[called, column]).sum()),
-                expected=Estimate(
-                    value=expected,
-                    low=min(ends[column][0], expected),
-                    high=max(ends[column][1], expected),
-                    level=level,
-                    method="bootstrap of problems",
-                ),
+                expected=Estimate(value=value, low=low, high=high, level=level, method=method),
             )
         )
-    unsolved, distinct = on_unsolved(now, base)
-    held_out: dict[str, Any] = {}
+    number, distinct = on_unsolved(now, base)
+    unsolved = Unsolved(problems=number)
     if distinct is not None:
-        held_out = {"now": distinct[0], "base": distinct[1], "difference": estimate(*distinct[2:])}
+        held_out, before, value, spread = distinct
+        difference = over_problems(value, spread, wide, level)
+        unsolved = Unsolved(problems=number, now=held_out, base=before, difference=difference)
     return PairedSamples(
         now=name,
         base=base_name,
@@ -189,6 +184,6 @@ def pairing(
         level=level,
         at_k=tuple(at_k),
         fates=tuple(fates),
-        unsolved=Unsolved(problems=unsolved, **held_out),
+        unsolved=unsolved,
         first_loss=next((row.k for row in at_k if row.word == "loss"), None),
     )

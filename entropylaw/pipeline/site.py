@@ -23,7 +23,7 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
+from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
 from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
@@ -116,18 +116,27 @@ def report_logs(
     jobs: int,
     fixed: Sequence[str] = (),
     progress: Progress = lambda *_: None,
+    target: Path | None = None,
 ) -> Outcome:
-    """Write the report of everything in some sources.
+    """Write the report of everything in some sources, into the folder of ``making`` or one HTML file.
 
     ``sources`` are logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
     The files do not depend on the number of processes, ``jobs``. ``fixed`` are flags of the user that are
-    options of the fit, which a stored fit cannot follow. ``progress`` is called after each run.
+    options of the fit, which a stored fit cannot follow. ``progress`` is called after each run. ``target``
+    is the file of a report without a folder: the page of its only run, or the index and all pages.
 
     Raises OutputError (``cannot-write``, ``folder-busy``), UsageError (``not-a-report``,
     ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
     outcome, folder = tasks_of(sources, making, fixed), making.folder
-    assert folder is not None
+    if folder is None:
+        assert target is not None
+        check_targets([target])
+        outcome = worked(outcome, jobs, progress)
+        if not outcome.answered:
+            return outcome
+        write_atomically(target, one_page(outcome))
+        return replace(outcome, written=(target,))
     targets = targets_of(outcome.tasks, folder)
     check_targets(targets)
     taken = next((path for path in targets if os.path.lexists(path)), None)
@@ -143,41 +152,22 @@ def report_logs(
         if outcome.answered:
             if not outcome.unfinished:
                 remove_figures(outcome, folder)
-            return replace(outcome, written=write_index(outcome, folder, making.arms))
+            return replace(outcome, written=write_index(outcome, folder))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
         if first:
             (folder / FILES["JSON"]).unlink()
         return outcome
 
 
-def one_page(
-    sources: Sequence[str],
-    making: Making,
-    target: Path,
-    *,
-    jobs: int,
-    fixed: Sequence[str] = (),
-    progress: Progress = lambda *_: None,
-) -> Outcome:
-    """Write a report as one HTML file: the page of its only run, or the index and all pages.
-
-    ``making`` has no folder. Parameters and errors are otherwise as in :func:`report_logs`.
-    """
-    outcome = tasks_of(sources, making, fixed)
-    check_targets([target])
-    outcome = worked(outcome, jobs, progress)
-    if not outcome.answered:
-        return outcome
+def one_page(outcome: Outcome) -> str:
+    """A report as one page: that of its only run, or the index with all pages below it."""
     sections = [zlib.decompress(run.page).decode() for run in outcome.done]
-    page = sections[0]
-    if len(outcome.tasks) > 1:
-        index = index_of(outcome)
-        if index.across is not None:
-            slugs = {row.run: row.slug for row in index.rows}
-            sections = [phases_page(index.across, slugs, IN_FILE), *sections]
-        page = index_html(index, outcome, making.arms, addresses=IN_FILE, sections=sections)
-    write_atomically(target, page)
-    return replace(outcome, written=(target,))
+    if len(outcome.tasks) == 1:
+        return sections[0]
+    index = index_of(outcome)
+    if index.across is not None:
+        sections = [phases_page(index.across, slugs_of(index), IN_FILE), *sections]
+    return index_html(index, outcome, addresses=IN_FILE, sections=sections)
 
 
 def remove_figures(outcome: Outcome, folder: Path) -> None:
@@ -203,8 +193,7 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
 def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
     """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`, and UsageError
-    ``no-such-arm``.
+    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
     inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
     tasks: list[Task] = []
@@ -214,12 +203,6 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
-    arms = making.arms
-    if arms is not None and tasks and not any(pages.arm_of(task.name, arms) for task in tasks):
-        message = f"--arms {arms!r} matches the name of no run; the first is {tasks[0].name!r}"
-        hint = "leave --arms out, or give what names have in common, "
-        hint += "such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
@@ -236,7 +219,7 @@ def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
     for i, (task, slug) in enumerate(zip(tasks, slugs, strict=True)):
         task = replace(task, slug=slug, making=making)
         if making.folder is not None:
-            yield replace(task, before=around[i], after=around[i + 2])
+            yield replace(task, neighbours=(around[i], around[i + 2]))
         else:
             yield replace(task, section=section_of(slug) if len(tasks) > 1 else "")
 
@@ -273,40 +256,43 @@ def index_of(outcome: Outcome) -> IndexDocument:
     )
 
 
-def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
-    """Write the page and the tables over all runs; returns the paths, the page last."""
+def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+    """Write the pages and the tables over all runs; returns the paths, the index last."""
     index = index_of(outcome)
-    contents: dict[str, str] = {}
     data = dumps(index.to_json())
-    as_before = outcome.unchanged == len(outcome.tasks) and earlier_index(folder) == data.encode()
+    # To draw the pages takes longest, and needs matplotlib.
+    cache = outcome.tasks[0].making.cache
+    key = cache.key("index page", {}, data)
+    drawn = cache.get(key, Files)
+    if drawn is None:
+        made = {PAGE: index_html(index, outcome, files=FILES)}
+        if index.across is not None:
+            made[PHASES] = phases_page(index.across, slugs_of(index), IN_FOLDER)
+        drawn = {name: zlib.compress(page.encode()) for name, page in made.items()}
+        cache.put(key, drawn)
+    contents = {
+        "report.md": markdown_of(index, outcome, folder).encode(),
+        "report.csv": csv_text(index_table(index.rows)).encode(),
+        "report.json": data.encode(),
+    }
+    contents |= {name: zlib.decompress(page) for name, page in sorted(drawn.items(), reverse=True)}
     if index.across is None:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
-    elif not (as_before and is_file(folder / PHASES)):
-        slugs = {row.run: row.slug for row in index.rows}
-        contents[PHASES] = phases_page(index.across, slugs, IN_FOLDER)
-    # To draw and to write it takes longest, and needs matplotlib.
-    cache = outcome.tasks[0].making.cache
-    key = cache.key("index page", {"arms": arms}, data)
-    page = cache.get(key, Files)
-    if page is None:
-        page = {PAGE: zlib.compress(index_html(index, outcome, arms, files=FILES).encode())}
-        cache.put(key, page)
-    contents |= {
-        "report.md": markdown_of(index, outcome, folder),
-        "report.csv": csv_text(index_table(index.rows)),
-        "report.json": data,
-        PAGE: zlib.decompress(page[PAGE]).decode(),
-    }
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)
 
 
-def index_html(index: IndexDocument, outcome: Outcome, arms: str | None, **addresses: Any) -> str:
+def slugs_of(index: IndexDocument) -> dict[str, str]:
+    """The name of a run → that of its files."""
+    return {row.run: row.slug for row in index.rows}
+
+
+def index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
     """The page of the index; ``addresses`` are those of other pages and files."""
     phases, warnings = index.across is not None, outcome.interrupted
     return pages.index_page(
-        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, arms=arms, **addresses
+        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, **addresses
     )
 
 
@@ -349,30 +335,19 @@ def only_writer(folder: Path) -> Iterator[None]:
         message = f"{folder} could not be made or written ({error.strerror or error})"
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
-    with locked(folder):
-        for part_of_report in (folder, *(folder / inner for inner in INNER)):
-            for left in part_of_report.glob(f"{TEMPORARY}*.part"):
-                left.unlink(missing_ok=True)
-        yield
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder for this process; where a system, or the file system, has no locks, do nothing.
-
-    Raises OutputError ``folder-busy``: another process has locked it.
-    """
-    if fcntl is None:
-        yield
-        return
     with contextlib.ExitStack() as stack:
+        # Some systems, and some file systems, have no locks.
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if fcntl is not None:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 message = f"another entropylaw is writing into {folder}"
                 hint = "wait for it, or choose another folder with -o"
                 raise OutputError("folder-busy", message, hint) from None
+        for part_of_report in (folder, *(folder / inner for inner in INNER)):
+            for left in part_of_report.glob(f"{TEMPORARY}*.part"):
+                left.unlink(missing_ok=True)
         yield

@@ -19,8 +19,9 @@ from entropylaw.arguments import bad_argument, of_kind, several, type_of
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import BacktestDocument, Entry, FitDocument, PhasesDocument
 from entropylaw.errors import EntropyLawError, FitError, UsageError
+from entropylaw.logs.runs import Run
 from entropylaw.option import COLUMNS, Option, options_of
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import FitOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress
@@ -37,45 +38,32 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[R]):
-    """What is computed of a run, with some options.
+    """What is computed of a run, with some options: an entry with a result of type ``R`` for each series.
 
     The function ``name`` of :data:`entropylaw.pipeline.answers.COMPUTED` takes a run, one of its series and
-    the options; the step's own result is of type ``result``. ``select`` finds the series, by the options of
-    the names ``selected_by``. Up to ``few`` runs are done faster in this process than by others that have to
-    be started.
+    the options. ``select`` finds the series, by the options of the names ``selected_by``. Up to ``few`` runs
+    are done faster in this process than by others that have to be started.
     """
 
     options: Any
 
     name: ClassVar[str]
     result: ClassVar[type[Any]]
-    select: ClassVar[Callable[..., Any]] = staticmethod(lambda _: (None,))
-    selected_by: ClassVar[tuple[str, ...]] = ()
+    select: ClassVar[Callable[..., Any]] = staticmethod(select_all)
+    selected_by: ClassVar[tuple[str, ...]] = ("entropy", "reward", "pair", "entropy_sd")
     few: ClassVar[int] = 3
 
-    def choose(self, run: Any) -> tuple[Any, ...]:
+    def choose(self, run: Run) -> tuple[Any, ...]:
         """The series of a run, each of which has a result."""
         named = {name: getattr(self.options, name) for name in self.selected_by}
         series: tuple[Any, ...] = self.select(run, **named)
         return series
 
-    def compute(self, subject: Any, series: Any) -> R:
-        """The result of a run and one of its series."""
+    def compute(self, run: Run, series: Any) -> Entry[R]:
+        """The entry of a run and one of its series."""
         from entropylaw.pipeline.answers import COMPUTED
 
-        result = COMPUTED[self.name](subject, series, self.options)
-        return result if series is None else Entry.of(subject, series, result=result)  # type: ignore[return-value]
-
-    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> R:
-        """The result for a run that has none; ``series`` is None where choosing it failed.
-
-        ``log`` may be the path of a file that was not read, with the ``name`` of the run that is missing.
-        """
-        return Entry.of(log, series, name, error=error)  # type: ignore[return-value]
-
-    def document(self, inputs: Inputs, entries: Iterable[R]) -> Any:
-        """The document of the results for some inputs."""
-        raise NotImplementedError
+        return Entry.of(run, series, result=COMPUTED[self.name](run, series, self.options))
 
 
 def provenance(inputs: Inputs) -> dict[str, Any]:
@@ -83,16 +71,7 @@ def provenance(inputs: Inputs) -> dict[str, Any]:
     return {"inputs": inputs.files, "warnings": inputs.warnings, "config": inputs.config}
 
 
-@dataclass(frozen=True, slots=True)
-class _Paired(Step[R]):
-    """A step on the paired entropies and rewards of a run."""
-
-    options: FitOptions
-
-    select, selected_by = staticmethod(select_all), ("entropy", "reward", "pair", "entropy_sd")
-
-
-class Fit(_Paired[Entry[FitResult]]):
+class Fit(Step[FitResult]):
     """The law of a run, with its level shifts where the options say so."""
 
     name, result, few = "fit", Entry[FitResult], 12
@@ -102,13 +81,13 @@ class Fit(_Paired[Entry[FitResult]]):
         return FitDocument(settings=inputs.settings, runs=tuple(entries), **provenance(inputs))
 
 
-class Law(_Paired[Entry[FitResult]]):
+class Law(Step[FitResult]):
     """The law of a run alone, in half the time: without a forecast, and without what its entropy does."""
 
     name, result, few = "law", Entry[FitResult], 12
 
 
-class Backtest(_Paired[Entry[RunBacktest]]):
+class Backtest(Step[RunBacktest]):
     """How well the early part of a run forecasts the rest."""
 
     name, result = "backtest", Entry[RunBacktest]
@@ -129,11 +108,8 @@ class Backtest(_Paired[Entry[RunBacktest]]):
         return as_stored(document)
 
 
-@dataclass(frozen=True, slots=True)
-class Phases(Step[Entry[PhaseFit]]):
+class Phases(Step[PhaseFit]):
     """What the entropy curves of a run do."""
-
-    options: PhaseOptions
 
     name, result = "phases", Entry[PhaseFit]
     select, selected_by = staticmethod(phase_series_all), ("planning", "execution", "entropy")
@@ -151,14 +127,15 @@ class Phases(Step[Entry[PhaseFit]]):
 
 
 class _Task(NamedTuple):
+    position: int
     number: int
     step: Step[Any]
-    subject: Any
+    run: Run
     cache: Cache
     key: str
 
 
-def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> R:
+def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> Entry[R]:
     """The first result of a step on one run; see :func:`answers`."""
     return answers(step, [subject], cache=cache)[0][0]
 
@@ -170,52 +147,52 @@ def answers(
     jobs: int = 1,
     cache: Cache = OFF,
     progress: Progress = lambda *_: None,
-) -> list[tuple[R, ...]]:
-    """The results of a step on every input, run or earlier result, in their order; one per series.
+) -> list[tuple[Entry[R], ...]]:
+    """The results of a step on every input or run, in their order; one per series.
 
     What the cache lacks is computed by ``jobs`` processes. What a document holds is taken as it is, and an
     error in the place of a run is a refusal.
 
     Raises UsageError: an option that is wrong for one run is wrong for all.
     """
-    results = [given(step, subject) for subject in subjects]
-    positions = [position for position, result in enumerate(results) if result is None]
+    results = [given(subject) for subject in subjects]
     waiting: list[_Task] = []
+    left = results.count(None)
     done = 0
 
-    def finish(number: int, subject: Any, of_subject: tuple[R, ...]) -> None:
+    def finish(task: _Task, entries: tuple[Entry[R], ...]) -> None:
         nonlocal done
-        results[positions[number]] = of_subject
+        results[task.position] = entries
         done += 1
-        progress(
-            done, len(positions), number, str(getattr(subject, "name", "") or getattr(subject, "run", ""))
-        )
+        progress(done, left, task.number, task.run.name)
 
-    for number, position in enumerate(positions):
-        subject = subjects[position]
-        subject = subject.run if isinstance(subject, Input) else subject
-        key = cache.key(step.name, step.options, subject)
-        cached: Any = cache.get(key, tuple[step.result, ...])  # type: ignore[name-defined]
-        if cached is None:
-            waiting.append(_Task(number, step, subject, cache, key))
-        else:
-            finish(number, subject, cached)
-
-    def died(task: _Task) -> tuple[R, ...]:
-        return (step.refuse(task.subject, None, killed()),)
-
-    for task, answer in results_of(run_step, waiting, jobs=jobs, died=died, few=step.few):
-        finish(task.number, task.subject, answer)
-    return [result for result in results if result is not None]
+    for position, subject in enumerate(subjects):
+        if results[position] is None:
+            run: Any = subject.run if isinstance(subject, Input) else subject
+            key = cache.key(step.name, step.options, run)
+            task = _Task(position, done + len(waiting), step, run, cache, key)
+            cached: Any = cache.get(key, tuple[step.result, ...])  # type: ignore[name-defined]
+            if cached is None:
+                waiting.append(task)
+            else:
+                finish(task, cached)
+    for task, entries in results_of(run_step, waiting, jobs=jobs, died=died, few=step.few):
+        finish(task, entries)
+    return [entries for entries in results if entries is not None]
 
 
-def given(step: Step[R], subject: Any) -> tuple[R, ...] | None:
+def given(subject: Input | Run) -> tuple[Any, ...] | None:
     """The results that need no computation: the entries of a document, or the error in place of a run."""
     if not isinstance(subject, Input) or subject.run is not None:
         return None
     if subject.error is None:
         return subject.entries
-    return (step.refuse(subject.path, None, subject.error, subject.name),)
+    return (Entry.of(subject.path, None, subject.name, error=subject.error),)
+
+
+def died(task: _Task) -> tuple[Entry[Any], ...]:
+    """The result for a run whose process was killed."""
+    return (Entry.of(task.run, None, error=killed()),)
 
 
 def killed() -> FitError:
@@ -237,31 +214,30 @@ def failed(error: Exception) -> EntropyLawError:
     return FitError("analysis-failed", message, hint)
 
 
-def run_step(task: _Task) -> tuple[Any, ...]:
+def run_step(task: _Task) -> tuple[Entry[Any], ...]:
     """What a worker does: the one place where the error of a run becomes a refusal.
 
     One run never stops the others, even where it is bad by a bug of this program.
     """
-    _, step, subject, cache, key = task
-    results: list[Any] = []
-    refused: list[EntropyLawError] = []
+    step, run = task.step, task.run
+    entries: list[Entry[Any]] = []
     try:
-        chosen = step.choose(subject)
+        chosen = step.choose(run)
     except UsageError:
         raise
     except Exception as error:
-        return (step.refuse(subject, None, failed(error)),)
+        return (Entry.of(run, None, error=failed(error)),)
     for series in chosen:
         try:
-            results.append(step.compute(subject, series))
+            entries.append(step.compute(run, series))
         except UsageError:
             raise
         except Exception as error:
-            refused.append(failed(error))
-            results.append(step.refuse(subject, series, refused[-1]))
-    if len(refused) < len(results) and not any(error.slug == "out-of-memory" for error in refused):
-        cache.put(key, tuple(results))
-    return tuple(results)
+            entries.append(Entry.of(run, series, error=failed(error)))
+    slugs = [None if entry.refusal is None else entry.refusal.slug for entry in entries]
+    if None in slugs and "out-of-memory" not in slugs:
+        task.cache.put(task.key, tuple(entries))
+    return tuple(entries)
 
 
 def checked(given: R) -> R:

@@ -17,7 +17,7 @@ from entropylaw.results import Estimate
 from entropylaw.results import Verdict as LawVerdict
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
-"""A value in a table or of a fact; several floats are a series, drawn as a small line."""
+"""A value in a table or of a fact; several floats are a series."""
 
 Row = dict[str, Cell]
 """Key of a column → cell."""
@@ -118,8 +118,7 @@ class Table(Struct, frozen=True):
     The columns of an ``overview`` are in the order of their rank: a terminal leaves out the last ones where
     the lines are too short. It also takes the place of the runs there, unless these are requested.
     ``counted`` is the word by which a terminal counts the rows of a ``detail``.
-    ``where`` says what has all rows, for a text with too little room. LaTeX has the tables with a ``caption``
-    alone, if there are any, under their ``label``.
+    ``where`` says what has all rows, for a text with too little room.
     """
 
     columns: Sequence[Column]
@@ -129,8 +128,6 @@ class Table(Struct, frozen=True):
     where: str = "the CSV and JSON files have all"
     overview: bool = False
     counted: str = ""
-    caption: str = ""
-    label: str = ""
 
 
 class Trace(Struct, frozen=True):
@@ -146,15 +143,15 @@ class Trace(Struct, frozen=True):
 class RunsTable(Table, frozen=True, kw_only=True):
     """Runs on a page under a ``badge``, a ``title`` and a ``note``, folded away unless ``open``.
 
-    ``links`` are the addresses of their pages, if they have any. A cell may also be a :class:`Trace`, or a
-    list of verdicts, whose sentences are shown on request.
+    ``links`` are the addresses of their pages. A cell may also be a :class:`Trace`, or a list of verdicts,
+    whose sentences are shown on request.
     """
 
+    badge: Verdict
     title: str
+    note: str
     open: bool
-    badge: Verdict | None = None
-    note: str = ""
-    links: Sequence[str] = ()
+    links: Sequence[str]
 
 
 class Note(Struct, frozen=True):

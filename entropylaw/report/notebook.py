@@ -6,15 +6,14 @@ takes the notebook's colours, and figures are on white. Names from logs are alwa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from entropylaw.errors import FitError
 from entropylaw.escaping import one_line
-from entropylaw.report.blocks import Facts, Figure, Heading, Table, by_run
+from entropylaw.report.blocks import Figure, Heading, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.render import flat
-from entropylaw.results import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,61 +44,22 @@ def html(result: Any) -> str:
 def plot(result: Any, ax: Axes | None = None) -> Axes:
     """Draw a result on axes, or on new ones by pyplot; returns them.
 
-    The first figure of its description that fits on one pair of axes; without one, the numbers with their
-    intervals below one another, or a table of numbers over its first column.
+    It is the first figure of its description that fits on one pair of axes. Raises FitError
+    ``nothing-to-draw``: there is none.
     """
     from entropylaw.report.figures.drawings import DRAWINGS
 
-    if ax is None:
-        from matplotlib import pyplot
+    for block in describe(result):
+        draw = DRAWINGS[block.name].onto if isinstance(block, Figure) and block.part is not None else None
+        if draw is not None:
+            if ax is None:
+                from matplotlib import pyplot
 
-        ax = pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
-    blocks = describe(result)
-    for block in blocks:
-        if isinstance(block, Figure) and block.part is not None and (draw := DRAWINGS[block.name].onto):
+                ax = pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
             draw(ax, block.part)
             return ax
-    for block in blocks:
-        if isinstance(block, Facts):
-            _intervals(ax, [(fact.name, fact.value) for fact in block.facts], block.title)
-            break
-        if isinstance(block, Table) and block.rows and draw_table(ax, block):
-            break
-    return ax
-
-
-def draw_table(axes: Axes, table: Table) -> bool:
-    """The first column of estimates, or numbers over those of the first column; False if it has neither."""
-    labels = [column.label for column in table.columns]
-    columns = list(zip(labels, zip(*table.rows, strict=True), strict=True))
-    for label, cells in columns:
-        if any(isinstance(cell, Estimate) for cell in cells):
-            names = [" ".join(map(str, row[: table.words])) for row in table.rows]
-            _intervals(axes, zip(names, cells, strict=True), label)
-            return True
-    numbers = [column for column in columns if all(isinstance(cell, float | int) for cell in column[1])]
-    if len(numbers) < 2:
-        return False
-    (across, x), *lines = numbers
-    for label, y in lines:
-        axes.plot(x, y, ".-", label=label)
-    axes.set_xlabel(across)
-    axes.legend(frameon=False, fontsize=7)
-    return True
-
-
-def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> None:
-    """Estimates below one another, each with its interval and its name inside the axes."""
-    estimates = ((name, cell) for name, cell in numbers if isinstance(cell, Estimate))
-    values = [(name, cell, cell.value) for name, cell in estimates if cell.value is not None]
-    for row, (name, estimate, value) in enumerate(values):
-        if estimate.low is not None and estimate.high is not None:
-            axes.plot([estimate.low, estimate.high], [-row, -row], linewidth=2, color="0.6")
-        axes.plot([value], [-row], "o", color="0.2")
-        axes.text(0.02, -row + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
-    axes.set_ylim(0.7 - max(len(values), 1), 0.7)
-    axes.set_yticks([])
-    axes.set_xlabel(label)
+    message = f"a {type(result).__name__} has no figure for one pair of axes"
+    raise FitError("nothing-to-draw", message, "plot the columns of to_frame()")
 
 
 def frame(result: Any) -> DataFrame:

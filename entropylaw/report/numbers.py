@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from entropylaw.report.blocks import Cell, Fact, Facts, Table
@@ -138,14 +137,12 @@ def with_minus(text: str) -> str:
 
 
 def cell_text(cell: Cell, unit: str = "") -> str:
-    """A cell of a table in words: an estimate with its interval, a series as a small line of blocks."""
+    """A cell of a table in words: an estimate with its interval."""
     if isinstance(cell, Estimate):
         if unit == "step":
             ends = ("not known" if x is None else round(x) for x in (cell.value, cell.low, cell.high))
             return "{} [{}, {}]".format(*ends)
         return format_interval(cell, "%" if unit == "%" else "")
-    if isinstance(cell, tuple):
-        return sparkline(cell)
     if isinstance(cell, str | int):
         return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
     return MISSING if cell is None else _FORMATS.get(unit, format_number)(cell)
@@ -176,12 +173,3 @@ def fact_text(fact: Fact) -> tuple[str, str, str]:
 def fact_rows(facts: Facts) -> list[tuple[str, str, str, str]]:
     """The facts of a block in words: name, value, interval, and description."""
     return [(fact.name, *fact_text(fact)) for fact in facts.facts]
-
-
-def sparkline(values: Sequence[float], width: int = 12) -> str:
-    """A series as blocks between its own least and largest value; each is the mean of neighbours."""
-    parts = min(width, len(values))
-    edges = [round(i * len(values) / parts) for i in range(parts + 1)]
-    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
-    low, high = min(means), max(means)
-    return "".join("▁▂▃▄▅▆▇█"[round(7 * (mean - low) / ((high - low) or 1.0))] for mean in means)

@@ -18,7 +18,6 @@ from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, runs
-from entropylaw.report.describe.index import arm_of as arm_of
 from entropylaw.report.describe.runs import IndexRow, by_name
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_percent
@@ -243,7 +242,6 @@ def index_page(
     files: Mapping[str, str] | None = None,
     version: str = __version__,
     phases: bool = False,
-    arms: str | None = None,
     addresses: Addresses = IN_FOLDER,
     sections: Sequence[str] = (),
 ) -> str:
@@ -261,16 +259,13 @@ def index_page(
         The one that wrote the report.
     phases
         Whether there is a :func:`phases_page`.
-    arms
-        A regular expression: runs in whose names it matches the same text (its first group, if it has one)
-        are one arm. By default they are the runs whose names differ by a seed.
     addresses
         Those of the other pages.
     sections
         These pages, where they are sections of the index.
     """
     named = by_name(rows)
-    blocks = index.ceilings(named, arms)
+    blocks = index.ceilings(named)
     cells = [row.cells for row in named]
     count = runs.counted_rows(cells)
     stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from entropylaw.analysis.forms import least_squares
@@ -295,12 +295,6 @@ def shapes_words(form: FormAnswer) -> str:
     return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
 
 
-def listed(items: Iterable[str]) -> str:
-    """``one, two and three``."""
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def sentence(text: str) -> str:
     """With exactly one full stop."""
     return text.rstrip().rstrip(".") + "."
@@ -309,27 +303,6 @@ def sentence(text: str) -> str:
 def capital(text: str) -> str:
     """With its first letter as a capital."""
     return text[:1].upper() + text[1:]
-
-
-def drop_words(run: Entry[Fit]) -> str:
-    """The evaluations left out, as reasons with counts; empty where nothing could be read at all.
-
-    The fit has a sentence for each outlier: here they are counted, and one is the example.
-    """
-    if run.result is None and not run.columns and not run.dropped:
-        return ""
-    law_drops: Mapping[str, int] = {} if run.result is None else run.result.law.dropped
-    counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
-    kinds: dict[str, dict[str, int]] = {}
-    for reason, number in law_drops.items():
-        kind, _, example = reason.partition(": ")
-        kinds.setdefault(kind, {})[example] = number
-    for kind, examples in sorted(kinds.items()):
-        text, first = f"{kind} ({sum(examples.values())})", min(examples)
-        if first:
-            text += f"{', such as:' if len(examples) > 1 else ':'} {first}"
-        counts.append(text)
-    return "; ".join(counts) or "nothing"
 
 
 def meaning(column: Meaning) -> str:

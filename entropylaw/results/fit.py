@@ -53,8 +53,8 @@ class IfMemory(Struct, frozen=True, kw_only=True):
 class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
-    Ceiling, headroom, reward now, share reached, curve and predictions are averaged over the functional forms
-    of reward against entropy, each without a term in the step and with one, by their posterior probabilities.
+    Ceiling, headroom, reward now, curve and predictions are averaged over the functional forms of reward
+    against entropy, each without a term in the step and with one, by their posterior probabilities.
     With a term they are those of the present stage: what more entropy would buy from here.
 
     Attributes
@@ -72,12 +72,9 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     ceiling, headroom, reward_now
         Reward at H = 0, how far that is above the reward now (0 where it is not), and the run's reward at the
         last evaluation without the evaluation's sampling noise.
-    used
-        Share of the attainable gain that the run has reached, (R − R₀)/(ceiling − R₀) with R₀ the curve's
-        reward at the first entropy.
     gain, p_headroom
         A gain of reward, and the probability that the headroom is at least that. Of a run that lost its
-        reward it is None, and ceiling, headroom and ``used`` are unknown: its curve says what the reward was.
+        reward it is None, and ceiling and headroom are unknown: its curve says what the reward was.
     p_term, p_first, p_no_curve
         Probability that reward needs a term in the step beside the entropy, that the first evaluations are
         off the curve of the others, and that no curve of the list fits: that of a free curve.
@@ -109,7 +106,6 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     ceiling: Estimate
     headroom: Estimate
     reward_now: Estimate
-    used: Estimate
     gain: float
     p_headroom: float | None
     forms: tuple[FormAnswer, ...]
@@ -141,7 +137,7 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     @property
     def params(self) -> dict[str, Estimate]:
         """The averaged numbers and the law's coefficients, by name."""
-        names = ("ceiling", "headroom", "reward_now", "used", "a", "b")
+        names = ("ceiling", "headroom", "reward_now", "a", "b")
         return {name: getattr(self, name) for name in names}
 
     @property

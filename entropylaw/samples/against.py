@@ -121,9 +121,5 @@ def _held_out(counts: Counts) -> FloatArray:
 
 def common(now: Counts, base: Counts) -> tuple[Counts, Counts]:
     """The problems that both have, in one order."""
-    shared = sorted(set(now.problem) & set(base.problem))
-    sides = []
-    for counts in (now, base):
-        number = {key: row for row, key in enumerate(counts.problem)}
-        sides.append(counts.take(np.array([number[key] for key in shared], dtype=np.int64)))
-    return sides[0], sides[1]
+    _, ours, theirs = np.intersect1d(now.problem, base.problem, assume_unique=True, return_indices=True)
+    return now.take(ours), base.take(theirs)

@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import listing, nearest, shown
-from entropylaw.samples.files import FLAG, LIST, NUMBER, WORDS, SampleFile
+from entropylaw.escaping import listing, shown
 from entropylaw.samples.options import SampleOptions
+from entropylaw.tokens.files import TableFile, is_number, no_column
 from entropylaw.tokens.query import quoted, text
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -35,6 +37,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "error": ("error",),
     "truncated": ("truncated", "is_truncated"),
     "reference": ("gt", "ground_truth", "gts", "target", "reference", "reference_answer"),
+}
+"""Names of columns by role, best first, in any case."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
     "run": ("run", "run_id", "run_name"),
     "arm": ("arm",),
     "model": ("model", "model_name"),
@@ -42,10 +48,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "stage": ("stage",),
     "budget": ("budget", "max_tokens", "token_budget", "effort"),
 }
-"""Names of columns by role, best first, in any case."""
-
-GROUPS = ("run", "arm", "model", "domain", "stage", "budget")
-"""Roles of columns that divide the rows of a step."""
+"""The same of columns that divide the rows of a step."""
 
 RIGHT_COUNTS = ("c", "n_correct", "num_correct")
 """Columns that hold, beside a number of samples, how many of them are right."""
@@ -95,23 +98,26 @@ _NO_REWARDS = frozenset(("advantage", "step", "tokens", "length", "token_count")
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SampleColumns:
-    """The expressions of one file: by role, by group, by variant; texts, or numbers for some roles.
+    """The columns of one file in SQL: by role, by group, by variant; texts, or numbers for some roles.
 
     ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
     value per sample in a row. ``stored`` are the columns that are read; ``layout`` is what wrote the file.
-    The expression of a group is empty where its value is the run of the file.
+    The expression of a group is empty where its value is the run of the file. Where only ``plain`` columns
+    can be read, fields and lists are refused.
     """
 
-    roles: Mapping[str, str]
-    groups: Mapping[str, str]
-    variants: Mapping[str, str]
-    named: Mapping[str, str]
-    stored: tuple[str, ...]
-    conditions: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    layout: str = ""
+    file: TableFile = field(repr=False)
+    layout: str
+    plain: bool
+    stored: dict[str, None] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    variants: dict[str, str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+    conditions: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
     hashed: bool = False
 
     @property
@@ -119,23 +125,14 @@ class SampleColumns:
         """Whether the order of the rows matters."""
         return not self.roles["problem"] or OCCURRENCE in self.variants
 
-
-@dataclass(slots=True)
-class Reader:
-    """Makes the expressions of one file, and keeps the columns that they read."""
-
-    file: SampleFile
-    plain: bool = False
-    stored: dict[str, None] = field(default_factory=dict)
-
     def located(self, name: str) -> tuple[str, list[str]] | None:
         """The column of a name, and the fields below it; None where there is none."""
-        if name in self.file.columns:
+        if name in self.file.types:
             return name, []
         fields = name.split(".")
         for end in range(len(fields) - 1, 0, -1):
             base = ".".join(fields[:end])
-            if self.file.columns.get(base, FLAG) not in (FLAG, NUMBER):
+            if base in self.file.types and not is_flag_or_number(self.file.types[base]):
                 return base, fields[end:]
         return None
 
@@ -146,11 +143,7 @@ class Reader:
         """
         column = self.located(name)
         if column is None:
-            columns = [*self.file.columns]
-            near = nearest([name], columns)
-            others = f"similar: {listing(near)}" if near else f"its columns are {listing(columns)}"
-            message = f"{shown(self.file.name)} has no column {shown(name)}; {others}"
-            raise InputError("column-not-found", message, "name one of the table's columns")
+            raise no_column(self.file.name, name, [*self.file.types])
         base, fields = column
         self.stored[base] = None
         if self.plain and (fields or lists):
@@ -193,47 +186,38 @@ def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> st
     return f"json_extract_string({quoted(column)}, {text(path)})"
 
 
-def resolve(file: SampleFile, options: SampleOptions) -> SampleColumns:
+def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     """The columns of a file.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
-    reader = Reader(file, plain=options.backend == "spark")
-    folded = {name.casefold(): name for name in reversed([*file.columns])}
-    layout, by_layout = layout_of(reader)
-    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
-    named |= by_layout
-    keys = options.problem or tuple(filter(None, [named["problem"]]))
-    named = named_columns(file, options, named, layout)
-    lists = unrolled(file, options, named)
-    roles = {role: reader.expression(name, lists=role in lists) for role, name in named.items()}
-    roles["problem"] = key_of(*map(reader.expression, keys))
+    columns = SampleColumns(file=file, layout=layout_of(file), plain=options.backend == "spark")
+    folded = {name.casefold(): name for name in reversed([*file.types])}
+    named, read = named_columns(columns, options, folded), columns.expression
+    by_name = named.pop("problem", "")
+    keys = options.problem or tuple(filter(None, [by_name]))
+    columns.lists = unrolled(file, options, named)
+    columns.roles = {role: read(name, lists=role in columns.lists) for role, name in named.items()}
+    columns.roles["problem"] = key_of(*map(read, keys))
     if options.right_when:
-        condition = reader.condition(options.right_when, "--right-when")
-        roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
+        condition = columns.condition(options.right_when, "--right-when")
+        columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
-    used = {*named.values(), *keys}
+    columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
+    columns.conditions = [columns.condition(only, "--only") for only in options.only]
+    columns.hashed = not options.problem and is_prompt(file, *keys)
+    used = (*named.values(), *keys)
     unused = {name: column for name, column in folded.items() if column not in used}
-    return SampleColumns(
-        roles=roles,
-        groups=groups_of(file, options, reader, unused),
-        variants=variants_of(reader, unused, layout),
-        named={"problem": " + ".join(keys) or "position of the row", **named},
-        stored=tuple(reader.stored),
-        conditions=tuple(reader.condition(only, "--only") for only in options.only),
-        lists=tuple(lists),
-        layout=layout,
-        hashed=not options.problem and is_prompt(file, *keys),
-    )
+    columns.groups = groups_of(columns, options, unused)
+    columns.variants = variants_of(columns, unused)
+    return columns
 
 
-def layout_of(reader: Reader) -> tuple[str, dict[str, str]]:
-    """What wrote a file, by its content, and its columns by role; '' is none."""
-    for layout, (needs, roles) in _LAYOUTS.items():
-        if needs <= reader.file.columns.keys():
-            return layout, {role: name if reader.located(name) else "" for role, name in roles.items()}
-    return reader.file.layout or "table", {}
+def layout_of(file: TableFile) -> str:
+    """What wrote a file, by its content."""
+    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
+    return next(by_columns, file.layout or "table")
 
 
 def key_of(*columns: str) -> str:
@@ -243,18 +227,20 @@ def key_of(*columns: str) -> str:
     return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
 
 
-def is_prompt(file: SampleFile, *keys: str) -> bool:
+def is_prompt(file: TableFile, *keys: str) -> bool:
     """Whether a column holds prompts, which are hashed, and not ids."""
-    prompts = ("prompt", "question", "query", "input")
-    return not file.layout and any(key.casefold() in prompts and file.columns[key] != NUMBER for key in keys)
+    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(
-    file: SampleFile, options: SampleOptions, by_name: Mapping[str, str], layout: str
+    columns: SampleColumns, options: SampleOptions, folded: Mapping[str, str]
 ) -> dict[str, str]:
-    """The column of each role but the problem and groups: of the options, else ``by_name``."""
-    named = {role: name for role, name in by_name.items() if role not in ("problem", *GROUPS)}
-    if named["count"] and file.columns[named["count"]] not in (NUMBER, WORDS):
+    """The column of each role but groups: of the options, of the layout, else by its name (``folded``)."""
+    named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
+    _, by_layout = _LAYOUTS.get(columns.layout, ((), {}))
+    named |= {role: name if columns.located(name) else "" for role, name in by_layout.items()}
+    if not is_cell(columns.file.types.get(named["count"], pa.string())):
         named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
         if (option := getattr(options, role)) is not None:
@@ -262,28 +248,39 @@ def named_columns(
     if options.right_when:
         named["right"] = ""
     elif not named["right"]:
-        named["right"] = only_reward(file, layout, [*named.values(), by_name["problem"]])
+        named["right"] = only_reward(columns, [*named.values()])
     return {role: name for role, name in named.items() if name}
 
 
-def only_reward(file: SampleFile, layout: str, names: Sequence[str]) -> str:
+def is_flag_or_number(kind: pa.DataType) -> bool:
+    """Whether a type is of numbers, true and false among them."""
+    return pa.types.is_boolean(kind) or is_number(kind)
+
+
+def is_cell(kind: pa.DataType) -> bool:
+    """Whether a type is of text or numbers, and not of true and false, lists, objects or nothing."""
+    checks = (pa.types.is_boolean, pa.types.is_list, pa.types.is_struct, pa.types.is_null)
+    return not any(check(kind) for check in checks)
+
+
+def only_reward(columns: SampleColumns, names: Sequence[str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
-    used = {*map(str.casefold, names), *_NO_REWARDS}
-    columns = file.columns.items()
-    numbers = [name for name, kind in columns if kind in (NUMBER, FLAG) and name.casefold() not in used]
-    if layout == "TRL" and len(numbers) == 1:
+    used, types = {*map(str.casefold, names), *_NO_REWARDS}, columns.file.types
+    numbers = [name for name in types if is_flag_or_number(types[name]) and name.casefold() not in used]
+    if columns.layout == "TRL" and len(numbers) == 1:
         return numbers[0]
-    if layout == "TRL" and numbers:
-        message = f"{shown(file.name)} has several rewards: {listing(numbers)}"
+    name = shown(columns.file.name)
+    if columns.layout == "TRL" and numbers:
+        message = f"{name} has several rewards: {listing(numbers)}"
         raise InputError("several-verdicts", message, "name one with --right, or --right-when 'reward>=1'")
-    message = f"{shown(file.name)} has no column with verdicts by name; its columns are "
-    message += listing([*file.columns])
+    message = f"{name} has no column with verdicts by name; its columns are {listing([*types])}"
     raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
 
 
-def unrolled(file: SampleFile, options: SampleOptions, named: dict[str, str]) -> list[str]:
+def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> list[str]:
     """The roles whose lists have an item per sample; those that do not fit are taken out of ``named``."""
-    lists = [role for role in PER_SAMPLE if file.columns.get(named.get(role, "")) == LIST]
+    kinds = {role: file.types.get(named.get(role, ""), pa.null()) for role in PER_SAMPLE}
+    lists = [role for role, kind in kinds.items() if pa.types.is_list(kind)]
     if "right" not in lists:
         for role in lists:
             del named[role]
@@ -297,25 +294,24 @@ def unrolled(file: SampleFile, options: SampleOptions, named: dict[str, str]) ->
     return lists
 
 
-def groups_of(
-    file: SampleFile, options: SampleOptions, reader: Reader, unused: Mapping[str, str]
-) -> dict[str, str]:
+def groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> dict[str, str]:
     """The columns that divide the rows, of the options or by their names; '' is the run's file."""
+    file, read = columns.file, columns.expression
     if options.by:
-        by_file = [name for name in options.by if name == "run" and reader.located(name) is None]
-        return {name: "" if name in by_file else reader.expression(name) for name in options.by if name}
+        by_file = [name for name in options.by if name == "run" and columns.located(name) is None]
+        return {name: "" if name in by_file else read(name) for name in options.by if name}
     groups = {"domain": text(file.task)} if file.task else dict[str, str]()
-    for group in GROUPS:
-        column = next(filter(None, map(unused.get, NAMES[group])), None)
-        if column is not None and file.columns[column] in (WORDS, NUMBER):
-            groups[group] = reader.expression(column)
+    for group, names in GROUPS.items():
+        column = next(filter(None, map(unused.get, names)), None)
+        if column is not None and is_cell(file.types[column]):
+            groups[group] = read(column)
     return groups
 
 
-def variants_of(reader: Reader, unused: Mapping[str, str], layout: str) -> dict[str, str]:
+def variants_of(columns: SampleColumns, unused: Mapping[str, str]) -> dict[str, str]:
     """The columns that do not make samples of rows."""
-    variants = {name: reader.expression(unused[name]) for name in VARIANTS if name in unused}
-    if layout == "lm-evaluation-harness" and "filter" not in variants:
+    variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
+    if columns.layout == "lm-evaluation-harness" and "filter" not in variants:
         variants[OCCURRENCE] = OCCURRENCE
     return variants
 

@@ -13,38 +13,30 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, Literal
-
-import pyarrow as pa
+from typing import Any
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import shown_path
 from entropylaw.tokens.files import (
+    TableFile,
     distinct,
     files_of,
-    is_number,
     json_records,
-    json_type,
-    parquet_schema,
-    plain_type,
+    opened,
+    record_types,
+    size_of,
 )
 
-FLAG, NUMBER, WORDS, LIST, OBJECT, UNKNOWN = "flag", "number", "text", "list", "object", "null"
-"""Kinds of values in a column."""
-
 MOST_DOCUMENT = 1 << 30
-"""Bytes of a JSON document, or of the parts of an archive together, that are read."""
-MOST_MEMBER, MOST_RATIO = 1 << 28, 200
-"""Bytes of a part of an archive, and how many times its compressed size it may be."""
-LEAST_REFUSED = 1 << 24
-"""Bytes that any compressed file may have unpacked, however few it has itself."""
+"""Bytes of a JSON document, or of a compressed file when it is unpacked, that are read."""
+MOST_RATIO, LEAST_REFUSED = 200, 1 << 24
+"""How many times its size a compressed file may have unpacked; bytes that any may have."""
 
 _SUFFIXES = (".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".eval")
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
@@ -53,56 +45,21 @@ _JOURNAL = "_journal/start.json"  # the header of a log of inspect that is still
 _TASK = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleFile:
-    """A file of samples.
-
-    Attributes
-    ----------
-    path, name, size
-        What the engine reads, which is another file for a document; its name as given, and its bytes.
-    columns
-        Name of a column → the kind of its values; of JSON lines those in the first records.
-    step
-        The step in its name, None where there is none.
-    layout
-        What wrote it, where that is known by its content.
-    run, task
-        The folder that distinguishes it from files of its name, otherwise its own name; and the task in the
-        names that lm-evaluation-harness gives.
-    """
-
-    path: Path
-    name: str
-    size: int
-    kind: Literal["parquet", "jsonl", "csv"] = "jsonl"
-    columns: Mapping[str, str]
-    step: int | None = None
-    layout: str = ""
-    run: str = ""
-    task: str = ""
-
-
-def find(tables: Sequence[str], folder: Path) -> tuple[list[SampleFile], list[str]]:
+def find(tables: Sequence[str], folder: Path) -> tuple[list[TableFile], list[str]]:
     """The files of some arguments (files, folders, patterns), each once, and notes on them.
 
     ``folder`` is a temporary one. InputErrors are ``file-not-found``, ``no-sample-files``, ``file-empty``,
-    ``file-corrupt``, ``pickle-not-opened``, ``archive-too-large``, ``no-samples``.
+    ``file-corrupt``, ``pickle-not-opened``, ``archive-too-large``, ``no-samples``, ``name-not-utf8``.
     """
     paths = distinct(chain.from_iterable(map(sample_files, tables)))
-    files, notes = list[SampleFile](), list[str]()
+    files, notes = list[TableFile](), list[str]()
     alike = len({path.name for _, path in paths}) == 1
     for number, (name, path) in enumerate(paths):
         file, about = _opened(path, name, folder / f"{number}.jsonl")
         run = path.resolve().parent.name if alike else path.name.split(".")[0]
         task = _TASK.match(path.name)
-        files.append(replace(file, run=run, task=task[1] if task else ""))
+        files.append(replace(file, step=step_of(name), run=run, task=task[1] if task else ""))
         notes += about
-    # A column without a value in one file has the kind that it has in another.
-    kinds = {key: kind for file in files for key, kind in file.columns.items() if kind != UNKNOWN}
-    for number, file in enumerate(files):
-        unknown = {key: kinds.get(key, kind) for key, kind in file.columns.items() if kind == UNKNOWN}
-        files[number] = replace(file, columns={**file.columns, **unknown})
     return files, notes
 
 
@@ -134,38 +91,25 @@ def pickled(name: str) -> InputError:
     return InputError("pickle-not-opened", message, hint + "pandas.DataFrame(samples).to_parquet(...)")
 
 
-def _opened(path: Path, name: str, target: Path) -> tuple[SampleFile, list[str]]:
+def _opened(path: Path, name: str, target: Path) -> tuple[TableFile, list[str]]:
     """A file by its content; a document is written to ``target``."""
-    file = SampleFile(path=path, name=name, size=path.stat().st_size, columns={}, step=step_of(name))
-    if not file.size:
-        raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
+    size, suffix = size_of(path, name), _suffix(path)
+    file = TableFile(path=path, name=name, kind="jsonl", size=size, types={})
     with path.open("rb") as content:
         start = content.read(8)
     if path.suffix.lower() in _PICKLES or re.match(rb"\x80[\x02-\x05]|\x93NUMPY", start):
         raise pickled(name)
     if start[:4] == b"PK\x03\x04":
-        rows, notes = inspect_archive(path, name)
+        rows, notes = inspect_archive(file)
         return _as_lines(file, rows, target, "inspect"), notes
-    if start[:4] == b"PAR1":
-        columns = {field.name: _kind(field.type) for field in parquet_schema(path, name)[0]}
-        return replace(file, kind="parquet", columns=columns), []
-    if path.suffix.lower() in (".parquet", ".pq"):
-        message = f"{shown(name)} is not Parquet: it begins otherwise"
-        raise InputError("file-corrupt", message, "copy or write the file again")
+    if start[:4] == b"PAR1" or suffix in (".parquet", ".pq"):
+        return opened(path, name, "parquet"), []
     packed = name.lower().endswith(".gz")
     if packed:
-        _check_unpacked(file)
-    if _suffix(path) in (".csv", ".tsv"):
-        return replace(file, kind="csv", columns=_csv_columns(path, packed=packed)), []
+        _check_packed(file)
+    if suffix in (".csv", ".tsv"):
+        return opened(path, name, "csv"), []
     return _json(file, target, packed=packed)
-
-
-def _csv_columns(path: Path, *, packed: bool) -> dict[str, str]:
-    """The columns in the first line of a file, separated by tabs or commas."""
-    with gzip.open(path) if packed else path.open("rb") as content:
-        head = content.readline().decode("utf-8-sig", errors="replace").rstrip("\r\n")
-    names = head.split("\t" if "\t" in head else ",")
-    return {name.strip().strip('"'): WORDS for name in names}
 
 
 def step_of(name: str) -> int | None:
@@ -179,26 +123,10 @@ def step_of(name: str) -> int | None:
     return None
 
 
-def _kind(kind: pa.DataType) -> str:
-    """The kind of values of a type."""
-    kind, types = plain_type(kind), pa.types
-    checks = {LIST: types.is_list, NUMBER: is_number, OBJECT: types.is_struct, FLAG: types.is_boolean}
-    return next((name for name, check in {**checks, UNKNOWN: types.is_null}.items() if check(kind)), WORDS)
-
-
-def _kinds(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The kind of values under each key of some objects."""
-    values: dict[str, list[Any]] = defaultdict(list)
-    for record in records:
-        for key, value in record.items():
-            values[key].append(value)
-    return {key: _kind(json_type(cells)) for key, cells in values.items()}
-
-
-def _json(file: SampleFile, target: Path, *, packed: bool) -> tuple[SampleFile, list[str]]:
+def _json(file: TableFile, target: Path, *, packed: bool) -> tuple[TableFile, list[str]]:
     """JSON lines, or a document; a half-written last line is left out and said."""
     try:
-        records = [record for record, _ in json_records(file.path, file.name)]
+        records = [*json_records(file.path, file.name)]
     except InputError:
         records = []
     if not records or (len(records) == 1 and _layout_of_document(records[0])):
@@ -209,7 +137,7 @@ def _json(file: SampleFile, target: Path, *, packed: bool) -> tuple[SampleFile, 
         shutil.copyfile(file.path, target)
         os.truncate(target, whole)
         file = replace(file, path=target)
-    return replace(file, columns=_kinds(records)), notes
+    return replace(file, types=record_types(records)), notes
 
 
 def _whole_lines(path: Path) -> int:
@@ -226,7 +154,7 @@ def _whole_lines(path: Path) -> int:
         return len(content)
 
 
-def _document(file: SampleFile, target: Path, *, packed: bool) -> tuple[SampleFile, list[str]]:
+def _document(file: TableFile, target: Path, *, packed: bool) -> tuple[TableFile, list[str]]:
     """One JSON document, and notes on it."""
     name = shown(file.name)
     if packed or file.size > MOST_DOCUMENT:
@@ -246,14 +174,14 @@ def _document(file: SampleFile, target: Path, *, packed: bool) -> tuple[SampleFi
     return _as_lines(file, list(_DOCUMENTS[layout](document)) if layout else rows, target, layout), notes
 
 
-def _as_lines(file: SampleFile, rows: list[dict[str, Any]], target: Path, layout: str) -> SampleFile:
+def _as_lines(file: TableFile, rows: list[dict[str, Any]], target: Path, layout: str) -> TableFile:
     """Rows of a document as JSON lines."""
     if not rows:
         message = f"{shown(file.name)} has no samples, only results of them"
         raise InputError("no-samples", message, "write the samples themselves (inspect: --log-samples)")
     with target.open("w", encoding="utf-8") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
-    return replace(file, path=target, columns=_kinds(rows), layout=layout)
+    return replace(file, path=target, types=record_types(rows), layout=layout)
 
 
 def _layout_of_document(document: Any) -> str:
@@ -332,65 +260,56 @@ _DOCUMENTS = {"CRUXEval": _cruxeval, "EvalPlus": _evalplus, "inspect": _inspect}
 """What wrote a document → its samples, a row each."""
 
 
-def inspect_archive(path: Path, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+def inspect_archive(file: TableFile) -> tuple[list[dict[str, Any]], list[str]]:
     """The samples of an ``.eval`` file; InputErrors for any other archive, and one that is too large."""
+    name = shown(file.name)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file.path) as archive:
             names = archive.namelist()
             if any(key.endswith(("data.pkl", ".npy")) for key in names):
-                raise pickled(name)
+                raise pickled(file.name)
             head = next((key for key in ("header.json", _JOURNAL) if key in names), None)
             if head is None:
                 content = listing(names, 3)
-                message = f"{shown(name)} is an archive that inspect did not write: it has {content}"
+                message = f"{name} is an archive that inspect did not write: it has {content}"
                 raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
-            members = [entry for entry in archive.infolist() if entry.filename.startswith("samples/")]
-            _check_sizes(members, name)
-
-            def member(key: str) -> Any:
-                with archive.open(key) as file:
-                    return json.loads(file.read(MOST_MEMBER))
-
-            header, samples = member(head), (member(entry.filename) for entry in members)
+            _check_unpacked(file, sum(entry.file_size for entry in archive.infolist()))
+            members = [key for key in names if key.startswith("samples/")]
+            header = json.loads(archive.read(head))
+            samples = (json.loads(archive.read(key)) for key in members)
             rows = list(_inspect({**header, "samples": samples}))
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as problem:
-        message = f"{shown(name)} cannot be read as a log of inspect: {shown(str(problem))}"
+        message = f"{name} cannot be read as a log of inspect: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
-    notes = _status(header, name)
+    notes = _status(header, file.name)
     if head == _JOURNAL:
         count = counted(len(members), "sample")
-        notes.append(f"{shown(name)} is of an evaluation that has not ended: {count} so far")
+        notes.append(f"{name} is of an evaluation that has not ended: {count} so far")
     return rows, notes
 
 
-def _check_sizes(members: Sequence[zipfile.ZipInfo], name: str) -> None:
-    """Refuse an archive whose parts are far larger than their compressed bytes, before any is unpacked."""
-    total = sum(entry.file_size for entry in members)
-    for entry in members:
-        ratio = entry.file_size / max(entry.compress_size, 1)
-        if ratio > MOST_RATIO and total > LEAST_REFUSED:
-            reason = f"a part {ratio:,.0f} times its compressed bytes, the limit is {MOST_RATIO} times"
-        elif total > MOST_DOCUMENT:
-            reason = f"the limit is {MOST_DOCUMENT >> 20:,} MiB"
-        elif entry.file_size > MOST_MEMBER:
-            reason = f"a part {entry.file_size >> 20:,} MiB, the limit is {MOST_MEMBER >> 20:,} MiB"
-        else:
-            continue
-        message = f"{shown(name)} would be {total >> 20:,} MiB unpacked: {reason}"
-        raise InputError("archive-too-large", message, "split the log, if it is one")
+def _most_unpacked(file: TableFile) -> int:
+    """Bytes that a compressed file may have unpacked."""
+    return min(max(MOST_RATIO * file.size, LEAST_REFUSED), MOST_DOCUMENT)
 
 
-def _check_unpacked(file: SampleFile) -> None:
-    """Refuse a file of gzip that unpacks to far more than its size, and unpack no more of it."""
-    name, most, total = file.name, min(max(MOST_RATIO * file.size, LEAST_REFUSED), MOST_DOCUMENT), 0
+def _check_unpacked(file: TableFile, size: int) -> None:
+    """Refuse a compressed file of so many bytes unpacked: InputError ``archive-too-large``."""
+    most = _most_unpacked(file)
+    if size > most:
+        limit = f"{MOST_RATIO} times its bytes" if most < MOST_DOCUMENT else f"{most >> 20:,} MiB"
+        message = f"{shown(file.name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
+        raise InputError("archive-too-large", message, "split the file, or unpack it")
+
+
+def _check_packed(file: TableFile) -> None:
+    """Refuse a file of gzip that is damaged or unpacks to too much, and unpack no more of it."""
+    size = 0
     try:
         with gzip.open(file.path) as content:
-            while total <= most and (chunk := content.read(1 << 20)):
-                total += len(chunk)
+            while size <= _most_unpacked(file) and (chunk := content.read(1 << 20)):
+                size += len(chunk)
     except (OSError, EOFError, zlib.error) as problem:
-        message = f"{shown(name)} cannot be unpacked: {shown(str(problem))}"
+        message = f"{shown(file.name)} cannot be unpacked: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy or write the file again") from None
-    if total > most:
-        limit = f"{MOST_RATIO} times its bytes" if most < MOST_DOCUMENT else f"{most >> 20:,} MiB"
-        message = f"{shown(name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
-        raise InputError("archive-too-large", message, "split the file, or unpack it")
+    _check_unpacked(file, size)

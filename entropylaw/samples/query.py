@@ -18,6 +18,18 @@ WRONG = ("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong", "fai
 ABSENT = ("", "nan", "null", "none")
 """Verdicts as text in lower case."""
 
+_MIXED = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
+FLAWS = (
+    ("repeated-samples", "name a sample again", _MIXED),
+    ("shared-ids", "have samples with other reference answers", _MIXED),
+    ("no-problem", "have no name", _MIXED),
+    (
+        *("no-problem", "have a count below 0, or c is above n"),
+        "correct the counts: of n samples of a problem, c are right",
+    ),
+)
+"""What can be wrong with problems: slug, what they do, and a hint."""
+
 MOST_VERDICTS = 12
 """Different verdicts that are counted; more are scores."""
 
@@ -78,11 +90,12 @@ def judged(table: str, missing: str) -> str:
 
 def variants(table: str, names: Sequence[str]) -> str:
     """The columns that do not make samples: their number of values, the first and the last one."""
-    return " UNION ALL ".join(
+    queries = (
         f"SELECT {text(name)} AS name, COUNT(DISTINCT {column}) AS size, MIN({column}) AS low, "
         f"MAX({column}) AS high FROM {table}"
         for name, column in ((name, quoted(f"only_{name}")) for name in names)
     )
+    return f"{' UNION ALL '.join(queries)} ORDER BY name"
 
 
 def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -100,16 +113,17 @@ def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:
 def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
 
-    ``repeated`` counts rows that name a sample again, or of counts an answer; ``ambiguous`` is 1 where the
-    samples of a problem have several references, ``unnamed`` where there is no problem, ``negative`` where a
-    count is below 0, as that of wrong samples is where more are right than there are.
+    ``flaw`` is the position of what is wrong in :data:`FLAWS`: a row names a sample again, or of counts an
+    answer; the samples of a problem have several references; there is no problem; a count is below 0, as that
+    of wrong samples is where more are right than there are.
     """
-    keys = keys_of(groups)
-    again = "0"
+    keys, again = keys_of(groups), "FALSE"
     if "sample" in roles:
-        again = "COUNT(sample) - COUNT(DISTINCT sample)"
+        again = "COUNT(sample) > COUNT(DISTINCT sample)"
     elif "count" in roles:
-        again = "COUNT(*) - COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+        again = "COUNT(*) > COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+    flaws = (again, "MIN(reference) <> MAX(reference)", "problem IS NULL", "MIN(times) < 0")
+    cases = " ".join(f"WHEN {flaw} THEN {number}" for number, flaw in enumerate(flaws))
     sums = {
         "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
         "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
@@ -120,10 +134,8 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     }
     totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
     return (
-        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, {again} AS repeated, "
-        "CASE WHEN MIN(reference) <> MAX(reference) THEN 1 ELSE 0 END AS ambiguous, "
-        "CASE WHEN problem IS NULL THEN 1 ELSE 0 END AS unnamed, "
-        "CASE WHEN MIN(times) < 0 THEN 1 ELSE 0 END AS negative "
+        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, "
+        f"CAST(CASE {cases} ELSE {len(flaws)} END AS BIGINT) AS flaw "
         f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import chain, pairwise, product
-from typing import Any
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,15 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
 from entropylaw.samples.columns import SampleColumns, canonical, resolve
-from entropylaw.samples.files import SampleFile, find
+from entropylaw.samples.files import find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
-from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
+
+if TYPE_CHECKING:
+    from entropylaw.tokens.run import Backend
 
 MEMORY = "1GB"
 """Memory of DuckDB, which has the different answers to every problem of every step in it, or on disk."""
@@ -67,22 +69,24 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """Tables of samples in an engine: their files, the columns of each file, and what their samples hold.
+    """Tables of samples in an engine: the columns of each file, and what their samples hold.
 
     ``verdicts`` are the commonest ones with their numbers of samples, ``variants`` the values of the columns
-    that do not make samples; ``samples`` is the table of samples with their verdicts, ``layout`` what wrote
-    the files.
+    that do not make samples; ``samples`` is the table of samples with their verdicts.
     """
 
     engine: Backend
-    files: list[SampleFile]
     columns: list[SampleColumns]
     groups: tuple[str, ...]
     notes: list[str]
     verdicts: dict[str | None, int]
     variants: list[dict[str, Any]]
     samples: str
-    layout: str
+
+    @property
+    def layout(self) -> str:
+        """What wrote the files."""
+        return ", ".join(sorted({chosen.layout for chosen in self.columns}))
 
 
 @contextmanager
@@ -98,19 +102,17 @@ def opened(
         with starting as engine:
             if any(chosen.ordered for chosen in columns):
                 engine.keep_order()
-                check_lengths(engine, files, columns)
-            samples = engine.view("samples", union(engine, files, columns, groups, names)).name
+                check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
+            samples = engine.view("samples", union(engine, columns, groups, names)).name
             verdicts = engine.run(query.verdicts(samples)).to_pylist()
             yield Opened(
                 engine=engine,
-                files=files,
                 columns=columns,
                 groups=groups,
                 notes=notes,
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
                 variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
                 samples=engine.view("judged", query.judged(samples, options.missing)).name,
-                layout=", ".join(sorted({chosen.layout for chosen in columns})),
             )
 
 
@@ -137,7 +139,7 @@ def summarise_samples(
         problems = by_key(run(query.problems(table, groups, first.roles)), groups)
         answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
         labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
-    check_repeated(problems)
+    check_problems(problems)
     counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
     ks, rarefied = sizes(fewest, options.k), min(fewest)
@@ -149,7 +151,7 @@ def summarise_samples(
     about = {"format": source.layout, "columns": first.named, "rarefied": rarefied}
     about["missing"] = options.missing
     return Sampled(
-        files=[(file.name, file.size) for file in source.files],
+        files=[(chosen.file.name, chosen.file.size) for chosen in source.columns],
         rows=filled(rows),
         counts=[*counts.values()],
         groups=groups,
@@ -184,13 +186,12 @@ def check_options(options: SampleOptions) -> None:
         raise UsageError("bad-solved", message, "0.01: a problem is solved where p > 0.01")
 
 
-def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequence[SampleColumns]) -> None:
+def check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
-    for file, chosen in zip(files, columns, strict=True):
-        if not chosen.roles["problem"]:
-            source = engine.scan(file.kind, [file.path], chosen.stored)
-            sizes[file.name] = engine.run(f"SELECT COUNT(*) AS size FROM {source}").to_pylist()[0]["size"]
+    for chosen in columns:
+        source = engine.scan([chosen.file], dict.fromkeys(chosen.stored, "JSON"))
+        (sizes[chosen.file.name],) = engine.run(f"SELECT COUNT(*) AS size FROM {source}")["size"].to_pylist()
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
         message = f"no column identifies problems, and {shown(short)} has {low} rows, {shown(long)} {high}"
@@ -198,25 +199,20 @@ def check_lengths(engine: Backend, files: Sequence[SampleFile], columns: Sequenc
 
 
 def union(
-    engine: Backend,
-    files: Sequence[SampleFile],
-    columns: Sequence[SampleColumns],
-    groups: Sequence[str],
-    variants: Sequence[str],
+    engine: Backend, columns: Sequence[SampleColumns], groups: Sequence[str], variants: Sequence[str]
 ) -> str:
     """The query of all files' samples; those alike are read together."""
-    sets = defaultdict[Any, list[tuple[SampleFile, SampleColumns]]](list)
-    for file, chosen in zip(files, columns, strict=True):
-        path = file.path if chosen.ordered else None
-        sets[file.kind, repr(chosen), file.step is None, path].append((file, chosen))
+    sets = defaultdict[Any, list[SampleColumns]](list)
+    for chosen in columns:
+        file = chosen.file
+        sets[file.kind, repr(chosen), file.step is None, chosen.ordered and file.path].append(chosen)
     queries = []
-    for members in sets.values():
-        first, chosen = members[0]
-        stored = chosen.stored or tuple(first.columns)[:1]
-        source = engine.scan(first.kind, [file.path for file, _ in members], stored)
-        steps = engine.by_file({file.path: file.step for file, _ in members if file.step is not None})
-        runs = engine.by_file({file.path: text(file.run) for file, _ in members})
-        queries.append(canonical(chosen, source, steps, runs, groups, variants))
+    for first, *others in sets.values():
+        files = [first.file, *(chosen.file for chosen in others)]
+        source = engine.scan(files, dict.fromkeys(first.stored, "JSON"))
+        steps = engine.by_file({file.path: file.step for file in files if file.step is not None})
+        runs = engine.by_file({file.path: text(file.run) for file in files})
+        queries.append(canonical(first, source, steps, runs, groups, variants))
     return " UNION ALL ".join(queries)
 
 
@@ -292,29 +288,18 @@ def counts_of(
     return counts if n.all() else counts.take(np.flatnonzero(n))
 
 
-def check_repeated(rows: Mapping[Key, Mapping[str, Any]]) -> None:
-    """Refuse a sample that a problem has twice, and ids that several problems share.
-
-    InputErrors ``no-samples``, ``repeated-samples``, ``shared-ids``, ``no-problem``.
-    """
+def check_problems(rows: Mapping[Key, Mapping[str, Any]]) -> None:
+    """Refuse problems with one of the :data:`query.FLAWS`, and tables without any: ``no-samples``."""
     if not rows:
         raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
-    problems = {
-        "repeated": ("repeated-samples", "name a sample again"),
-        "ambiguous": ("shared-ids", "have samples with other reference answers"),
-        "unnamed": ("no-problem", "have no name"),
-        "negative": ("no-problem", "have a count below 0, or c is above n"),
-    }
-    for (key, table), (column, (slug, words)) in product(rows.items(), problems.items()):
-        rows_of_it = np.flatnonzero(table[column])
-        if len(rows_of_it):
+    for key, table in rows.items():
+        first = int(table["flaw"].min())
+        if first < len(query.FLAWS):
+            slug, words, hint = query.FLAWS[first]
+            at = np.flatnonzero(table["flaw"] == first)
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            first = shown(table["problem"][int(rows_of_it[0])].as_py())
-            message = f"{counted(len(rows_of_it), 'problem')}{step} {words}, such as {first}"
-            hint = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
-            if column == "negative":
-                hint = "correct the counts: of n samples of a problem, c are right"
-            raise InputError(slug, message, hint)
+            such = shown(table["problem"][int(at[0])].as_py())
+            raise InputError(slug, f"{counted(len(at), 'problem')}{step} {words}, such as {such}", hint)
 
 
 def described(key: Key, groups: Sequence[str]) -> str:
@@ -365,18 +350,18 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
 def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
     """What would be read of some tables, a line each; what would be refused is one of them."""
     with opened(tables, options, duckdb_backend(memory=MEMORY)) as source:
-        first, files = source.columns[0], source.files
-        lines = {"format": source.layout, "files": f"{len(files)}"}
+        first = source.columns[0]
+        lines = {"format": source.layout, "files": f"{len(source.columns)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
             lines[role] = first.named.get(role, "none")
             if role in first.lists:
                 lines[role] += ", one per sample"
-        steps = [file.step for file in files if file.step is not None]
+        steps = [chosen.file.step for chosen in source.columns if chosen.file.step is not None]
         if "step" not in first.roles and steps:
             lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
         lines["a row for each"] = ", ".join(("step", *source.groups))
         used = {name.partition(".")[0] for name in first.named.values()}
-        lines["not used"] = listing([name for name in files[0].columns if name not in used])
+        lines["not used"] = listing([name for name in first.file.types if name not in used])
         lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"note              {note}" for note in source.notes)

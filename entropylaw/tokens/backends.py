@@ -1,50 +1,26 @@
-"""The engines that run the queries: what they have in common."""
+"""What the engines that run the queries have in common."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
 from entropylaw.paths import is_file
-from entropylaw.tokens.files import TokenFile, element_type
-from entropylaw.tokens.query import Table, TokenColumns
+from entropylaw.tokens.files import TableFile, element_type
+from entropylaw.tokens.query import TokenColumns
+
+FILE = "entropylaw_file"
+"""Column of a scan with the file that a row is of."""
 
 
-class Backend(Protocol):
-    """An engine that opens a token table and runs queries on it."""
-
-    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
-        """The files as one table, with a row number if that identifies responses."""
-
-    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
-        """Files of a kind in SQL: of JSON lines these columns, of CSV all as text; and which file it was."""
-
-    def by_file(self, values: Mapping[Path, object]) -> str:
-        """A value in SQL for each file of a scan."""
-
-    def view(self, name: str, query: str) -> Table:
-        """A query as a table."""
-
-    def keep_order(self) -> None:
-        """Number rows in the order of the files; UsageError where the engine cannot."""
-
-    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
-        """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
-
-    def run(self, query: str) -> pa.Table:
-        """The rows of a small result."""
-
-
-def json_types(files: Sequence[TokenFile], columns: TokenColumns, array: str) -> dict[str, str]:
+def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, str]:
     """SQL types of the used columns of JSON lines, which each engine would otherwise infer in its own way.
 
     Measured numbers are ``double``, whatever the first records hold; flags are text, because 0.5 would be
-    rounded to a flag. ``array`` is the engine's pattern for the type of a list.
+    rounded to a flag.
     """
     sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
     flags, numbers = (columns.planning, columns.mask, columns.correct), {pa.int64(), pa.float64()}
@@ -55,7 +31,7 @@ def json_types(files: Sequence[TokenFile], columns: TokenColumns, array: str) ->
         kind = sql.get(next(iter(kinds), pa.string()), "string")
         if name in measured or kinds == numbers or (name == columns.step and kinds <= numbers):
             kind = "double"
-        types[name] = (array if name in columns.lists else "{}").format("string" if name in flags else kind)
+        types[name] = ("string" if name in flags else kind) + ("[]" if name in columns.lists else "")
     return types
 
 

@@ -9,8 +9,8 @@ from itertools import product
 import pyarrow as pa
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import listing, nearest, shown
-from entropylaw.tokens.files import TokenFile, element_type, is_number
+from entropylaw.escaping import listing, shown
+from entropylaw.tokens.files import TableFile, element_type, is_number, no_column, similar_columns
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.query import ROW, TokenColumns
 from entropylaw.units import is_perplexity, nats_per_unit
@@ -39,18 +39,12 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 _PER_TOKEN = ("planning", "mask", "logprob", "advantage", "position", "token")
 
 
-def names_by_role(options: TokenOptions) -> dict[str, set[str]]:
-    """Possible names of each role's column, in lower case: that of the options, otherwise :data:`NAMES`."""
-    named = {role: getattr(options, role) for role in NAMES}
-    return {role: set(NAMES[role]) if name is None else {name.casefold()} for role, name in named.items()}
-
-
-def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
+def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
     """The columns of a table, by the options or by their names, and notes on them.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-step-column``,
     ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
-    ``entropy-is-perplexity``.
+    ``entropy-is-perplexity``, ``shards-differ``.
     """
     types, file = dict(files[0].types), files[0].name
     # Fields of JSON lines need not have a value in every file.
@@ -75,7 +69,32 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     notes += unidentified
     if (options.top_quantile, options.grams) != (None, None):
         columns = replace(columns, planning=None)
+    check_alike(files, columns.stored)
     return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
+
+
+def check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
+    """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
+    for column in columns:
+        first, *others = ("partition" if column in file.hive else file.types.get(column) for file in files)
+        for file, kind in zip(files[1:], others, strict=True):
+            if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
+                continue
+            here, there = (f"as {stored}" if stored else "not at all" for stored in (kind, first))
+            message = f"{shown(file.name)} has column {shown(column)} {here}, "
+            message += f"{shown(files[0].name)} has it {there}"
+            hint = "write all files with the same columns and types, or name only those that belong "
+            hint += f"together; the file's columns are {listing(list(file.types))}"
+            raise InputError("shards-differ", message, hint)
+
+
+def alike_in_json(first: pa.DataType | None, other: pa.DataType | None) -> bool:
+    """Whether types of two JSON files can be one: 0 and 0.5 are both numbers, and null may be anything."""
+    if first is None or other is None:
+        return False
+    if pa.types.is_list(first) and pa.types.is_list(other):
+        first, other = first.value_type, other.value_type
+    return pa.null() in (first, other) or {first, other} <= {pa.int64(), pa.float64()}
 
 
 def list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
@@ -107,15 +126,11 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     folded = {name.casefold(): name for name in reversed(names)}
     columns: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
-        columns[role] = next(filter(None, map(folded.get, candidates)), None)
-        if (column := getattr(options, role)) is not None:
-            columns[role] = _exactly(column, names) if column else None
-    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
-        if columns[role] is None:
-            such, similar = listing(NAMES[role], 3), _similar(NAMES[role], names, "its columns are")
-            message = f"{shown(file)} has no {role} column by name, such as {such}; {similar}"
-            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
-    responses = response_columns(options.response, names, folded)
+        columns[role] = getattr(options, role) or None
+        if getattr(options, role) is None:
+            columns[role] = next(filter(None, map(folded.get, candidates)), None)
+    check_named(columns, options.response, names, file)
+    responses = options.response or response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
         column = next((name for name in responses if name.casefold() == "prompt"), None)
@@ -123,30 +138,27 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 
-def response_columns(
-    given: Sequence[str], names: Sequence[str], folded: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Columns that identify a response: given ones, or by their names in lower case (``folded``)."""
-    if given:
-        return tuple(_exactly(name, names) for name in given)
+def check_named(
+    columns: Mapping[str, str | None], response: Sequence[str], names: Sequence[str], file: str
+) -> None:
+    """Refuse an option that names no column of the table, and a table without step or entropy."""
+    for column in filter(None, (*columns.values(), *response)):
+        if column not in names:
+            raise no_column(file, column, names)
+    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
+        if columns[role] is None:
+            such, others = listing(NAMES[role], 3), similar_columns(NAMES[role], names)
+            message = f"{shown(file)} has no {role} column by name, such as {such}; {others}"
+            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
+
+
+def response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
+    """Columns that identify a response by their names in lower case (``folded``)."""
     for key in RESPONSES:
         if folded.keys() >= {*key}:
             # In each rank and run the numbers of responses start again.
             return tuple(folded[name] for name in ("rank", "run_id", *key) if name in folded)
     return ()
-
-
-def _exactly(name: str, names: Sequence[str]) -> str:
-    if name in names:
-        return name
-    message = f"there is no column {shown(name)}; {_similar([name], names, 'the columns are')}"
-    raise InputError("column-not-found", message, "name one of the table's columns")
-
-
-def _similar(names: Sequence[str], columns: Sequence[str], otherwise: str) -> str:
-    """The columns with similar names, or all of them."""
-    close = nearest(names, columns)
-    return f"similar: {listing(close)}" if close else f"{otherwise} {listing(columns)}"
 
 
 def check_columns(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:

@@ -1,4 +1,4 @@
-"""The files of a token table: finding them, and the types of their columns."""
+"""The files of a table of tokens or samples: finding them, and the types of their columns."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import listing, shown
+from entropylaw.escaping import listing, nearest, shown
 from entropylaw.paths import expanded, is_utf8, shown_path, walk
 
-Kind = Literal["parquet", "jsonl"]
+Kind = Literal["parquet", "jsonl", "csv"]
 
 METADATA = b"entropylaw"
 """Key of our metadata in the Parquet files that we write."""
@@ -40,21 +40,27 @@ _JSON_TYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenFile:
-    """A file of a token table.
+class TableFile:
+    """A file of a table of tokens or samples.
 
     Attributes
     ----------
-    name
-        Its name in documents, relative to the folder that was given.
+    path, name
+        What the engine reads; and its name in documents, relative to the folder that was given.
     types
-        Column → Arrow type; text for those in ``hive`` alone.
+        Column → Arrow type; text for those in ``hive`` alone, of JSON lines those in the first records.
     hive
         Columns that the names of its folders give.
     rows
         None where the format does not store the number.
     ours
         Whether ``entropylaw tokens`` wrote it, so that it holds no tokens.
+    step, layout
+        Of samples: the step in its name, None where there is none; and what wrote it, where that is known by
+        its content.
+    run, task
+        Of samples: the folder that distinguishes it from files of its name, otherwise its own name; and the
+        task in the names that lm-evaluation-harness gives.
     """
 
     path: Path
@@ -65,14 +71,17 @@ class TokenFile:
     hive: tuple[str, ...] = ()
     rows: int | None = None
     ours: bool = False
+    step: int | None = None
+    layout: str = ""
+    run: str = ""
+    task: str = ""
 
 
-def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[TokenFile], list[str]]:
+def find(tables: Sequence[str]) -> tuple[list[TableFile], list[str]]:
     """Every file of ``tables`` (files, folders, patterns), by name, each once, and a note on skipped ones.
 
-    ``names`` are possible lower-case names of columns by role: JSON lines are read until their types are
-    known. InputErrors are ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``file-corrupt``,
-    ``file-empty``, ``name-not-utf8``, ``already-summarised``.
+    InputErrors are ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``already-summarised``, and
+    those of :func:`opened`.
     """
     ordered = distinct(chain.from_iterable(map(log_files, tables)))
     lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
@@ -80,9 +89,9 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
         hint = "write the files in one format"
         raise InputError("mixed-formats", message, hint)
-    opened = [_opened(path, name, names) for name, path in ordered]
-    files = [file for file in opened if not file.ours]
-    skipped = {file.path.resolve(): file.name for file in opened if file.ours}
+    every = [opened(path, name, kind_of(path) or "parquet") for name, path in ordered]
+    files = [file for file in every if not file.ours]
+    skipped = {file.path.resolve(): file.name for file in every if file.ours}
     ours, named = listing([*skipped.values()]), set(map(Path.resolve, map(Path, tables)))
     if named_file := next(filter(named.__contains__, skipped), None):
         message = f"{shown(skipped[named_file])} was written by entropylaw tokens, and holds no tokens"
@@ -144,36 +153,36 @@ def _files_in(folder: str) -> Iterator[Path]:
             yield from (path for path in paths if path.is_file() and not path.name.endswith(SUMMARY_SUFFIX))
 
 
-def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
-    """A file with the types of its columns."""
+def size_of(path: Path, name: str) -> int:
+    """The bytes of a file that the engines can open; InputErrors ``file-empty``, ``name-not-utf8``."""
     if not is_utf8(str(path)):
         message = f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open"
         raise InputError("name-not-utf8", message, "rename the file")
-    size = path.stat().st_size
-    if not size:
-        raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
-    if kind_of(path) == "jsonl":
-        types = _record_types(path, name, names)
-        return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
-    schema, rows = parquet_schema(path, name)
-    types = {field.name: plain_type(field.type) for field in schema}
-    hive = tuple(match[1] for folder in Path(name).parts[:-1] if (match := _HIVE.match(folder)))
-    types |= {column: pa.string() for column in hive if column not in types}
-    ours = str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
-    return TokenFile(
-        path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive, ours=ours
-    )
+    if size := path.stat().st_size:
+        return size
+    raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
 
 
-def parquet_schema(path: Path, name: str) -> tuple[pa.Schema, int]:
-    """The columns of a Parquet file, and how many rows it has; InputError ``file-corrupt``."""
+def opened(path: Path, name: str, kind: Kind) -> TableFile:
+    """A file with the types of its columns; InputError ``file-corrupt``, and those of :func:`size_of`."""
+    size = size_of(path, name)
+    if kind != "parquet":
+        types = record_types(json_records(path, name)) if kind == "jsonl" else _csv_types(path)
+        return TableFile(path=path, name=name, kind=kind, size=size, types=types)
     try:
-        with pq.ParquetFile(path) as opened:
-            return opened.schema_arrow, opened.metadata.num_rows
+        with pq.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
         message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
         hint = "copy or write the file again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
+    types = {field.name: plain_type(field.type) for field in schema}
+    hive = tuple(match[1] for folder in Path(name).parts[:-1] if (match := _HIVE.match(folder)))
+    types |= {column: pa.string() for column in hive if column not in types}
+    ours = str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
+    return TableFile(
+        path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive, ours=ours
+    )
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -205,45 +214,59 @@ def histogram_of(summary: Path) -> tuple[Path | None, str]:
     return histogram, ""
 
 
-def _record_types(path: Path, name: str, names: Mapping[str, set[str]]) -> dict[str, pa.DataType]:
-    """Types of the fields in the first records of JSON lines; null for a field without a value in them.
+def unpacked(path: Path) -> IO[bytes]:
+    """The bytes of a file, of one whose name ends in ``.gz`` unpacked."""
+    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
 
-    20 records are read, or 256 KiB; and up to 1000 records, or 4 MiB, while a field with one of the ``names``
-    has no value, or the step or entropy is missing.
-    """
+
+def _csv_types(path: Path) -> dict[str, pa.DataType]:
+    """The columns in the first line of a file, separated by tabs or commas: all are text."""
+    with unpacked(path) as content:
+        head = content.readline().decode("utf-8-sig", errors="replace").rstrip("\r\n")
+    names = head.split("\t" if "\t" in head else ",")
+    return {name.strip().strip('"'): pa.string() for name in names}
+
+
+def record_types(records: Iterable[Mapping[str, Any]]) -> dict[str, pa.DataType]:
+    """Types of the fields of some objects; null for a field without a value in them."""
     values: dict[str, list[Any]] = defaultdict(list)
-    seen, with_value, used = set[str](), set[str](), set().union(*names.values())
-    for number, (record, size) in enumerate(json_records(path, name), 1):
+    for record in records:
         for key, value in record.items():
             values[key].append(value)
-            seen.add(key.casefold())
-            if element_type(json_type([value])) != pa.null():
-                with_value.add(key.casefold())
-        complete = not used & (seen - with_value) and names["step"] & seen and names["entropy"] & seen
-        if complete and (number >= 20 or size >= 1 << 18):
-            break
     return {key: json_type(cells) for key, cells in values.items()}
 
 
-def json_records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Up to 1000 objects or 4 MiB of JSON lines, each with the size so far; stops at a malformed line."""
-    hint, empty, size = "one JSON object per line is needed", True, 0
+def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Up to 1000 objects or 4 MiB of JSON lines; stops at a malformed line, which must not be the first."""
+    hint, size = "one JSON object per line is needed", 0
     try:
-        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        with unpacked(path) as file:
             for line in islice(filter(bytes.strip, file), 1000):
                 record = json.loads(line)
                 if not isinstance(record, dict):
                     raise TypeError(f"it is a {type(record).__name__}")
-                empty, size = False, size + len(line)
-                yield record, size
+                size += len(line)
+                yield record
                 if size >= 1 << 22:
                     return
     except (OSError, EOFError, TypeError, ValueError, RecursionError) as problem:
-        if empty or isinstance(problem, (OSError, EOFError)):
+        if not size or isinstance(problem, (OSError, EOFError)):
             message = f"the first line of {shown(name)} is not a JSON object ({shown(str(problem))})"
             raise InputError("file-corrupt", message, hint) from None
-    if empty:
+    if not size:
         raise InputError("file-corrupt", f"{shown(name)} has only empty lines", hint)
+
+
+def similar_columns(names: Sequence[str], columns: Sequence[str]) -> str:
+    """The columns with similar names, or all of them."""
+    similar = nearest(names, columns)
+    return f"similar: {listing(similar)}" if similar else f"its columns are {listing(columns)}"
+
+
+def no_column(file: str, name: str, columns: Sequence[str]) -> InputError:
+    """The error for a column that an option names and a file does not have."""
+    message = f"{shown(file)} has no column {shown(name)}; {similar_columns([name], columns)}"
+    return InputError("column-not-found", message, "name one of the table's columns")
 
 
 def json_type(values: Sequence[Any]) -> pa.DataType:

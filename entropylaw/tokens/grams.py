@@ -238,23 +238,18 @@ class GramScan:
         InputErrors are ``tokens-without-column`` (a step, response or position is null or not whole),
         ``tokens-without-text``, and ``tokens-unordered`` if a position does not increase within a response.
         """
-        waiting: list[pa.RecordBatch] = []
-        rows, enough = 0, self.chunk_rows
+        waiting = list[pa.RecordBatch]()
         for batch in source:
-            if batch.num_rows:
-                waiting.append(batch)
-                rows += batch.num_rows
-            if rows >= enough:
+            waiting.append(batch)
+            if sum(part.num_rows for part in waiting) >= self.chunk_rows:
                 table = pa.Table.from_batches(waiting).combine_chunks()
                 starts = self._starts(table)
-                cut = int(np.flatnonzero(starts)[-1])
-                if cut:
+                # Fails early where the columns do not identify responses.
+                self._jumps(table, starts)
+                if cut := int(np.flatnonzero(starts)[-1]):
                     yield from self._classified(table.slice(0, cut))
-                else:
-                    self._jumps(table, starts)  # fails early where the columns do not identify responses
-                waiting, rows = table.slice(cut).to_batches(), table.num_rows - cut
-                enough = max(self.chunk_rows, 2 * rows)
-        if rows:
+                waiting = table.slice(cut).to_batches()
+        if waiting:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
     def result(self) -> pa.Table:

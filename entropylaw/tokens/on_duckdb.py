@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.backends import cause_of, json_types
-from entropylaw.tokens.files import TokenFile, plain_type
-from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted, text
+from entropylaw.tokens.backends import FILE, cause_of
+from entropylaw.tokens.files import TableFile, plain_type
+from entropylaw.tokens.query import Table, TokenColumns, quoted, text
 
 if TYPE_CHECKING:
     import duckdb
@@ -78,21 +78,6 @@ class DuckDB:
     def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
         self._connection, self._progress = connection, progress
 
-    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
-        """The files as one table, with a row number if that identifies responses."""
-        paths = f"[{', '.join(text(str(file.path)) for file in files)}]"
-        if files[0].kind == "jsonl":
-            # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
-            self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-            types = json_types(files, columns, "{}[]")
-            named = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in types.items())
-            source = f"read_json({paths}, columns = {{{named}}}, format = 'newline_delimited')"
-        else:
-            source = f"read_parquet({paths}, hive_partitioning = {bool(files[0].hive)})"
-        # The numbers only have to differ: no result depends on their values.
-        row = f", uuid() AS {ROW}" if ROW in columns.response else ""
-        return self.view("tokens", f"SELECT *{row} FROM {source}")
-
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
         # DuckDB goes through all lists of a row together.
@@ -114,23 +99,28 @@ class DuckDB:
         self._watched(lambda: execute(f"COPY ({query}) TO {text(str(path))} (FORMAT parquet)"))
         execute(";".join(_SETTINGS[:2]))
 
-    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
-        """Files of a kind in SQL: of JSON lines these columns, of CSV all as text; and which file it was."""
-        files = f"[{', '.join(text(str(path)) for path in paths)}], filename = true"
-        if kind == "parquet":
-            return f"read_parquet({files}, union_by_name = true)"
-        if kind == "csv":
-            return f"read_csv({files}, all_varchar = true, header = true, union_by_name = true)"
+    def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
+        """Files of one kind in SQL, with the column :data:`FILE`.
+
+        Of JSON lines the columns in ``types`` are read, as these types; those of CSV are text.
+        """
+        source = f"[{', '.join(text(str(file.path)) for file in files)}], filename = '{FILE}'"
+        if files[0].kind == "parquet":
+            hive = f"hive_partitioning = {bool(files[0].hive)}"
+            return f"read_parquet({source}, union_by_name = true, {hive})"
+        if files[0].kind == "csv":
+            return f"read_csv({source}, all_varchar = true, header = true, union_by_name = true)"
+        # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-        named = ", ".join(f"{text(name)}: 'JSON'" for name in columns)
-        return f"read_json({files}, columns = {{{named}}}, format = 'newline_delimited')"
+        named = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in types.items())
+        return f"read_json({source}, columns = {{{named}}}, format = 'newline_delimited')"
 
     def by_file(self, values: Mapping[Path, object]) -> str:
         """A value in SQL for each file of a scan."""
         if len(values) < 2:
             return str(next(iter(values.values()), "NULL"))
         cases = " ".join(f"WHEN {text(str(path))} THEN {value}" for path, value in values.items())
-        return f"CASE filename {cases} END"
+        return f"CASE {FILE} {cases} END"
 
     def keep_order(self) -> None:
         """Number rows in the order of the files, which one thread reads."""

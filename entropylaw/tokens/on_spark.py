@@ -18,13 +18,13 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import input_file_name, monotonically_increasing_id
+from pyspark.sql.functions import input_file_name
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.backends import cause_of, first_line, json_types
-from entropylaw.tokens.files import TokenFile, plain_type
-from entropylaw.tokens.query import ROW, WIDE, Table, TokenColumns
+from entropylaw.tokens.backends import FILE, cause_of, first_line
+from entropylaw.tokens.files import TableFile, plain_type
+from entropylaw.tokens.query import WIDE, Table, TokenColumns
 
 
 @contextmanager
@@ -67,28 +67,9 @@ class Spark:
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection, self._session, self._scans = connection, session, 0
 
-    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
-        """The files as one table, with a row number if that identifies responses."""
-        paths = [_location(file.path) for file in files]
-        reader = self._session.read
-        with self._explained():
-            if files[0].kind == "jsonl":
-                types = json_types(files, columns, "array<{}>")
-                schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-                frame = reader.schema(schema).option("mode", "FAILFAST").json(paths)
-            else:
-                if files[0].hive:
-                    # Only folders below the base name columns.
-                    base = files[0].path.absolute().parents[files[0].name.count("/")]
-                    reader = reader.option("basePath", f"file:{base.as_posix()}")
-                frame = reader.parquet(*paths)
-            if ROW in columns.response:
-                frame = frame.withColumn(ROW, monotonically_increasing_id())
-            return self._view("entropylaw_tokens", frame)
-
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """As :meth:`DuckDB.unrolled`; Spark goes through all lists of a row together as structs."""
-        names = {name: "`" + name.replace("`", "``") + "`" for name in columns.all}
+        names = {name: _quoted(name) for name in columns.all}
         # A null list among others would make the row's structs null.
         lists = ", ".join(f"COALESCE({names[name]}, ARRAY())" for name in columns.lists)
         fields = ", ".join(names[name] for name in columns.lists)
@@ -96,29 +77,35 @@ class Spark:
         single = (names[name] for name in columns.single)
         with self._explained():
             frame = self._session.sql(f"SELECT {', '.join((*single, unrolled))} FROM {table.name}")
-            return self._view("entropylaw_unrolled", frame)
+            frame.createOrReplaceTempView("entropylaw_unrolled")
+        return self._table("entropylaw_unrolled")
 
-    def scan(self, kind: str, paths: Sequence[Path], columns: Sequence[str]) -> str:
-        """As :meth:`DuckDB.scan`."""
-        files, reader = [_location(path) for path in paths], self._session.read
+    def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
+        """As :meth:`DuckDB.scan`, also the types."""
+        first, paths, reader = files[0], [_location(file.path) for file in files], self._session.read
         with self._explained():
-            if kind == "parquet":
-                frame = reader.option("mergeSchema", "true").parquet(*files)
-            elif kind == "csv":
-                frame = reader.csv(files, header=True, multiLine=True, escape='"')
+            if first.kind == "parquet":
+                if first.hive:
+                    # Only folders below the base name columns.
+                    base = first.path.absolute().parents[first.name.count("/")]
+                    reader = reader.option("basePath", f"file:{base.as_posix()}")
+                frame = reader.option("mergeSchema", "true").parquet(*paths)
+            elif first.kind == "csv":
+                frame = reader.csv(paths, header=True, multiLine=True, escape='"')
             else:
-                schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in columns)
-                frame = reader.schema(schema).option("mode", "FAILFAST").json(files)
+                named = ", ".join(f"{_quoted(name)} {_spark_type(kind)}" for name, kind in types.items())
+                frame = reader.schema(named).option("mode", "FAILFAST").json(paths)
             self._scans += 1
             name = f"entropylaw_scan_{self._scans}"
-            return self._view(name, frame.withColumn("filename", input_file_name())).name
+            frame.withColumn(FILE, input_file_name()).createOrReplaceTempView(name)
+        return name
 
     def by_file(self, values: Mapping[Path, object]) -> str:
         """As :meth:`DuckDB.by_file`."""
         if len(values) < 2:
             return str(next(iter(values.values()), "NULL"))
         cases = (f"WHEN '{path.absolute().as_uri()}' THEN {value}" for path, value in values.items())
-        return f"CASE filename {' '.join(cases)} END"
+        return f"CASE {FILE} {' '.join(cases)} END"
 
     def keep_order(self) -> None:
         """Refuse to number rows: Spark has no order of them."""
@@ -130,11 +117,10 @@ class Spark:
         with self._explained():
             sql = self._connection.sql(query, dialect="duckdb")
             self._connection.create_view(f"entropylaw_{name}", sql, overwrite=True)
-        return Table(f"entropylaw_{name}", {})
+        return self._table(f"entropylaw_{name}")
 
-    def _view(self, name: str, frame: Any) -> Table:
-        """A frame as a table."""
-        frame.createOrReplaceTempView(name)
+    def _table(self, name: str) -> Table:
+        """A view as a table."""
         schema = self._connection.table(name).schema().to_pyarrow()
         return Table(name, {field.name: plain_type(field.type) for field in schema})
 
@@ -160,6 +146,18 @@ class Spark:
             hint = "every worker must see the files at the same path; "
             hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
             raise InputError("spark-failed", message, hint) from None
+
+
+def _quoted(name: str) -> str:
+    """A column's name in Spark's SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _spark_type(kind: str) -> str:
+    """A type of DuckDB in Spark's SQL."""
+    if kind.endswith("[]"):
+        return f"array<{kind.removesuffix('[]')}>"
+    return "string" if kind == "JSON" else kind
 
 
 def _location(path: Path) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropylaw.kinds import COLUMN, NUMBER, PATH, TEXT, one_of
-from entropylaw.option import ADVANCED, COLUMNS, option, switch
+from entropylaw.option import ADVANCED, COLUMNS, option
 
 
 def table_column(name: str, help: str, **more: Any) -> Any:
@@ -52,7 +52,4 @@ class TokenOptions(EngineOptions):
         "Classify tokens of strategic n-grams as planning: a file with one per line; 'default' is a short "
         "built-in list.",
         *(PATH, ADVANCED),
-    )
-    allow_missing: bool = switch(
-        "--allow-missing", "Continue where a file of a sharded set is missing.", ADVANCED
     )

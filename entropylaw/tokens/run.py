@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +21,18 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens.backends import Backend
-from entropylaw.tokens.columns import names_by_role, resolve
-from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
+from entropylaw.tokens.backends import json_types
+from entropylaw.tokens.columns import resolve
+from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TableFile, find
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
-from entropylaw.tokens.shards import check_alike, check_gaps
 from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
+
+if TYPE_CHECKING:
+    from entropylaw.tokens.on_spark import Spark
+
+    Backend = DuckDB | Spark
+    """An engine that opens tables of tokens or samples, and runs queries on them."""
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 """Addresses of Spark clusters."""
@@ -76,15 +81,13 @@ def summarise_tokens(
         ``output-is-input``.
     """
     check_options(options)
-    files, notes = find(tables, names=names_by_role(options))
-    notes += check_gaps(files, allow_missing=options.allow_missing)
+    files, notes = find(tables)
     for file in files:
         note_input(file.path)
     if options.grams is not None and options.grams != "default":
         note_input(options.grams)
     check_targets(() if output is None else (histogram_path(output), output))
     columns, column_notes = resolve(files, options)
-    check_alike(files, columns.stored)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
     about: dict[str, Any] = {
         "read": {"files": read, "bytes": sum(file.size for file in files)},
@@ -93,7 +96,7 @@ def summarise_tokens(
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
     with backend(options.backend, options.master, progress) as engine:
-        table = engine.table(files, columns)
+        table = tokens_of(engine, files, columns)
         notes += column_notes
         if columns.lists:
             (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
@@ -143,6 +146,12 @@ def check_options(options: TokenOptions) -> None:
     if sum(map(bool, rules)) > 1:
         message = "--class, --top-quantile and --grams each define classes, and several were given"
         raise UsageError("two-class-rules", message, "give one of them")
+
+
+def tokens_of(engine: Backend, files: Sequence[TableFile], columns: query.TokenColumns) -> query.Table:
+    """The files as one table, with a different value in each row if that identifies responses."""
+    row = f", uuid() AS {query.ROW}" if query.ROW in columns.response else ""
+    return engine.view("tokens", f"SELECT *{row} FROM {engine.scan(files, json_types(files, columns))}")
 
 
 def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -> Sums:

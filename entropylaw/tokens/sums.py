@@ -194,29 +194,22 @@ class Sums:
 
     @classmethod
     def read(cls, path: Path) -> Sums:
-        """Sums of :meth:`to_arrow`, without responses; InputError ``not-token-sums``, ``file-corrupt``."""
+        """The sums of :meth:`to_arrow` without classes; InputErrors ``not-token-sums``, ``file-corrupt``."""
         hint = "write it again with entropylaw tokens"
         try:
             table = pq.read_table(path)
-        except (pa.ArrowException, OSError, ValueError) as problem:
-            message = f"{shown(path.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+            metadata = metadata_of(table.schema.metadata)
+            if metadata.get("format") != FORMAT:
+                message = f"{shown(path.name)} has the name of a file of token sums, but holds "
+                message += f"format {shown(str(metadata.get('format', 'none')))}, expected {shown(FORMAT)}"
+                raise InputError("not-token-sums", message, f"move it elsewhere, or {hint}")
+            names = ("step", "bin", *SUMS)
+            cells = {name: to_numpy(table.column(name)).astype(np.int64) for name in names}
+        except (pa.ArrowException, KeyError, OSError, ValueError) as problem:
+            message = f"{shown(path.name)} is a damaged file of token sums: {shown(str(problem))}"
             raise InputError("file-corrupt", message, hint) from None
-        metadata = metadata_of(table.schema.metadata)
-        if metadata.get("format") != FORMAT or "bin" not in table.column_names:
-            message = f"{shown(path.name)} has the name of a file of token sums, but holds "
-            message += f"format {shown(str(metadata.get('format', 'none')))}, expected {shown(FORMAT)}"
-            hint = "move it elsewhere, or write it again with entropylaw tokens"
-            raise InputError("not-token-sums", message, hint)
-        try:
-            cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
-            for name, column, values in (("planning", "class", _CLASSES), ("correct", "correct", _CORRECT)):
-                code_of = {value: code for code, value in enumerate(values)}
-                codes = [code_of.get(value, -1) for value in table.column(column).to_pylist()]
-                cells[name] = np.array(codes, dtype=np.int64)
-            return cls(cells=_add_cells([cells]), has_logprob=metadata["has_logprob"])
-        except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
-            message = f"{shown(path.name)} is a damaged file of token sums: {type(problem).__name__}"
-            raise InputError("file-corrupt", message, hint) from None
+        cells |= dict.fromkeys(("planning", "correct"), np.full_like(cells["bin"], query.UNCLASSED))
+        return cls(cells=_add_cells([cells]), has_logprob=False)
 
 
 def _add_cells(parts: Sequence[Columns]) -> Columns:

@@ -15,6 +15,7 @@ from entropylaw.report.figures import palette
 from entropylaw.results.result import replace
 from tests import arms
 from tests.browser.chromium import Browser, found
+from tests.drawing import contrast
 from tests.made import run_report
 from tests.unit.test_report_index import phases
 from tests.unit.test_report_run_page import drawn, report
@@ -290,7 +291,7 @@ def test_words_can_be_read(browser: Browser, site: Path, page: str, dark: bool) 
     browser.open(site / page, width=1280, dark=dark)
     pairs = {(one, other): where for one, other, where in browser.value(TEXT_PAIRS)}
     assert len(pairs) > 2
-    weak = {where: palette.contrast(hexed(a), hexed(b)) for (a, b), where in pairs.items()}
+    weak = {where: contrast(hexed(a), hexed(b)) for (a, b), where in pairs.items()}
     assert {where: ratio for where, ratio in weak.items() if ratio < 4.5} == {}
 
 

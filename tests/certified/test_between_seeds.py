@@ -1,7 +1,5 @@
 """Differences between arms against scipy and statsmodels, and against draws from the model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import t, ttest_ind

@@ -1,7 +1,5 @@
 """The frames of binary logs, byte by byte."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ A call is a function or a method of the public API with good arguments, of which
 ends with a result or an error of ours, without a warning, within :data:`LIMIT` seconds of processor time.
 """
 
-from __future__ import annotations
-
 import datetime
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """One small valid log of every format that is read, made on the spot: what the fuzzing damages."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -22,7 +20,6 @@ from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b
 from tests.unit import test_ingest_mlflow as mlflow
 from tests.unit import test_ingest_notebook as notebooks
-from tests.unit import test_ingest_swanlab as swanlab
 from tests.unit import test_ingest_tensorboard as tensorboard
 from tests.unit import test_ingest_trackio as trackio
 from tests.unit import test_ingest_trainer_state as trainer_state
@@ -142,11 +139,6 @@ def _curve(value: Callable[[int], float]) -> bytes:
     return ("Wall time,Step,Value\r\n" + "".join(rows)).encode()
 
 
-def _swanlab() -> bytes:
-    rows = [[step, reward(step), entropy(step)] for step in STEPS]
-    return swanlab.exported(["grpo-1-reward", "grpo-1-entropy"], rows)
-
-
 def _history() -> bytes:
     rows = [f"{step},{1.5 * step},{1.7e9 + step},{entropy(step)!r},{reward(step)!r}" for step in STEPS]
     return "\n".join(["_step,_runtime,_timestamp,train/entropy,train/reward", *rows, ""]).encode()
@@ -262,7 +254,6 @@ def _plain() -> dict[str, Sample]:
         "wandb-chart": _single("wandb-chart", "x.csv", _chart("train/reward", reward), whole=False),
         "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", _events()),
         "tensorboard-csv": _single("tensorboard-csv", "run-a-tag-reward.csv", _curve(reward), whole=False),
-        "swanlab-csv": _single("swanlab-csv", "x.csv", _swanlab()),
         "trackio": _single("trackio", "x.db", _trackio()),
         "mlflow-db": _mlflow(),
     }

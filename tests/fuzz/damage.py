@@ -1,7 +1,5 @@
 """Damaged copies of the samples. A case is a text, ``kind/sample/number``, and can be made again from it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 

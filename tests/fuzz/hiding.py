@@ -1,7 +1,5 @@
 """Ways in which a run is hidden: in its records, lines, file or document, and in other shapes of records."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

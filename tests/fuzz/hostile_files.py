@@ -1,7 +1,5 @@
 """Files that are made to take long or much memory: small, and each after one way of reading."""
 
-from __future__ import annotations
-
 import gzip
 import json
 
@@ -20,12 +18,6 @@ def _html(text: str) -> str:
 def _validations() -> str:
     many = {f"val-core/d{number}/acc/mean@1": 0.5 for number in range(200)}
     return "".join(json.dumps({"step": step, "actor/entropy": 0.5, **many}) + "\n" for step in range(100))
-
-
-def _swanlab() -> str:
-    labels = [f"a{'-' * 200}{number}" for number in range(2000)]
-    header = ",".join(f"{label}_step,{label}_timestamp" for label in labels)
-    return f"step,{header}\n1{',1,2' * len(labels)}\n"
 
 
 def _chart() -> str:
@@ -118,7 +110,6 @@ _FILES: dict[str, tuple[str, str]] = {
     **{f"a notebook of {n}": ("x.ipynb", text) for n, text in enumerate(_NOTEBOOKS)},
     "quotes": ("x.csv", f'{_TABLE}1,"0.5' + '""' * 50_000),
     "digits": ("x.jsonl", '{"step": 1, "entropy": ' + "9" * 100_000 + "}\n"),
-    "dashes": ("x.csv", _swanlab()),
     "labels": ("x.csv", _chart()),
 }
 _BINARY: dict[str, tuple[str, bytes]] = {

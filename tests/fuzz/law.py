@@ -1,7 +1,5 @@
 """The run that every sample logs."""
 
-from __future__ import annotations
-
 import math
 
 STEPS = range(1, 13)

@@ -6,8 +6,6 @@ ends with 0 has not seen it, or has taken it for a better one: with --strict it 
 be good. Sets without it are controls, which must pass: a check that fails always would see nothing either.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

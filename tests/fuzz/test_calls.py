@@ -31,6 +31,9 @@ def test_hostile_calls(part):
     ("name", "changed", "slug"),
     [
         ("compare", {"arms": {}}, "too-few-arms"),
+        ("compare", {"arms": ["a.csv", "b.csv"]}, "bad-argument"),
+        ("compare", {"arms": {"a": []}}, "arm-without-logs"),
+        ("compare", {"baseline": "x"}, "no-such-arm"),
         ("compare", {"baseline": np.arange(2)}, "bad-argument"),
         ("compare", {"margin": [1]}, "bad-argument"),
         ("compare", {"margin": -1}, "bad-argument"),

@@ -6,38 +6,33 @@ Each failure names its case; this runs it again::
     python -m tests.fuzz.worker flip/verl/17
 """
 
-from __future__ import annotations
-
-import json
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entropylaw.logs.load import read_all
-from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.bundles import BUNDLES
 from entropylaw.logs.sources.registry import format_names
+from entropylaw.pipeline.pool import results
 from entropylaw.roles.select import select
-from tests.conftest import ROOT
+from tests.fuzz import worker
 from tests.fuzz.corpus import is_text, samples
 from tests.fuzz.damage import SPICE, cases
 from tests.fuzz.hostile_files import HOSTILE
 from tests.fuzz.sets import failures
-from tests.fuzz.worker import check_files
 
 CASES = int(os.environ.get("ENTROPYLAW_FUZZ", "200"))
 SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "32"))
-WORKERS = min(os.cpu_count() or 1, 8)
-#: A worker stops after so many failures.
+#: A hang ends the process of its case, which is never this one.
+WORKERS = max(2, min(os.cpu_count() or 1, 8))
+#: No more cases are read after so many failures.
 ENOUGH = 20
 OF_HOSTILE = [f"hostile/{name}/0" for name in HOSTILE]
-KNOWN = {*format_names(), *(reader.name for reader in bundle_readers())}
+KNOWN = {*format_names(), *(reader.name for reader in BUNDLES)}
 
 
 def test_every_format_has_a_sample():
@@ -60,46 +55,17 @@ def test_a_whole_sample_is_read_as_its_format(name, tmp_path):
     assert reading.runs
 
 
-def _worker(chosen: list[str]) -> tuple[list[str], str]:
-    """Lines that a worker printed for some cases, and what it wrote when it died."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.worker"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-        input="\n".join(chosen),
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    died = f"{done.stderr}exit code {done.returncode}" if done.returncode else ""
-    return done.stdout.splitlines(), died
-
-
-def _failures(chosen: list[str]) -> dict[str, str]:
-    """Cases that went wrong, and how. A case that ended its worker gets another, in which it is alone."""
-    found: dict[str, str] = {}
-    alone = False
-    while chosen and len(found) < ENOUGH:
-        lines, died = _worker(chosen[:1] if alone else chosen)
-        outcomes = dict(zip(lines[::2], map(json.loads, lines[1::2]), strict=False))
-        found |= {case: outcome for case, outcome in outcomes.items() if outcome != "ok"}
-        if died and len(lines) % 2 == 0:
-            raise AssertionError(f"a worker died without a case:\n{died[-2000:]}")
-        if died and alone:
-            found[lines[-1]] = died[-2000:]
-        chosen = chosen[len(outcomes) + (bool(died) and alone) :]
-        alone = bool(died) and not alone
-    return found
-
-
 @pytest.fixture(scope="module")
-def found():
-    """What went wrong in all cases of damaged and hostile files, in the same workers."""
+def found() -> dict[str, str]:
+    """What went wrong in all cases of damaged and hostile files, in the same processes."""
+    wrong: dict[str, str] = {}
     chosen = [*OF_HOSTILE, *cases(CASES)]
-    with ThreadPoolExecutor(WORKERS) as pool:
-        parts = pool.map(_failures, [chosen[start::WORKERS] for start in range(WORKERS)])
-        return {case: outcome for part in parts for case, outcome in part.items()}
+    for case, outcome in results(worker.outcome, chosen, jobs=WORKERS, died=worker.died):
+        if outcome:
+            wrong[case] = outcome
+        if len(wrong) >= ENOUGH:
+            break
+    return wrong
 
 
 def _check(found: dict[str, str], chosen: list[str]) -> None:
@@ -152,4 +118,4 @@ NAMES = ("x.log", "x.csv", "x.jsonl", "x.json", "x.ipynb", "trainer_state.json",
 )
 @given(lines=TEXT, end=st.sampled_from(("\n", "\r\n", "\r")), name=st.sampled_from(NAMES))
 def test_lines_made_of_what_trainers_print(lines, end, name):
-    check_files([(name, end.join(lines).encode())])
+    worker.check_files([(name, end.join(lines).encode())])

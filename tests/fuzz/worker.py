@@ -1,14 +1,8 @@
-"""Reads cases in a process of its own, which a hang ends: ``python -m tests.fuzz.worker flip/verl/17``.
-
-Without arguments, the cases are the lines of standard input. A line is printed for each before it is read,
-and after it either ``ok`` or what went wrong.
-"""
-
-from __future__ import annotations
+"""Checks cases, in a process that a hang ends: ``python -m tests.fuzz.worker flip/verl/17``."""
 
 import faulthandler
+import functools
 import gc
-import json
 import signal
 import sys
 import tempfile
@@ -16,7 +10,7 @@ import traceback
 import tracemalloc
 import warnings
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -125,48 +119,46 @@ def _process_peak() -> int:
     return peak if sys.platform == "darwin" else peak << 10
 
 
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def _outcome(case: str, unraisable: list[str]) -> str:
-    try:
-        check_case(case)
-    except BaseException as problem:  # what a user must never see is looked for here
-        if isinstance(problem, KeyboardInterrupt):
-            raise
-        return "".join(traceback.format_exception(problem, limit=-6))
-    if unraisable:
-        gc.collect()
-        return f"could not be raised: {unraisable.pop()}"
-    return "ok"
-
-
-def main(given: list[str], *, limit: float = LIMIT, report: Callable[[str], None] = _say) -> None:
-    """Check cases one by one."""
-    unraisable: list[str] = []
+@functools.cache
+def _unraisable() -> list[str]:
+    """What a process of cases needs once; returns what will be noted of problems that nothing raises."""
+    noted: list[str] = []
 
     def note(problem: Any) -> None:
-        unraisable.append(f"{problem.exc_type.__name__}: {problem.exc_value} in {problem.object!r}")
+        noted.append(f"{problem.exc_type.__name__}: {problem.exc_value} in {problem.object!r}")
 
     sys.unraisablehook = note
     # Its own handler prints the traceback, whatever runs; then the signal's default ends the process.
-    faulthandler.register(signal.SIGPROF, chain=True)
-    faulthandler.dump_traceback_later(WAITING, exit=True)
+    faulthandler.register(signal.SIGPROF, file=sys.__stderr__, chain=True)
     for sample in samples().values():  # what is imported on first use is imported here
         check_files(sample.files.items())
     warnings.simplefilter("error")
-    for line in given or sys.stdin:
-        case = line.strip()
-        report(case)
-        faulthandler.dump_traceback_later(WAITING, exit=True)
-        signal.setitimer(signal.ITIMER_PROF, limit)
-        outcome = _outcome(case, unraisable)
+    return noted
+
+
+def outcome(case: str) -> str:
+    """What went wrong in a case; empty where nothing did. A hang ends the process."""
+    unraisable = _unraisable()
+    faulthandler.dump_traceback_later(WAITING, exit=True, file=sys.__stderr__)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    try:
+        check_case(case)
+    except Exception as problem:  # what a user must never see is looked for here
+        return "".join(traceback.format_exception(problem, limit=-6))
+    finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
-        report(json.dumps(outcome))
+    if unraisable:
+        gc.collect()
+        return f"could not be raised: {unraisable.pop()}"
+    return ""
+
+
+def died(case: str) -> str:
+    """What is said of a case that ended its process, twice."""
+    return f"its process ended; python -m tests.fuzz.worker {case} says how"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for name in sys.argv[1:]:
+        print(name, outcome(name) or "ok", sep="\n")

@@ -1,7 +1,5 @@
 """Write the golden transcripts anew: all of them, or those that are named."""
 
-from __future__ import annotations
-
 import sys
 
 from entropylaw.reproducible import fix_arithmetic

@@ -1,7 +1,5 @@
 """Golden cases of choosing columns, pairing them, and explaining both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

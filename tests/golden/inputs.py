@@ -1,7 +1,5 @@
 """The logs of the golden cases: runs of the lab, and small ones that are made here, always the same."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex
@@ -190,7 +188,6 @@ def counts(folder: Path) -> None:
 def settings(folder: Path) -> None:
     """A project's settings."""
     (folder / "entropylaw.toml").write_text(
-        'level = 0.9\ngates = ["ceiling<0.4", "fails"]\n'
-        '[columns]\nentropy = "actor/entropy"\n[report]\nlevel = 0.8\n',
+        'level = 0.9\ngates = ["ceiling<0.4", "fails"]\n[columns]\nentropy = "actor/entropy"\n',
         "utf-8",
     )

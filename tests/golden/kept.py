@@ -1,7 +1,5 @@
 """Where the transcripts are kept, and how one is made."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Golden cases of reading: what each reader makes of its samples, and what becomes of tables as runs."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Every command prints and writes what its golden transcript says, and documents that follow their schema."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema

@@ -1,7 +1,5 @@
 """Transcripts: commands of the command line, run in this process, with all that they print and write."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import hashlib

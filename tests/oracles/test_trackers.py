@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import load
 from entropylaw.logs.sources.registry import reader_of
 from tests.oracles.trace import VALIDATION, assert_read
 

@@ -3,8 +3,6 @@
 Resumes and restarts are in ``test_values.py``.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 import tempfile

@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.tokens import query
-from entropylaw.tokens.columns import names_by_role, resolve
+from entropylaw.tokens.columns import resolve
 from entropylaw.tokens.files import find
 from entropylaw.tokens.on_duckdb import duckdb_backend
 from entropylaw.tokens.options import TokenOptions
+from entropylaw.tokens.run import tokens_of
 from tests.conftest import nightly
 
 NAN = float("nan")
@@ -179,9 +180,9 @@ def test_each_query_has_the_same_rows(tmp_path):
     with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
         for at in range(3):
             options = TokenOptions(response=('a `b` "c',))
-            files, _ = find([str(tmp_path / f"part-{at}.parquet")], names=names_by_role(options))
+            files, _ = find([str(tmp_path / f"part-{at}.parquet")])
             columns, _ = resolve(files, options)
-            tables = [(engine, engine.table(files, columns)) for engine in (duckdb, spark)]
+            tables = [(engine, tokens_of(engine, files, columns)) for engine in (duckdb, spark)]
             made = [query.cells, query.each_response, query.responses, query.high]
             # A flag is true, false or null, and never unknown.
             made += [query.unknown_classes] * (at > 0)

@@ -1,7 +1,5 @@
 """The callback in TRL's own trainer: a tiny model with random weights, on the CPU (``nox -s trl``)."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The GitHub action and the snippets of docs/howto_ci.md: their commands, run with the installed package."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -2,7 +2,7 @@
 
 import pytest
 
-from entropylaw.cli import reporting, running
+from entropylaw.cli import report, running
 from entropylaw.pipeline import answers
 from tests.typed import assert_error, typed, write_csv
 
@@ -22,7 +22,7 @@ def broken(tmp_path, monkeypatch):
     """Four logs, and a step that raises for the second of them."""
     monkeypatch.chdir(tmp_path)
     # What is replaced here is as it was in other processes.
-    for module in (running, reporting):
+    for module in (running, report):
         monkeypatch.setattr(module, "cores", lambda: 1)
     (tmp_path / "logs").mkdir()
     for longer, name in enumerate("abcd"):

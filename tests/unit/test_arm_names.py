@@ -1,7 +1,5 @@
 """Which runs are an arm: by their names, a column, a group at W&B, a configuration."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arms: what is compared, what counts as failed, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact

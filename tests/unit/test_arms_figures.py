@@ -1,34 +1,18 @@
 """What is drawn of arms: words apart and on the paper, every run and comparison, the same bytes."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
-import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 
 from entropylaw.report.figures import NAMED, plotting
 from entropylaw.report.figures.arms import arms_figure
-from entropylaw.report.figures.differences import differences_figure
 from entropylaw.results.result import replace
 from tests import arms
-from tests.drawing import assert_words_can_be_read, drawn_words
+from tests.drawing import assert_words_can_be_read
 
 TWENTY = tuple(f"a_treatment_{place}" for place in range(19))
-
-
-def unlike(*names):
-    """Comparisons of which one difference is far from the others."""
-    result = arms.comparison(*names)
-    first = result.pairs[0]
-    rows = [
-        replace(row, estimate=arms.estimate(-0.8, 0.02)) if row.quantity == "reward_at_entropy" else row
-        for row in first.differences
-    ]
-    pair = replace(first, differences=tuple(rows))
-    return replace(result, pairs=(pair, *result.pairs[1:]))
 
 
 RESULTS = {
@@ -39,18 +23,12 @@ RESULTS = {
     "all pairs of many": lambda: arms.complete(*arms.MANY, baseline=None),
     "seven arms": lambda: arms.complete(*arms.MANY),
     "twenty arms": lambda: arms.complete(*TWENTY),
-    "one far off": lambda: unlike(*arms.MANY),
-}
-FIGURES = {
-    f"{name}, {kind}": lambda make=make, result=result: make(result())
-    for name, result in RESULTS.items()
-    for kind, make in {"arms": arms_figure, "differences": differences_figure}.items()
 }
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", RESULTS)
 def test_words_are_on_the_paper_large_enough_and_apart(name):
-    figure = FIGURES[name]()
+    figure = arms_figure(RESULTS[name]())
     assert figure.get_size_inches()[0] == plotting.WIDTH
     assert figure.get_size_inches()[1] < 9.0
     assert_words_can_be_read(figure)
@@ -103,44 +81,11 @@ def test_names_that_differ_in_their_ends_stay_different():
     assert len({*titles} - {""}) == 5
 
 
-def test_every_comparison_is_a_row_with_its_numbers():
-    result = arms.comparison()
-    panels = differences_figure(result).axes
-    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["clip_cov", "rloo"]
-    values = [list(line.get_xdata()) for line in panels[1].lines]
-    assert values.count([0.012]) == 2
-    lines = [np.round(line.get_xdata(), 9).tolist() for line in panels[0].lines]
-    assert lines.count([-0.03]) == 2
-    assert [-0.044, -0.016] in lines
-
-
-def test_decided_differences_are_filled():
-    def faces(decision):
-        result = arms.comparison("a", pairs=(arms.pair("a", decision=decision),))
-        marks = [line for line in differences_figure(result).axes[1].lines if line.get_marker() == "s"]
-        return [mark.get_markerfacecolor() == mark.get_markeredgecolor() for mark in marks]
-
-    assert faces(arms.Decision.above) == [True]
-    assert faces(arms.Decision.undecided) == [False]
-
-
-def test_what_is_far_off_is_an_arrow_with_its_number():
-    figure = differences_figure(unlike(*arms.MANY))
-    low, high = figure.axes[1].get_xlim()
-    assert low > -0.8
-    assert high > 0.026
-    assert "−0.80" in [word.get_text() for word in drawn_words(figure)]
-    assert any(line.get_marker() == "<" for line in figure.axes[1].lines)
-    assert not any(line.get_marker() in "<>" for line in differences_figure(arms.comparison()).axes[1].lines)
-
-
 def test_nothing_to_draw_is_said():
     nothing = arms.arm("grpo", seeds=1)
     empty = replace(nothing, runs=(arms.lost("grpo_s0"),), along=(), mean=())
     with pytest.raises(ValueError, match="no run of these arms"):
         arms_figure(arms.comparison("a", arms=(empty, replace(empty, arm="a"))))
-    with pytest.raises(ValueError, match="nothing is comparable"):
-        differences_figure(arms.comparison("a", pairs=(arms.pair("a", differences=()),)))
 
 
 @pytest.mark.parametrize("names", [("clip_cov",), arms.MANY])
@@ -157,7 +102,6 @@ def test_captions_are_of_what_is_drawn(names):
     caption = NAMED["arms"].caption(result)
     assert ("a panel per arm" in caption) == (len(names) > 3)
     assert "95 %" in caption
-    assert "±0.01" in NAMED["differences"].caption(result)
 
 
 def test_one_exploded_run_does_not_scale_the_axes_and_is_marked():

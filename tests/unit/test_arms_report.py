@@ -1,11 +1,9 @@
 """What is said of arms: the answer first, one line per arm, every line with what it rests on."""
 
-from __future__ import annotations
-
 import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH
-from entropylaw.report.blocks import Notes, Table
+from entropylaw.report.blocks import Notes
 from entropylaw.report.describe import describe
 from entropylaw.report.pages import single_page
 from entropylaw.report.render import rendered
@@ -16,27 +14,6 @@ from tests.pages import Page
 
 def sentences(result):
     return next(block for block in describe(result) if isinstance(block, Notes)).notes
-
-
-def test_every_comparison_has_a_sentence_and_only_the_family_decision_words():
-    result = arms.comparison(*arms.MANY)
-    found = sentences(result)
-    assert [note.text.partition(": ")[0] for note in found] == list(arms.MANY)
-    for note, pair in zip(found, result.pairs, strict=True):
-        decision = pair["reward_at_entropy"].decision
-        words = {
-            Decision.above: "0.012 higher",
-            Decision.below: "0.012 lower",
-            Decision.same: "the same within",
-        }
-        assert words.get(decision, "+0.012 [-0.002, 0.026] (not decided") in note.text
-    exploratory = next(block for block in describe(result) if isinstance(block, Table) and block.detail)
-    assert not {"higher", "lower", "same"} & {str(cell) for row in exploratory.rows for cell in row}
-
-
-def test_the_interval_that_shows_the_same_is_beside_it():
-    pair = arms.pair("a", decision=Decision.same)
-    assert "90 % interval [0.001, 0.023]" in rendered(arms.comparison("a", pairs=(pair,)), "markdown")
 
 
 def test_an_interval_has_the_sign_of_the_word_beside_it():
@@ -63,36 +40,6 @@ def test_lines_fit_a_terminal(names, width):
     assert max(map(len, lines[1:])) <= width
     whole = rendered(arms.complete(*names), "details").splitlines()
     assert max(map(len, whole[1:])) <= WIDTH
-
-
-def test_where_the_band_excludes_0_is_in_the_sentence_and_the_table():
-    result = arms.comparison("clip_cov")
-    found = "from 0.10 to 0.39 nats"
-    assert f"{found} it is higher, by up to 0.024 [0.012, 0.036] (simultaneous band)" in {
-        note.text for note in sentences(result)
-    }
-    (row,) = (
-        row for block in describe(result) for row in getattr(block, "rows", ()) if f"largest {found}" in row
-    )
-    assert row[-2:] == ("band", "higher")
-    assert "simultaneous band)" not in rendered(
-        arms.comparison("a", pairs=(arms.pair("a", band=None),)), "text"
-    )
-
-
-def test_latex_is_two_tables_with_captions_and_labels_for_a_paper():
-    text = rendered(arms.comparison("clip_cov"), "latex")
-    assert [text.count(rf"\{command}") for command in ("begin{table}", "caption", "label{tab:")] == [2, 2, 2]
-    assert "& −0.030 [−0.044, −0.016] & 0.16 & lower (Welch's p = 0.21)" in text
-    pairs = (arms.pair("clip_cov", "entropy_bonus", band=arms.band()),)
-    several = (arms.arm("entropy_bonus"), arms.arm("clip_cov"))
-    paired = arms.comparison(arms=several, baseline="entropy_bonus", paired="seed", pairs=pairs)
-    text = rendered(paired, "latex")
-    assert (
-        r"Differences of arms from entropy\_bonus, in pairs of one seed; the margin is ±0.01 of reward."
-        in text
-    )
-    assert "is replaced by band, the interval is that of a simultaneous band." in text
 
 
 def test_the_page_has_the_answer_the_figures_and_every_run():

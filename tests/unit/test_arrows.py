@@ -1,7 +1,5 @@
 """Who may import whom: the arrows of docs/design.md, and no circle of files or packages."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -220,7 +220,7 @@ def test_it_is_printed_briefly_and_has_tables(fit):
     assert list(frame["probability"]) == [one.probability for one in fit.forms]
     assert {"ceiling_low", "headroom_high"} <= set(frame.columns)
     assert fit.params["ceiling"] is fit.ceiling
-    assert set(fit.params) == {"ceiling", "headroom", "reward_now", "used", "a", "b"}
+    assert set(fit.params) == {"ceiling", "headroom", "reward_now", "a", "b"}
     assert fit.to_dict()["ceiling"]["value"] == pytest.approx(fit.ceiling.value, rel=1e-11)
     assert f"{fit.ceiling:.3f}" == f"{fit.ceiling.value:.3f}"
     assert float(fit.ceiling) == fit.ceiling.value

@@ -1,12 +1,15 @@
-"""Many runs in one call are many calls: the same numbers, the same refusals."""
+"""Python's functions for one log and for many runs: the same numbers, the same refusals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import entropylaw
 from benchmarks.worlds import World, simulate
 from entropylaw import FitError, UsageError
 from entropylaw.analysis.batch import fit_laws
 from tests.laws import own_law
+from tests.typed import write_csv
 
 NAMES = ("a", "b", "ceiling", "reward_now", "headroom")
 
@@ -70,3 +73,21 @@ def test_arguments_that_do_not_belong_together():
         fit_laws(entropy, np.ones((2, 9)))
     with pytest.raises(UsageError, match="level"):
         fit_laws(entropy, entropy, level=95)
+
+
+def test_named_columns_are_used(tmp_path):
+    log = write_csv(tmp_path / "x.csv", header="zork,ent,acc")
+    with pytest.raises(entropylaw.InputError, match="no step column"):
+        entropylaw.fit(log, entropy="ent", reward="acc")
+    for source in (log, pd.read_csv(log)):
+        assert entropylaw.fit(source, step="zork", entropy="ent", reward="acc").law.n == 40
+
+
+def test_several_runs_are_named_and_so_is_their_source(tmp_path):
+    table = pd.read_csv(write_csv(tmp_path / "x.csv"))
+    both = pd.concat([table.assign(arm="a"), table.assign(arm="b")])
+    both.to_csv(tmp_path / "both.csv")
+    for source, name in ((both, "the table"), (tmp_path / "both.csv", "both.csv")):
+        with pytest.raises(entropylaw.InputError, match=f"{name} holds 2 runs: a, b") as caught:
+            entropylaw.fit(source, run="arm")
+        assert caught.value.slug == "several-runs"

@@ -1,7 +1,5 @@
 """The size of the package: lines, statements, and text that is not Python (docs/design.md, The budget)."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from pathlib import Path

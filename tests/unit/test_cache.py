@@ -1,7 +1,5 @@
 """Results that were computed before: the same bytes, never an old one; without a cache nothing is lost."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

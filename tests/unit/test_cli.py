@@ -117,7 +117,6 @@ def test_help_imports_nothing_heavy_and_ends_in_an_example(run, command):
 def test_the_version_and_settings_import_nothing_heavy_and_a_fit_no_more_than_it_needs(tmp_path):
     assert imported(["--version"], HEAVY, tmp_path) == []
     (tmp_path / "entropylaw.toml").write_text("level = 0.9")
-    assert imported(["config"], HEAVY, tmp_path) == []
     write_csv(tmp_path / "x.csv")
     later = ("lmfit", "matplotlib", "pandas", "jinja2")
     assert imported(["fit", "x.csv", "-o", "-"], later, tmp_path) == []

@@ -19,18 +19,6 @@ from tests.typed import RUN, assert_error, in_shell, started, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
-LOGS = {
-    "entropy-constant": {"entropy": [0.0] * 40},
-    "reward-constant": {"reward": [0.0] * 40},
-    "out-of-scale": {"reward": [f"{i}e200" for i in range(1, 41)]},
-}
-
-
-@pytest.mark.parametrize("slug", LOGS)
-def test_logs_that_cannot_be_fitted(run, tmp_path, slug):
-    write_csv(tmp_path / "x.csv", **LOGS[slug])
-    assert_error(run("fit", "x.csv"), slug, 4)
-
 
 def test_a_wide_file(run, tmp_path):
     names = [f"metric/{i}" for i in range(200)]

@@ -1,7 +1,5 @@
 """Every command that prints a result prints it in every format, and colours its text on a terminal alone."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -1,7 +1,5 @@
 """``entropylaw phases`` as a user starts it, and the columns that it finds."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping
@@ -65,7 +63,6 @@ def series_of(path: Path, columns: Mapping[str, object], **options: str) -> Phas
         (["--planning", "entropy_execution"], 2, "error[same-column]"),
         (["--planning", "entropy_plan"], 3, "error[column-not-found]"),
         (["--level", "95"], 2, "error[bad-level]"),
-        (["--figure", "a.jpg"], 2, "error[unknown-suffix]"),
         (["-o", "a.doc"], 2, "error[unknown-suffix]"),
     ],
 )
@@ -77,20 +74,16 @@ def test_wrong_options(run, bent, tmp_path, arguments, code, words):
     assert set(tmp_path.iterdir()) == before
 
 
-def test_several_runs_a_picture_each_and_a_last_block(run, bent, tmp_path):
+def test_several_runs_have_a_last_block(run, bent, tmp_path):
     other = {"entropy_planning": decay(0.9, None, 3), "entropy_execution": decay(0.4, 30, 4)}
     log(tmp_path / "other.csv", other)
     log(tmp_path / "short.csv", {"entropy_planning": [0.5, *[np.nan] * 79]})
-    refused = run("phases", "bent.csv", "other.csv", "--figure", "a.png")
-    assert (refused.returncode, "error[one-figure-one-run]" in refused.stderr) == (2, True)
-    done = run("phases", "bent.csv", "other.csv", "short.csv", "--figure", "pictures", "--format", "json")
+    done = run("phases", "bent.csv", "other.csv", "short.csv", "--format", "json")
     assert done.returncode == 0
     document = json.loads(done.stdout)
     assert document["across"]["runs"] == 2
     fitted = [(one["run"], one["refusal"] is None) for one in document["runs"]]
     assert fitted == [("bent", True), ("other", True), ("short", False)]
-    names = {path.name for path in (tmp_path / "pictures").iterdir()}
-    assert names == {f"{name}-phases.{kind}" for name in ("bent", "other") for kind in ("svg", "png")}
 
 
 def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
@@ -111,9 +104,6 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
     assert "rises in 1, does not in 1, unknown in 0 of 2 runs" in (tmp_path / "out" / "report.md").read_text(
         "utf-8"
     )
-    # The second time all is known, and the page is not drawn again, unless it is gone.
-    again = run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none")
-    assert (again.returncode, "wrote out/phases.html" in again.stderr) == (0, False)
     (tmp_path / "out" / "phases.html").unlink()
     assert run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none").returncode == 0
     assert (tmp_path / "out" / "phases.html").read_text("utf-8") == page
@@ -127,18 +117,17 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
     assert not (tmp_path / "out" / "phases.html").exists()
 
 
-def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, lab, tmp_path):
+def test_what_tokens_wrote_is_read_with_the_histograms_of_all_tokens(run, lab, tmp_path):
     pytest.importorskip("duckdb")
     from entropylaw.results.tokens import TokenHistogram
     from entropylaw.tokens.summary import bands
 
     source = lab / "grpo_s0" / "tokens.parquet"
     assert run("tokens", source, "-o", "steps.parquet").returncode == 0
-    # The lab keeps the tokens of six steps: a picture, and too few for a curve.
-    done = run("phases", "steps.parquet", "--figure", "pictures")
+    # The lab keeps the tokens of six steps: too few for a curve.
+    done = run("phases", "steps.parquet")
     assert (done.returncode, "error[too-few-points]" in done.stderr) == (4, True)
     assert "summarise the tokens of at least 20 steps with `entropylaw tokens`" in done.stderr
-    assert (tmp_path / "pictures" / "steps-tokens.png").stat().st_size > 1000
     series = phase_series(only(tmp_path / "steps.parquet"))
     assert series.columns["planning"].column == "entropy_planning"
     histogram = TokenHistogram(**bands(tmp_path / "steps.hist.parquet"))

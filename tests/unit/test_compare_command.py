@@ -1,7 +1,5 @@
 """``entropylaw compare`` and ``entropylaw.compare``: what is grouped, counted, refused and stored."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -11,7 +9,6 @@ import entropylaw
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from tests.fuzz.hiding import jsonl, records
-from tests.hostile import refused
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -209,33 +206,25 @@ def test_arms_in_different_units_or_pairings_do_not_compare(changes, what, hint,
 
 
 def test_settings_of_a_file(logs, tmp_path):
-    (tmp_path / "entropylaw.toml").write_text('margin = 0.02\n[compare]\nbaseline = "grpo"\n')
+    (tmp_path / "entropylaw.toml").write_text('margin = 0.02\nbaseline = "grpo"\n')
     _, document = stored(tmp_path, f"clip={logs}/clip_*", f"grpo={logs}/grpo_*")
     assert (document.comparison.margin, document.comparison.baseline) == (0.02, "grpo")
 
 
-def test_figures_are_written(logs, tmp_path):
+def test_a_page_has_the_figures(logs, tmp_path):
     pair = (f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
-    done = typed("compare", *pair, "--figure", "one.svg", "--jobs", "1", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "one.svg").read_text().startswith("<svg")
-    assert typed("compare", *pair, "--figure", "all", "--jobs", "1", cwd=tmp_path).returncode == 0
-    assert {"arms.svg", "arms.png", "differences.svg"} <= {path.name for path in (tmp_path / "all").iterdir()}
     done = typed("compare", *pair, "-o", "arms.html", "--jobs", "1", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     page = (tmp_path / "arms.html").read_text()
     assert page.count("<svg") >= 2
     assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in page
-    done = typed("compare", *pair, "--figure", "x.gif", cwd=tmp_path)
-    assert_error(done, "unknown-suffix", 2)
 
 
-def test_figures_of_a_stored_comparison(logs, tmp_path):
+def test_the_figure_of_a_stored_comparison(logs, tmp_path):
     stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
-    for figure in ("arms", "differences"):
-        done = typed("plot", figure, "comparison.json", "-o", f"{figure}.svg", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert (tmp_path / f"{figure}.svg").read_text().startswith("<svg")
+    done = typed("plot", "arms", "comparison.json", "-o", "arms.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "arms.svg").read_text().startswith("<svg")
 
 
 def write_columns(path, seed, gain, *, entropy=True):
@@ -300,22 +289,6 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
             assert one.quantity == other.quantity
             assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-6)
     assert isinstance(found, entropylaw.ArmComparison)
-
-
-@pytest.mark.parametrize(
-    ("arms", "options", "slug"),
-    [
-        (["a.csv", "b.csv"], {}, "bad-argument"),
-        ({"a": []}, {}, "arm-without-logs"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"baseline": "x"}, "no-such-arm"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"margin": 0.0}, "bad-argument"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"level": 95.0}, "bad-level"),
-    ],
-)
-def test_wrong_arguments_of_the_function(arms, options, slug, logs):
-    if isinstance(arms, dict):
-        arms = {name: one.format(logs=logs) if isinstance(one, str) else one for name, one in arms.items()}
-    refused(slug, entropylaw.compare, arms, **options, kind=EntropyLawError)
 
 
 def test_a_fit_of_arrays_that_is_given_twice_has_what_to_type():

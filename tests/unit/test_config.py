@@ -1,7 +1,5 @@
 """Settings in a file: which file, what it may say, and what a command then gets."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -14,16 +12,16 @@ import pytest
 from typer.main import get_command
 
 from entropylaw.cli import app
-from entropylaw.cli.command import NAMES, all_settings
-from entropylaw.cli.settings import LARGEST, general_settings, read_settings
+from entropylaw.cli.command import NAMES, all_settings, command_of
+from entropylaw.cli.settings import LARGEST, read_settings
 from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.option import options_of
 from entropylaw.options import Command, FitOptions
 from tests.conftest import ROOT
 from tests.hostile import refused
 from tests.typed import assert_error, write_csv
 
-COMMANDS = all_settings()
-BY_KEY = general_settings(COMMANDS)
+BY_KEY = all_settings()
 
 
 @pytest.fixture
@@ -53,16 +51,15 @@ def refusal(text: str | bytes, path: Path) -> EntropyLawError:
     """How a file is refused."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(EntropyLawError) as caught:
-        read_settings(str(path), COMMANDS)
+        read_settings(str(path), BY_KEY)
     return caught.value
 
 
 def test_every_setting_arrives_and_a_flag_wins(here):
     (here / "entropylaw.toml").write_text(
         'level = 0.9\nkeep-outliers = true\neval-size = "30x32"\n'
-        "entropy-sd = 0.25\n"
+        "entropy-sd = 0.25\nsave = false\n"
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
-        "[fit]\nsave = false\n"
     )
     columns = {"entropy": ("H",), "reward": ("R",), "step": "s", "run": "r", "pair": "next"}
     set_here = {"level": 0.9, "keep_outliers": True, "save": False, "eval_size": 960, "entropy_sd": "0.25"}
@@ -80,18 +77,9 @@ def test_only_settings_that_a_command_has_are_passed_to_it(here):
     assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, ("H",), "P")
     assert "keep_outliers" not in phases
     # There, --run is the name of a run, and no column.
-    assert "columns.run" not in COMMANDS["plot"]
+    assert options_of(command_of("plot"))["run"].key == ""
     tokens = received("tokens", "x.parquet")
     assert (tokens["entropy"], tokens["planning"]) == (None, None)
-
-
-def test_a_table_for_one_command_wins_there_alone(here):
-    (here / "entropylaw.toml").write_text(
-        'level = 0.9\n[columns]\nentropy = "H"\n[phases]\nlevel = 0.8\n[phases.columns]\nentropy = "K"\n'
-    )
-    for command, expected in (("fit", (0.9, ("H",))), ("phases", (0.8, ("K",)))):
-        options = received(command, "x.csv")
-        assert (options["level"], options["entropy"]) == expected
 
 
 def test_an_empty_list_sets_nothing(here):
@@ -188,17 +176,12 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
         ('entropy = "H"', "did you mean 'columns.entropy'?"),
         ('entrop = "H"', "did you mean 'columns.entropy'?"),
         ("fail-if = []", "did you mean 'gates'?"),
-        ("[phase]\nlevel = 0.9", "did you mean 'phases'?"),
         ("zzzz = 1", "expected one of columns.step"),
         (
             "[columns]\nentorpy = 'H'",
-            "'columns.entorpy', which is not a setting there; did you mean 'columns.entropy'",
+            "'columns.entorpy', which is not a setting; did you mean 'columns.entropy'",
         ),
-        (
-            "[phases]\nkeep-outliers = true",
-            "'phases.keep-outliers', which is not a setting there; expected one of level, ",
-        ),
-        (f"{'a.' * 5000}b = 1", "'a', which is not a setting there"),
+        (f"{'a.' * 5000}b = 1", "'a', which is not a setting"),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
@@ -224,8 +207,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("jobs = 2.0", "jobs = 2.0"),
         ("arms = ''", "arms = ''"),
         ("columns = 'H'", "columns = 'H', expected a table"),
-        ("fit = 3", "fit = 3, expected a table"),
-        ("[fit.columns]\nentropy = 3", "fit.columns.entropy = 3, expected a column's name"),
+        ("[columns]\nentropy = 3", "columns.entropy = 3, expected a column's name"),
         ("style = ['a']", "style = ['a']"),
         ("max-reward = " + "9" * 400, "max-reward = 400 characters, expected a number"),
         ("from-step = inf", "from-step = inf, expected a number"),
@@ -260,7 +242,7 @@ def test_broken_toml_names_the_line(tmp_path, text, named):
 
 def test_a_byte_order_mark_is_no_error(tmp_path):
     (tmp_path / "entropylaw.toml").write_bytes(b"\xef\xbb\xbflevel = 0.9")
-    assert read_settings(str(tmp_path / "entropylaw.toml"), COMMANDS)[1] == {"": {"level": 0.9}}
+    assert read_settings(str(tmp_path / "entropylaw.toml"), BY_KEY)[1] == {"level": 0.9}
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "long integer", "large", "link to nothing"])
@@ -280,27 +262,14 @@ def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind)
         assert re.match(r"error\[file-[a-z-]+\]: entropylaw\.toml ", done.stderr), done.stderr
 
 
-def test_config_shows_no_machine_and_no_control_character(run, here):
-    far = here / "far" / "ci"
-    far.mkdir(parents=True)
-    (far / "x.toml").write_text(
-        f"gates = ['regression({far}/b.fit.json)>1%']\nstyle = '{far}/s'\n[columns]\nstep = \"a\\u001b[31m\""
-    )
-    done = run("--config", far / "x.toml", "config", "--format", "json")
-    values = {row["key"]: row["value"] for row in json.loads(done.stdout)["settings"]}
-    assert values["gates"] == ["regression(far/ci/b.fit.json)>1%"]
-    text = run("--config", far / "x.toml", "config").stdout
-    assert str(here) not in done.stdout + text
-    assert "a\\x1b[31m" in text
-
-
 def test_every_default_is_the_same_for_all_commands():
     """But for predict, whose level is the fit's."""
     for key in BY_KEY:
         values = {
-            str(settings[key].default)
-            for name, settings in COMMANDS.items()
-            if key in settings and (name, key) != ("predict", "level")
+            str(option.default)
+            for name in NAMES
+            for option in options_of(command_of(name)).values()
+            if option.key == key and (name, key) != ("predict", "level")
         }
         assert len(values) == 1, (key, values)
 

@@ -1,7 +1,5 @@
 """``entropylaw demo``: its files, and all that runs on them: examples of the help, pages, the notebook."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -11,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from docs import demo
-from entropylaw.cli.command import NAMES
-from entropylaw.cli.commands import command_of
+from entropylaw.cli.command import NAMES, command_of
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("one_cache")

@@ -82,21 +82,6 @@ def test_from_the_command_line(run, tmp_path):
     assert "given as 0.020 to 0.039" in " ".join(text.stdout.split())
 
 
-@pytest.mark.parametrize(("given", "count"), [("500", 500), ("30x32", 960), ("30×32", 960), ("30X2", 60)])
-def test_eval_size_as_problems_times_samples(run, tmp_path, given, count):
-    write(tmp_path / "a.jsonl")
-    done = run("fit", "a.jsonl", "--eval-size", given, "--format", "json", "-q")
-    assert json.loads(done.stdout)["settings"]["eval_size"] == count
-
-
-@pytest.mark.parametrize("given", ["0", "-3", "2.5", "axb", "1x2x3", "", "x", "10000000000"])
-def test_eval_sizes_that_cannot_be(run, tmp_path, given):
-    write(tmp_path / "a.jsonl")
-    done = run("fit", "a.jsonl", "--eval-size", given)
-    assert done.returncode == 2
-    assert "error[bad-eval-size]" in done.stderr
-
-
 def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
     write(tmp_path / "a.jsonl", sd=0.001)
     few, many = (

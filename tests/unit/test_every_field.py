@@ -4,8 +4,6 @@ Each field of real results is changed, one after another, and what is rendered m
 medium shows is in the golden transcripts.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,13 +11,11 @@ import entropylaw
 from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forecast import forecast, learned, rests_on
-from entropylaw.documents.codec import encode
 from entropylaw.engine.levels import blocked
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
 from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace as struct_replace
-from tests.conftest import LAB
 
 
 def a_run(n=60, noise=0.003, seed=5):
@@ -128,24 +124,6 @@ def test_the_best_step_of_many_is_one_of_the_run():
     assert found.block == 16
     assert found.best_so_far.step in step
     assert abs(found.best_so_far.step - 400) < 40
-
-
-def test_the_same_data_give_the_same_bytes():
-    run = a_run()
-    one, two = (json.dumps(encode(forecast(*run, at_step=[700, 900]))) for _ in range(2))
-    assert one == two
-
-
-def test_shift_and_scale_of_the_reward_and_units_of_steps_carry_over():
-    step, entropy, reward = a_run()
-    one = forecast(step, entropy, 5 + reward, at_step=900)
-    two = forecast(100 * step + 7, entropy, 3 * reward + 11, at_step=90_007)
-    for mine, theirs in zip(("value", "low", "high"), ("value", "low", "high"), strict=True):
-        assert getattr(two.reward, mine) == pytest.approx(
-            3 * (getattr(one.reward, theirs) - 5) + 11, rel=1e-6
-        )
-    assert two.p_gain == pytest.approx(one.p_gain, rel=1e-6)
-    assert two.best_so_far.p_better == pytest.approx(one.best_so_far.p_better, abs=1e-6)
 
 
 @pytest.mark.parametrize("most", [None, 1.0])
@@ -353,13 +331,3 @@ def test_one_bad_run_does_not_stop_the_others():
     assert [row["run"] for row in rows] == ["good"] * 4 + ["bad"]
     assert rows[-1]["note"] == reason
     assert backtest([bad]).overall is None
-
-
-def test_the_lab_runs_beat_their_last_value():
-    from entropylaw.logs.load import read_runs
-    from entropylaw.roles.select import select
-
-    series = [select(read_runs(str(LAB / name / "metrics.parquet"))[0]) for name in ("grpo_s0", "rloo_s0")]
-    found = backtest([replace(each, run=name) for each, name in zip(series, "ab", strict=True)]).overall
-    assert found.error.last_value < 0.7
-    assert found.covered == 1.0

@@ -1,7 +1,5 @@
 """No gate passes on what it did not see: every way of losing a run, typed as a user would."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Gates on differences between arms: they trip on all of an interval, and fail on what is not known."""
 
-from __future__ import annotations
-
 import pytest
 
 from entropylaw.documents.codec import encode

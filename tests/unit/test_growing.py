@@ -1,7 +1,5 @@
 """Logs that are being written: no record lost or doubled, whatever becomes of the file."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,17 +1,19 @@
-"""A name from a log is text in every medium: no markup, control character, formula or command comes of it."""
-
-from __future__ import annotations
+"""A name from a log is text in every medium, and safe as the name of a file."""
 
 import csv
 import io
 import re
+import shutil
+import subprocess
 from functools import cache
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import entropylaw
-from entropylaw.escaping import one_line
+from entropylaw.escaping import in_shell, one_line, safe_name
 from entropylaw.report.pages import single_page
 from entropylaw.report.render import MEDIA, rendered
 from entropylaw.results.result import replace
@@ -91,7 +93,7 @@ def is_table(text: str) -> None:
 
 def is_latex(text: str) -> None:
     cells = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
-    commands = {"begin", "end", "toprule", "midrule", "bottomrule", "caption", "label"}
+    commands = {"begin", "end", "toprule", "midrule", "bottomrule"}
     escapes = {"textbackslash", "textasciitilde", "textasciicircum"}
     assert set(re.findall(r"\\([A-Za-z]+)", cells)) <= commands | escapes
     assert not re.search(r"(?<!\\)[%#$_]", cells)
@@ -115,3 +117,54 @@ def test_names_are_text_in_a_notebook_and_on_a_page(kind: str) -> None:
         assert set(page.references) <= set(page.ids)
         outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
         assert not re.search(r"https?://(?!c\.example)", outside)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("grpo_s0", "grpo_s0"),
+        ("entbonus_0.05", "entbonus_0.05"),
+        ("../../etc/passwd", "etc-passwd"),
+        ('a\\b:c*d?"<>|\n', "a-b-c-d"),
+        ("..", "run"),
+        ("", "run"),
+        ("日本", "run"),
+        ("café", "cafe"),
+        (".hidden", "hidden"),
+        ("CON", "run-CON"),
+        ("nul.txt", "run-nul.txt"),
+        ("ends.", "ends"),
+        ("a..b", "a.b"),
+        ("x" * 300, "x" * 80),
+    ],
+)
+def test_safe_name(name: str, expected: str) -> None:
+    assert safe_name(name, set()) == expected
+
+
+def test_names_stay_apart_on_systems_that_fold_case() -> None:
+    taken: set[str] = set()
+    names = [safe_name(name, taken) for name in ("run", "Run", "日本", "run-2", "x" * 90, "x" * 91)]
+    assert len({name.casefold() for name in names}) == len(names)
+
+
+@given(st.lists(st.text(), max_size=8))
+def test_any_name_is_safe_and_unique(names: list[str]) -> None:
+    taken: set[str] = set()
+    made = [safe_name(name, taken) for name in names]
+    assert len({name.casefold() for name in made}) == len(names)
+    for name in made:
+        assert name
+        assert len(name) <= 100
+        assert not name.startswith(".")
+        assert ".." not in name
+        assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize("name", ["plain", "a b", "it's", "a\r\nb'c\\d", "\x1b[2J\x07日本\x85\u2028", ""])
+def test_a_name_that_is_typed_is_that_name(name: str) -> None:
+    word = in_shell(name)
+    assert word.isprintable()
+    done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, env={"LC_ALL": "C.UTF-8"})
+    assert done.stdout.decode() == name

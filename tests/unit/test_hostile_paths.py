@@ -1,23 +1,25 @@
-"""Hostile paths, addresses and sizes: an error with a slug, soon, and in little memory."""
+"""Hostile paths, addresses, sizes and settings: an error with a slug, or a note, soon, in little memory."""
 
 import contextlib
 import io
 import os
 import socket
 import sys
-import threading
 import zlib
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from entropylaw.errors import EntropyLawError
+from entropylaw.logs.configuration import read_yaml, settings_beside
 from entropylaw.logs.load import read_all, read_runs
-from entropylaw.logs.sources import content, opening
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources import content
+from entropylaw.logs.sources.content import load
 from entropylaw.paths import hostless, shown_path
 from tests.conftest import processor_time
 from tests.hostile import refused
@@ -66,24 +68,6 @@ def test_addresses_that_cannot_be_read(tmp_path, address, command):
     assert done.stderr or done.stdout
 
 
-def test_a_place_that_never_answers_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(opening, "_PATIENCE", 0.2)
-    before = threading.enumerate()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"ftp://127.0.0.1:{server.getsockname()[1]}/x.csv"
-        assert slug(address) == "file-unreadable"
-        # No thread is left that keeps the process.
-        assert all(thread.daemon for thread in threading.enumerate() if thread not in before)
-
-
-def test_a_file_elsewhere_is_read_still(tmp_path):
-    (tmp_path / "a.csv").write_bytes(CSV)
-    (run,) = read_runs(f"file://{tmp_path}/a.csv")
-    assert run.step.size == 29
-    os.mkfifo(tmp_path / "pipe.csv")
-    assert slug(f"file://{tmp_path}/pipe.csv") == "file-unreadable"
-
-
 @pytest.mark.parametrize("place", ["/dev/zero", "/dev/urandom", "/dev/null", "/dev/tty"])
 def test_devices_are_no_files(place):
     assert slug(place) == "file-unreadable"
@@ -112,8 +96,7 @@ def test_a_file_that_is_gone_when_it_is_opened(tmp_path):
 def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     assert slug("-") == "file-unreadable"
-    monkeypatch.setattr(opening, "_IN_MEMORY", 1 << 10)
-    monkeypatch.setattr(opening, "_MOST_SPOOLED", 1 << 12)
+    monkeypatch.setattr(content, "_MOST_PIPED", 1 << 12)
     for data, expected in ((bytes(1 << 16), "file-empty"), (CSV * 20, "file-too-large")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert slug("-") == expected
@@ -199,3 +182,89 @@ def test_a_table_of_very_many_equal_rows_is_refused(tmp_path):
     zeros = pa.chunked_array([pa.array(np.zeros(1 << 20))] * 20)
     pq.write_table(pa.table({"step": zeros, "entropy": zeros}), tmp_path / "a.parquet", compression="zstd")
     assert slug(tmp_path / "a.parquet") == "file-too-large"
+
+
+LOG = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n"
+MERGES = "a0: &a0 {x: 1, y: 2}\n" + "".join(
+    f"a{i}: &a{i}\n  <<: [{', '.join([f'*a{i - 1}'] * 9)}]\n  k{i}: 1\n" for i in range(1, 12)
+)
+UNREADABLE = {
+    "cut off": "a: [",
+    "nested": "[" * 100_000,
+    "alias alone": "a: *b",
+    "binary": "\x00",
+    "many": "a: [" + "1," * 200_000 + "1]",
+    "long": "a: " + "x" * (1 << 20),
+}
+READABLE = {
+    "merges": MERGES,
+    "contains itself": f"a: &a {{{', '.join(f'k{i}: *a' for i in range(2000))}}}",
+    "merges itself": "a: &a\n  <<: *a\n  b: 1",
+    "bool": "a: !!bool foo",
+    "int": 'a: !!int ""',
+    "float": 'a: !!float ""',
+    "timestamp": "a: !!timestamp foo",
+    "bytes": "a: !!binary é",
+    "object": "a: !!python/object/apply:os.system [exit]",
+    "key": "? {a: b}\n: c",
+    "set": "a: !!set {b, c}",
+    "huge": f"a: {'9' * 5000}",
+}
+
+
+@pytest.fixture(params=["libyaml", "python"])
+def parser(request, monkeypatch):
+    if request.param == "python":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    elif not yaml.__with_libyaml__:
+        pytest.skip("PyYAML was built without libyaml")
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize("name", [*UNREADABLE, *READABLE])
+def test_the_log_is_read_and_a_note_says_what_was_not(tmp_path, name):
+    (tmp_path / "metrics.csv").write_text(LOG)
+    (tmp_path / "config.yaml").write_text((UNREADABLE | READABLE)[name])
+    (run,) = read_runs(tmp_path)
+    assert run.settings == {}
+    assert sum("was not read" in note for note in run.notes) == (name in UNREADABLE)
+    assert not any("xxx" in note for note in run.notes)
+
+
+@pytest.mark.usefixtures("parser")
+def test_plain_scalars_references_and_merges_are_read():
+    text = """
+defaults: &base {temperature: 0.6, use_kl_loss: no, steps: 1_000, path: ~}
+actor: {<<: *base, temperature: 1.0, coefficient: 1e-3, name: "0.5"}
+critic: {<<: [*base, {beta: -.5}], other: *base}
+list: [1, two]
+"""
+    base = {"temperature": 0.6, "use_kl_loss": False, "steps": 1000, "path": None}
+    assert read_yaml(text.encode()) == {
+        "defaults": base,
+        "actor": {**base, "temperature": 1.0, "coefficient": 0.001, "name": "0.5"},
+        "critic": {**base, "beta": -0.5, "other": base},
+        "list": [1, "two"],
+    }
+
+
+def test_a_configuration_that_may_not_be_read_is_noted(tmp_path, monkeypatch):
+    (tmp_path / "config.yaml").write_text("temperature: 0.6\n")
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refused)
+    settings, (note,) = settings_beside(str(tmp_path / "metrics.csv"))
+    assert settings == {}
+    assert "Permission denied" in note
+
+
+def test_a_long_honest_configuration_is_read(tmp_path):
+    lines = [
+        f"group{i}: {{{', '.join(f'option_{j}: {{value: 0.{j}}}' for j in range(20))}}}" for i in range(900)
+    ]
+    (tmp_path / "config.yaml").write_text("\n".join([*lines, "temperature: {value: 0.6}", ""]))
+    settings, _ = settings_beside(str(tmp_path / "metrics.csv"))
+    assert len(settings) == 18_001
+    assert settings["temperature"] == 0.6

@@ -1,9 +1,5 @@
 """From tables to runs: steps that repeat and fall, runs separated, every loss counted."""
 
-import pytest
-
-from entropylaw.logs.sources.assemble import display_name
-
 NAN = float("nan")
 
 
@@ -18,20 +14,6 @@ def curve(steps, shift=0.0):
 
 def after(*parts):
     return {name: [cell for part in parts for cell in part[name]] for name in parts[0]}
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("runs/a/checkpoint-200/trainer_state.json", "a"),
-        ("runs/b/events.out.tfevents.1.host.2", "b"),
-        ("trainer_state.json", "trainer_state"),
-        ("../verl.jsonl", "verl"),
-        ("/metrics.csv", "metrics"),
-    ],
-)
-def test_runs_are_named_after_what_identifies_them(path, name):
-    assert display_name(path) == name
 
 
 def records(*rows):

@@ -1,7 +1,11 @@
-"""Every reader of text on files that are cut off, damaged, otherwise encoded, empty, or another program's."""
+"""Readers on files that are cut off, damaged, otherwise encoded, empty, or another program's."""
+
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from entropylaw.logs.sources.opening import load
 
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.sources.content import Content
@@ -10,9 +14,10 @@ from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b
 from tests.unit import test_ingest_forks as forks
+from tests.unit import test_ingest_mlflow as mlflow
 from tests.unit import test_ingest_notebook as notebooks
-from tests.unit import test_ingest_swanlab as swanlab
 from tests.unit import test_ingest_tensorboard_csv as tensorboard
+from tests.unit import test_ingest_trackio as trackio
 from tests.unit import test_ingest_trainer_state as trainer_state
 from tests.unit import test_ingest_trl_console as trl
 from tests.unit import test_ingest_wandb_exports as wandb
@@ -35,12 +40,11 @@ SAMPLES = [
     ("trainer-state", "trainer_state.json", trainer_state.SMALL),
     ("tensorboard-csv", tensorboard.NAME, tensorboard.CSV),
     ("tensorboard-csv", tensorboard.NAME, tensorboard.JSON),
-    ("swanlab-csv", "a.csv", swanlab.exported(["a-r", "b-r"], [[n, 0.1, 0.2] for n in range(20)]).decode()),
     ("wandb-chart", "x.csv", wandb.hostile_chart()),
     ("ipynb", "n.ipynb", notebooks.small([1, 2, 3]).decode()),
 ]
 # In these formats, the last number of a file has no mark at its end: one that was cut off may be half of it.
-UNMARKED = {"verl", "prime-rl", "easyr1", "tensorboard-csv", "swanlab-csv"}
+UNMARKED = {"verl", "prime-rl", "easyr1", "tensorboard-csv"}
 
 
 def each_sample(samples):
@@ -91,13 +95,33 @@ def test_a_file_cut_anywhere_gives_complete_values_only(reader, name, text):
     assert rows[0] == 0 < rows[-1]
 
 
-@each_sample(SAMPLES)
-def test_flipped_bits_give_rows_or_a_refusal(reader, name, text):
-    data, found = text.encode(), []
+def databases():
+    """Of small pages and several runs, so that damage meets trees of pages, indexes and the schema."""
+    runs = {(letter * 32, f"run {letter}", "active"): mlflow.values(range(1, 30)) for letter in "abc"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        mlflow.write_database(path, runs, schema="PRAGMA page_size = 512;" + mlflow.SCHEMA)
+        return [("mlflow-db", "a.db", path.read_bytes()), ("trackio", "a.db", trackio.DATABASES["a run"])]
+
+
+@each_sample([*SAMPLES, *databases()])
+def test_flipped_bits_and_a_database_cut_anywhere_give_rows_or_a_refusal(reader, name, text, tmp_path):
+    data, found = text if isinstance(text, bytes) else text.encode(), []
     whole = rows_or_refusal(lambda part: read(reader, name, part), data)
-    for copy in flipped(data):
+    flips = [*flipped(data)]
+    copies = [*flips]
+    if name.endswith(".db"):
+        # The schema is on the first pages.
+        copies += [head + data[2048:] for head in flipped(data[:2048])]
+        copies += [data[: len(data) * part // 100] for part in range(100)]
+    for copy in copies:
         reader_of(reader).recognises(Content(name, copy))
         found.append(rows_or_refusal(lambda part: read(reader, name, part), copy))
+        if copy.startswith(b"SQLite format 3\0") and copy in flips:
+            # SQLite itself reads a file.
+            (tmp_path / name).write_bytes(copy)
+            content = load(str(tmp_path / name))
+            assert rows_or_refusal(reader_of(reader).read, content) == found[-1]
     assert whole in found
     if reader in consoles_a.WHOLE:
         assert sum(rows > 0 for rows in found) > 2 * len(found) / 3

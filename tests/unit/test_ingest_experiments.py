@@ -98,12 +98,6 @@ def test_archives_are_refused_with_what_to_do(tmp_path):
         assert "unpack" in error.hint
 
 
-def test_names_say_what_differs_in_the_paths(tmp_path):
-    for shift, name in enumerate(("A/seed0", "B/seed0", "B/seed1")):
-        write(tmp_path, f"{name}/metrics.csv", CSV.replace("1,1.0,", f"1,{shift + 1.5},"))
-    assert [run.name for run in read_runs(tmp_path)] == ["seed0 (A)", "seed0 (B)", "seed1"]
-
-
 def test_what_is_neither_path_nor_table_is_said_so():
     for wrong in (5, ["a.csv", "b.csv"]):
         with pytest.raises(UsageError, match="a path or a table was expected"):

@@ -1,7 +1,6 @@
 """Folders with several files of one run, and files with one metric each."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,20 +44,6 @@ ENTROPIES = {step: entropy(step) for step in STEPS}
 REWARDS = {step: reward(step) for step in STEPS}
 
 
-def test_two_charts_are_one_run(tmp_path):
-    first = write(tmp_path, "e.csv", chart("actor/entropy", {"a - 1": ENTROPIES}))
-    second = write(tmp_path, "r.csv", chart("critic/score/mean", {"a - 1": REWARDS}))
-    (run,) = read_all([str(first), str(second)]).runs
-    assert run.name == "a - 1"
-    assert [Path(part.path).name for part in run.source.parts] == ["e.csv", "r.csv"]
-    series = select(run)
-    assert series.entropy.tolist() == [*ENTROPIES.values()]
-    assert series.reward.tolist() == [*REWARDS.values()]
-    assert any("joined by '_step' from 2 files: 'e.csv', 'r.csv'" in note for note in run.notes)
-    (same,) = read_runs(tmp_path)
-    assert same.columns.keys() == run.columns.keys()
-
-
 def test_charts_of_several_runs_are_joined_run_by_run(tmp_path):
     runs = {name: {s: entropy(s) + i for s in STEPS} for i, name in enumerate("ab")}
     write(tmp_path, "e.csv", chart("entropy", runs))
@@ -66,6 +51,7 @@ def test_charts_of_several_runs_are_joined_run_by_run(tmp_path):
     first, second = read_runs(tmp_path)
     assert (first.name, second.name) == ("a", "b")
     assert "reward" not in first.columns
+    assert any("joined by '_step' from 2 files: 'e.csv', 'r.csv'" in note for note in second.notes)
     assert select(second).entropy.tolist() == [entropy(s) + 1 for s in STEPS]
     with pytest.raises(InputError, match="has no reward column") as caught:
         select(first)

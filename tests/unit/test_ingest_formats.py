@@ -1,6 +1,5 @@
 """Readers: what each format yields, written by hand and read back."""
 
-import io
 import json
 
 import numpy as np
@@ -124,14 +123,6 @@ def test_a_forced_format_wins_and_a_real_colon_stays(tmp_path):
     assert refused
     assert not refused & {*caught.value.message.rpartition(" are ")[2].split(", ")}
     assert "x.dat:jsonl" in caught.value.hint
-
-
-def test_standard_input(monkeypatch):
-    for path in ("-", "-:csv"):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CSV.encode())))
-        run = only(path)
-        assert_three_steps(run)
-        assert (run.name, run.source.path) == ("stdin", "-")
 
 
 def test_frames():

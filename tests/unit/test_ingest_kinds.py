@@ -1,7 +1,5 @@
 """Logs with records of several kinds, other names, and layouts that people write by hand."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Every kind of loss has its number, and where it is for a few; cells of text are not quoted."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

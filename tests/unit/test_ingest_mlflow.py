@@ -13,9 +13,8 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.logs.sources import bundles as mlflow_store
-from entropylaw.logs.sources.bundles import MlflowFolder
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.bundles import mlflow_files, read_mlflow
+from entropylaw.logs.sources.content import Content, load
 from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
 from tests.golden.reading import assembled, told
@@ -58,8 +57,7 @@ def write_folder(root, logged, params=None, meta=META, name=ID):
 
 
 def read_folder(folder):
-    reader = MlflowFolder()
-    return reader.read(folder, [load(path) for path in reader.files(folder)])
+    return read_mlflow(folder, [load(path) for path in mlflow_files(folder)])
 
 
 SCHEMA = """
@@ -123,7 +121,7 @@ def logged_in(run, key):
 
 def test_the_files_of_a_run(tmp_path):
     folder = write_folder(tmp_path, values(), {"lr": "1e-6", "actor/clip": "0.2", "none": "", "blank": " \n"})
-    listed = [Path(path).relative_to(folder).as_posix() for path in MlflowFolder().files(folder)]
+    listed = [Path(path).relative_to(folder).as_posix() for path in mlflow_files(folder)]
     metrics = [f"metrics/{key}" for key in (ENTROPY, SCORE, VALIDATION)]
     assert listed == ["meta.yaml", *metrics, "params/actor/clip", "params/lr"]
     table = read_folder(folder)
@@ -134,15 +132,15 @@ def test_the_files_of_a_run(tmp_path):
 def test_folders_of_runs_and_others(tmp_path, monkeypatch):
     folder = write_folder(tmp_path, values())
     for other in (tmp_path, tmp_path / "none", f"{tmp_path}\0", Path(folder) / "metrics"):
-        assert MlflowFolder().files(str(other)) == ()
+        assert mlflow_files(str(other)) == ()
     for meta in ("experiment_id: '1'\nartifact_location: x\n", "name: a\nrun_id: b\nversion: 1\n", ""):
         (Path(folder) / "meta.yaml").write_text(meta)
-        assert MlflowFolder().files(folder) == ()
+        assert mlflow_files(folder) == ()
     (Path(folder) / "meta.yaml").write_text(META.replace("run_name", "other"))
     monkeypatch.chdir(folder)
     assert read_folder(".").columns["run"][0] == ID
     shutil.rmtree("metrics")
-    assert MlflowFolder().files(".") == ()
+    assert mlflow_files(".") == ()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
@@ -152,7 +150,7 @@ def test_what_is_no_file_is_left_out(tmp_path):
     (Path(folder) / "metrics" / "loop").symlink_to(Path(folder), target_is_directory=True)
     (Path(folder) / "metrics" / "gone").symlink_to(Path(folder) / "nowhere")
     (Path(folder) / "metrics" / "empty").touch()
-    assert len(MlflowFolder().files(folder)) == 4
+    assert len(mlflow_files(folder)) == 4
 
 
 def test_names_that_yaml_writes():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from entropylaw.logs.readers.trackers import UNREADABLE
-from entropylaw.logs.sources.bundles import MlflowFolder
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.bundles import mlflow_files, read_mlflow
+from entropylaw.logs.sources.content import load
 from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit.test_ingest_mlflow import (
@@ -183,10 +183,10 @@ def test_a_tree_that_never_ends(tmp_path):
 def test_of_large_stores_only_what_something_is_made_of_is_read(tmp_path):
     content = load(write_database(tmp_path / "a.db", ONE))
     folder = write_folder(tmp_path, values())
-    contents = [load(path) for path in MlflowFolder().files(folder)]
+    contents = [load(path) for path in mlflow_files(folder)]
     for each in (content, *contents):
         each.size, each.useful = 1 << 30, lambda name: name != SCORE
-    for table in (reader_of("mlflow-db").read(content), MlflowFolder().read(folder, contents)):
+    for table in (reader_of("mlflow-db").read(content), read_mlflow(folder, contents)):
         assert table.unread == (SCORE,)
         assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
 
@@ -202,37 +202,6 @@ def test_hostile_text_takes_time_in_proportion(tmp_path, unit):
     assert rows_or_refusal(read_folder, str(folder)) >= 29
 
 
-@pytest.fixture(scope="module")
-def small_database(tmp_path_factory):
-    """Small pages and several runs, so that damage meets trees of pages, indexes and the schema."""
-    path = tmp_path_factory.mktemp("small") / "a.db"
-    runs = {(letter * 32, f"run {letter}", "active"): values(range(1, 30)) for letter in "abc"}
-    connection = database(path, runs, schema="PRAGMA page_size = 512;" + SCHEMA)
-    connection.close()
-    return path.read_bytes()
-
-
-def test_a_database_cut_anywhere(small_database):
-    rows = {
-        rows_or_refusal(read_bytes, small_database[: len(small_database) * part // 100])
-        for part in range(101)
-    }
-    assert {0, 3 * 29} <= rows
-
-
-@pytest.mark.parametrize("where", ["all", "schema"])
-def test_a_database_with_flipped_bits(small_database, where, tmp_path):
-    size = len(small_database) if where == "all" else 2048
-    rows = []
-    for count, start in enumerate(flipped(small_database[:size], 200)):
-        data = start + small_database[size:]
-        rows.append(rows_or_refusal(read_bytes, data))
-        if count % 10 == 0 and data.startswith(b"SQLite format 3\0"):
-            (tmp_path / "a.db").write_bytes(data)
-            assert rows_or_refusal(read_database, tmp_path / "a.db") == rows[-1]
-    assert {0, 3 * 29} <= set(rows)
-
-
 def test_folders_with_flipped_bits(tmp_path):
     folder = Path(write_folder(tmp_path, values(range(1, 30)), {"lr": "1"}))
     for path in (folder / "meta.yaml", folder / "metrics" / ENTROPY):
@@ -240,7 +209,7 @@ def test_folders_with_flipped_bits(tmp_path):
         rows = []
         for data in flipped(whole, 100):
             path.write_bytes(data)
-            if MlflowFolder().files(str(folder)):
+            if mlflow_files(str(folder)):
                 rows.append(rows_or_refusal(read_folder, str(folder)))
         path.write_bytes(whole)
         assert 29 in rows

@@ -45,9 +45,6 @@ RECOGNISED = {
         *("step,log_history\n1,[\n", "step,entropy,reward\n1,2,3\n", '"step","entropy"\n"1","0.5"\n'),
         # Not TensorBoard's, with three columns of these names.
         *("Wall time,Step,Value,Run\n1,2,3,4\n", "Step,Value\n1,2\n"),
-        # Not SwanLab's, with two columns a metric.
-        *("step,a-loss_step\n1,2\n", "step,a-loss_step,a-kl_timestamp\n1,2,3\n"),
-        *("step,loss_step,loss_timestamp\n1,2,3\n", "a-loss_step,a-loss_timestamp\n1,2\n"),
         # Not a chart of W&B, with bounds or one metric of several runs.
         *("epoch,loss - train,loss - val\n1,0.5,0.2\n", "step,train - loss,val - loss\n1,0.5,0.2\n"),
         *("step,entropy - mean,kl,reward\n1,0.5,0.2,3\n", "id,x__MIN,x__MAX,x,name\n1,2,3,4,5\n"),

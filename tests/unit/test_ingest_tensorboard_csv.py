@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.content import Content, load
 from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import rows_or_refusal
 

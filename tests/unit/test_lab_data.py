@@ -1,7 +1,5 @@
 """The lab's runs in ``data/`` and the pages that describe them: of drawn runs, nightly of all."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from importlib.metadata import version

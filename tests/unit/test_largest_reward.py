@@ -1,7 +1,5 @@
 """Nothing is above the largest reward, and the gain that counts is in the reward's units."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,4 +1,4 @@
-"""own_law: its numbers, its refusals, predictions and their inverse."""
+"""The law of a run: its numbers, its refusals, predictions and their inverse."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.results import Verdict
 from tests.hostile import refused
-from tests.laws import WHITE, own_law, reads_under
+from tests.laws import own_law
 
 
 def world(n=60, *, a=0.2, ceiling=0.55, sd=0.004, seed=0, start=1.0):
@@ -50,19 +50,6 @@ def test_results_are_frozen(fit):
         fit.n = 3
     with pytest.raises(ValueError, match="read-only"):
         fit.entropy[0] = 3.0
-
-
-def test_least_squares_are_numpys():
-    step, entropy, reward = world()
-    fit = reads_under(WHITE, entropy, reward, step)
-    slope, intercept = np.polyfit(np.exp(entropy), reward, 1)
-    a, b = (cells.quantiles((0.5,))[0] for cells in fit.coefficients(fit.law))
-    ceiling, left, now = (fit.cells(i, fit.law).quantiles((0.5,))[0] for i in range(3))
-    assert a == pytest.approx(-slope, rel=1e-7)
-    assert b == pytest.approx(intercept, rel=1e-7)
-    assert ceiling == pytest.approx(b - a, rel=1e-7)
-    assert left == pytest.approx(a * np.expm1(entropy[-1]), rel=1e-6)
-    assert left == pytest.approx(ceiling - now, abs=1e-8)
 
 
 def test_a_set_narrower_than_any_grid_is_complete():
@@ -118,6 +105,7 @@ def test_a_known_noise_floor_narrows_the_interval():
         ("entropy-not-a-mean", lambda s, h, r: (s, h * 300, r)),
         ("steps-not-increasing", lambda s, h, r: (s[::-1], h, r)),
         ("lengths-differ", lambda s, h, r: (s, h[1:], r)),
+        ("out-of-scale", lambda s, h, r: (s, h, r * 1e200)),
     ],
 )
 def test_unusable_data_are_refused(slug, change):

@@ -1,7 +1,5 @@
 """A run that lost its reward has no ceiling and nothing left to gain, in every result and medium."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any
@@ -27,7 +25,7 @@ from tests.gate_documents import case, document, fitted, refused
 from tests.unit.test_report_samples import run_by_hand, synthetic
 
 WHY = "the run lost its reward: from 0.742 to 0"
-NEEDS_A_CEILING = re.compile(r"(^|[._])(ceiling|headroom|used)$")
+NEEDS_A_CEILING = re.compile(r"(^|[._])(ceiling|headroom)$")
 
 
 @cache
@@ -45,7 +43,7 @@ def entry() -> Entry:
 
 
 def estimates(value: Any, path: str = "") -> dict[str, Any]:
-    """Every estimate of a ceiling, of what is left or of the share reached, by its place."""
+    """Every estimate of a ceiling, of what is left, by its place."""
     found = {}
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
@@ -60,7 +58,7 @@ def test_no_number_of_the_result_needs_a_ceiling() -> None:
     assert lost().lost
     assert lost().p_headroom is None
     known = estimates(encode(lost()))
-    assert {".ceiling", ".headroom", ".used", ".law.ceiling", ".law.headroom", ".forms.0.ceiling"} <= {*known}
+    assert {".ceiling", ".headroom", ".law.ceiling", ".law.headroom", ".forms.0.ceiling"} <= {*known}
     assert {(one["value"], one["low"], one["high"], one["note"]) for one in known.values()} == {
         (None, None, None, WHY)
     }
@@ -77,9 +75,7 @@ def test_no_medium_names_a_gain(medium: str) -> None:
     assert re.search(r"0\.94\d* \[|0\.935|\[0\.66|0\.83 \[", text) is None
 
 
-@pytest.mark.parametrize(
-    "gate", ["p_headroom<0.5", "headroom<0.05", "ceiling<0.1", "used>0.5", "law.ceiling<0.1"]
-)
+@pytest.mark.parametrize("gate", ["p_headroom<0.5", "headroom<0.05", "ceiling<0.1", "law.ceiling<0.1"])
 @pytest.mark.parametrize("even_if_fails", [False, True])
 def test_a_gate_on_what_is_unknown_fails(gate: str, even_if_fails: bool) -> None:
     found = case(document(encode(entry())), gate, even_if_fails=even_if_fails)

@@ -1,7 +1,5 @@
 """What an error says to type next is right for what was typed, and works."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

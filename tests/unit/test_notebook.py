@@ -1,6 +1,4 @@
-"""Results in a notebook: pictures on anybody's axes, and tables that are safe and say the verdict first."""
-
-from __future__ import annotations
+"""Results in a notebook: pictures on anybody's axes, safe tables with the verdict first, a short ``repr``."""
 
 import subprocess
 import sys
@@ -20,6 +18,8 @@ from tests.conftest import ROOT, clean_environment
 from tests.pages import Page
 from tests.unit.test_phase_report import neither, ordered
 from tests.unit.test_report_samples import document, falling, refused, synthetic
+
+pytestmark = pytest.mark.usefixtures("one_cache")
 
 
 def ahead(name: str = "sample") -> entropylaw.Forecast:
@@ -130,3 +130,46 @@ def test_matplotlib_is_loaded_when_a_result_is_looked_at_and_not_before() -> Non
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), check=True)
+
+
+LOG = ROOT / "data/lab/grpo_s0/metrics.parquet"
+
+
+def results() -> dict[str, Any]:
+    """Class → one of it."""
+    run = entropylaw.read_runs(LOG)[0]
+    fit = entropylaw.fit(LOG)
+    phases = ordered()
+    every = (
+        run,
+        entropylaw.select(run),
+        fit,
+        fit.law,
+        fit.curve,
+        fit.ceiling,
+        fit.predict(0.1),
+        fit.entropy_for(0.8),
+        fit.forecast,
+        entropylaw.backtest([entropylaw.select(run)]),
+        phases.result,
+        entropylaw.combine_phases([phases.result] * 3),
+        document(*(synthetic() for _ in range(30))),
+    )
+    return {type(result).__name__: result for result in every}
+
+
+def test_no_repr_is_longer_than_twelve_lines() -> None:
+    for name, result in results().items():
+        lines = repr(result).splitlines()
+        assert len(lines) <= 12, name
+        assert max(map(len, lines)) < 1000, name
+
+
+def test_a_reading_is_shown_in_a_few_lines() -> None:
+    shown = repr(entropylaw.read_runs(LOG))
+    assert len(shown) < 300
+    assert all(
+        words in shown for words in ("'grpo_s0'", "401 rows", "30 columns", "metrics.parquet' (parquet)")
+    )
+    (run,) = entropylaw.read_runs(LOG)
+    assert repr(entropylaw.select(run)) == "<Series 'grpo_s0': 51 pairs of 'entropy' and 'val_acc'>"

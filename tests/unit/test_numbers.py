@@ -1,7 +1,5 @@
 """Value and error are rounded together, and nothing is shown that is not known."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """``entropylaw report LOGS -o out.html``: one file that needs no other."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.pages import Page

@@ -1,15 +1,15 @@
-"""Options are described once: a field of a family is an option of all its commands and of what they make."""
-
-from __future__ import annotations
+"""Options: a field of a family is an option of all its commands and of what they make; completion."""
 
 import json
+import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from entropylaw.cli.command import NAMES, all_settings
-from entropylaw.cli.commands import command_of
+from entropylaw.cli.command import NAMES, all_settings, command_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
 from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
@@ -26,6 +26,7 @@ from entropylaw.options import (
     PhaseOptions,
     column,
 )
+from tests.conftest import HANGS, clean_environment
 from tests.hostile import refused
 
 FAMILIES: dict[type, set[str]] = {
@@ -71,7 +72,7 @@ def test_flags_and_keys_of_a_command_are_its_own(name):
     assert len(flags) == len(set(flags))
     keys = [known.key for known in options if known.key]
     assert len(keys) == len(set(keys))
-    assert set(all_settings().get(name, {})) == set(keys)
+    assert set(keys) <= set(all_settings())
 
 
 def test_help_groups_options_under_headings_and_h_is_help(run):
@@ -88,6 +89,8 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
     ("kind", "text", "value"),
     [
         (SAMPLES, "30x32", 960),
+        (SAMPLES, "30×32", 960),
+        (SAMPLES, "30X2", 60),
         (SAMPLES, "500", 500),
         (NUMBER, "1e2", 100.0),
         (COUNT, "3", 3),
@@ -97,6 +100,11 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
 def test_texts_become_values(kind, text, value):
     known = option("--x", "", kind).metadata["option"]
     assert known.parsed(text) == value
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "2.5", "axb", "1x2x3", "", "x", "10000000000"])
+def test_numbers_of_samples_that_cannot_be(text):
+    refused("bad-eval-size", option("--x", "", SAMPLES).metadata["option"].parsed, text, kind=UsageError)
 
 
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])
@@ -174,3 +182,63 @@ def test_help_is_as_wide_as_the_terminal_and_cuts_no_sentence(run, columns):
         # A flag and its values are one word.
         lines = [line for line in run(*command, "-h", COLUMNS=columns).stdout.splitlines() if "<" not in line]
         assert max(map(len, lines)) <= min(int(columns), 100)
+
+
+PLACES = {
+    "bash": ".bash_completions/entropylaw.sh",
+    "zsh": ".zfunc/_entropylaw",
+    "fish": ".config/fish/completions/entropylaw.fish",
+}
+WORDS = {
+    "bash": "complete -o default -F",
+    "zsh": "#compdef entropylaw",
+    "fish": "complete --command entropylaw",
+}
+
+
+@pytest.fixture
+def in_shell(tmp_path):
+    """Run ``python -m entropylaw FLAG`` below a process with the name of a shell, in an empty home."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+
+    def start(shell, flag):
+        place = tmp_path / "bin" / shell
+        if not place.exists():
+            place.parent.mkdir()
+            place.symlink_to(bash)
+        # Something after the call, so that the shell does not become it.
+        script = f"'{sys.executable}' -m entropylaw {flag}; exit $?"
+        return subprocess.run(
+            [place, "-c", script],
+            env=clean_environment() | {"HOME": str(tmp_path), "SHELL": str(place)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANGS,
+        )
+
+    return start
+
+
+@pytest.mark.parametrize("shell", PLACES)
+def test_the_script_is_shown_and_installed(in_shell, shell, tmp_path):
+    shown, installed = (in_shell(shell, flag) for flag in ("--show-completion", "--install-completion"))
+    assert [(done.returncode, done.stderr) for done in (shown, installed)] == [(0, "")] * 2
+    assert "_ENTROPYLAW_COMPLETE=" in shown.stdout
+    for script in (shown.stdout, (tmp_path / PLACES[shell]).read_text()):
+        assert WORDS[shell] in script
+
+
+def test_what_is_completed(run):
+    for words, completed in (("fi", "fit"), ("fit --ga", "--gain"), ("plot seri", "series")):
+        place = {"_ENTROPYLAW_COMPLETE": "complete_bash", "COMP_WORDS": f"entropylaw {words}"}
+        done = run(**place, COMP_CWORD=str(len(words.split())))
+        assert done.stdout.split() == [completed]
+
+
+def test_options_without_a_command_show_the_help(run):
+    done = run("--no-config")
+    assert (done.returncode, "Commands:" in done.stdout + done.stderr) == (2, True)

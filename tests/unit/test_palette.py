@@ -1,15 +1,15 @@
 """The colours: readable on paper and on the dark card, told apart by all eyes, one list for all."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 from entropylaw.report.figures import palette, plotting
-from entropylaw.report.figures.palette import PALETTE, contrast
+from entropylaw.report.figures.palette import PALETTE
+from tests.drawing import contrast
 
 TEXTS = ("ink", "muted", "accent", "warn", "care", "fine", "blue", "brown", "purple")
 TEXTS += tuple(name for name in PALETTE if name.endswith("-text"))
@@ -74,7 +74,7 @@ def test_later_steps_stand_out_more_on_either_card() -> None:
 
 @pytest.mark.parametrize(("paper", "side"), [("white", 0), ("#202020", 1), ("none", 0)])
 def test_a_word_takes_the_shade_for_words_and_a_colour_that_needs_none_stays(paper: str, side: int) -> None:
-    with plotting.style({"figure.facecolor": paper}):
+    with mpl.rc_context({"figure.facecolor": paper}):
         assert plotting.colour("green", words=True) == PALETTE["green-text"][side]
         assert plotting.colour("green") == PALETTE["green"][side]
         assert plotting.colour("ink", words=True) == PALETTE["ink"][side]

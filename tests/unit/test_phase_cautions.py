@@ -1,7 +1,5 @@
 """Cautions about phases: explosions, eruptions and single outliers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

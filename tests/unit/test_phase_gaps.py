@@ -1,7 +1,5 @@
 """Curves of phases where steps lack values: nothing is said of what is not in the data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest

@@ -111,19 +111,6 @@ def test_eruptions_are_listed_with_their_steps():
     assert fit_phases(STEP, aggregate=decay(rng)).aggregate.eruptions is None
 
 
-def test_the_band_holds_a_whole_curve():
-    rng = np.random.default_rng(4)
-    truth, inside = 0.2 + 0.8 * np.exp(-6 * TIME), 0
-    for _ in range(8):
-        curve = fit_phases(STEP, aggregate=decay(rng, sd=0.02)).aggregate
-        assert (curve.low <= curve.fitted).all()
-        assert (curve.fitted <= curve.high).all()
-        # Nothing is said of what is outside the range of the points.
-        known = np.clip(truth, curve.entropy.min(), curve.entropy.max())
-        inside += bool(((curve.low <= known) & (known <= curve.high)).all())
-    assert inside >= 6
-
-
 @pytest.fixture(scope="module")
 def aggregate():
     """One curve with a padded first point."""

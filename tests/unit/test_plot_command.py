@@ -1,13 +1,11 @@
 """``entropylaw plot`` as a user starts it: every figure from every source, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from entropylaw.cli.commands.plot import PlotCommand
+from entropylaw.cli.command import command_of
 from entropylaw.cli.plot import plot
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.document import PhasesDocument
@@ -41,12 +39,11 @@ def stored(tmp_path: Path) -> dict[str, str]:
     return {name.partition(".")[0]: name for name in documents}
 
 
-@pytest.mark.parametrize("figure", ["law", "series", "residuals", "forecast", "phases"])
+@pytest.mark.parametrize("figure", ["law", "series", "forecast", "phases"])
 def test_every_figure_of_a_log(run, lab, tmp_path, figure):
-    (tmp_path / "own.mplstyle").write_text("font.family: DejaVu Serif\n")
-    done = run("plot", figure, LOG, "-o", "out/styled.svg", "--style", "own.mplstyle")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote out/styled.svg\n")
-    assert "DejaVuSerif" in (tmp_path / "out" / "styled.svg").read_text()
+    done = run("plot", figure, LOG, "-o", "out/drawn.svg")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote out/drawn.svg\n")
+    assert "DejaVuSans" in (tmp_path / "out" / "drawn.svg").read_text()
 
 
 @pytest.mark.parametrize("kind", HEADS)
@@ -88,9 +85,6 @@ def test_figures_of_a_report_and_of_phases(run, stored):
             "nothing-to-draw",
             "planning or execution",
         ),
-        (("law", "one", "-o", "a.svg", "--style", "none"), 3, "unreadable-style", "No such file"),
-        # A style is a file, and no address.
-        (("law", "one", "-o", "a.svg", "--style", "https://x.y/z"), 3, "unreadable-style", "No such file"),
         (("law", "missing", "-o", "a.svg"), 3, "file-not-found", "missing"),
     ],
 )
@@ -100,12 +94,11 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EntropyLawError) as caught:
         plot(
-            PlotCommand(
+            command_of("plot")(
                 figure=figure,
                 source=stored.get(source, source),
                 output=options["-o"],
                 run=options.get("--run"),
-                style=options.get("--style"),
             )
         )
     assert (caught.value.exit_code, caught.value.slug) == (code, slug)
@@ -117,7 +110,9 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
 def test_a_figure_is_as_wide_as_a_paper_s_column(stored, tmp_path, monkeypatch, width, pixels):
     monkeypatch.chdir(tmp_path)
     for figure, source in (("law", "one"), ("forecast", "one"), ("phases", "phases")):
-        plot(PlotCommand(figure=figure, source=stored[source], output="a.png", width=width, quiet=True))
+        plot(
+            command_of("plot")(figure=figure, source=stored[source], output="a.png", width=width, quiet=True)
+        )
         with Image.open("a.png") as image:
             assert image.width == pixels
 

@@ -1,4 +1,4 @@
-"""A command or a program in the README or the guide that does not run as printed is a failed test."""
+"""Commands, programs and sentences on results in the README and the guide: they are what runs today."""
 
 import re
 import shutil
@@ -82,3 +82,47 @@ def test_the_coverage_quoted_is_the_one_of_the_table():
     quoted = " ".join(README.split())
     assert f"the law's ceiling in {ceiling} % of simulated runs" in quoted
     assert f"the averaged ceiling in {averaged} %" in quoted
+
+
+FIT = "fit entropylaw/demo/{}.csv --no-save"
+
+SENTENCES = (
+    (
+        "README.md",
+        "Here it was about as often as they said.",
+        FIT.format("grpo_s0"),
+        "(+0.01 or more) 0.61 best so far 0.833 at step 400, the last step",
+    ),
+    (
+        "README.md",
+        "Here it was about as often as they said.",
+        FIT.format("grpo_s0"),
+        "such forecasts 67 % came true",
+    ),
+    (
+        "docs/guide.md",
+        "The run above is of the first kind",
+        FIT.format("grpo_s1"),
+        "fails: another curve of H fits better",
+    ),
+    (
+        "docs/guide.md",
+        "This one is of the second kind",
+        FIT.format("clip_cov_s0"),
+        "fails: reward needs more than entropy",
+    ),
+    ("docs/guide.md", "# the law's own, although it fails here", FIT.format("grpo_s0"), "fails:"),
+    (
+        "docs/guide.md",
+        "`headroom>0.05` is *not excluded*",
+        "check entropylaw/demo/clip_cov_s0.csv --fail-if headroom>0.05",
+        "not excluded clip_cov_s0 headroom>0.05",
+    ),
+)
+
+
+@pytest.mark.usefixtures("one_cache")
+@pytest.mark.parametrize(("page", "sentence", "command", "expected"), SENTENCES)
+def test_a_sentence_is_what_the_command_says(run, page, sentence, command, expected):
+    assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert expected in " ".join(run(*command.split(), cwd=ROOT).stdout.split())

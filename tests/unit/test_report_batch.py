@@ -1,7 +1,5 @@
 """A report on many runs: nothing done twice, one bad run alone, every file whole whatever happens."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -16,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.cli import output
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
@@ -284,7 +281,7 @@ def test_order_and_names_of_many_runs(tmp_path):
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
     second = gathered.tasks[1]
-    assert gathered.tasks[0].after == Neighbour(run=second.name, href=f"{second.slug}.html")
+    assert gathered.tasks[0].neighbours[1] == Neighbour(run=second.name, href=f"{second.slug}.html")
     assert gathered.tasks[0].making.kinds == ("svg", "png", "pdf")
 
 
@@ -312,14 +309,3 @@ def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
     done = pages.died(tasks_of([str(logs)], making).tasks[0])
     assert (done.refused[0][1].slug, done.read) == ("worker-killed", True)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()
-
-
-@pytest.mark.parametrize(("files", "started"), [(1, False), (4, True)])
-def test_a_folder_with_one_log_starts_no_process(tmp_path, monkeypatch, files, started):
-    calls = []
-    monkeypatch.setattr(pool, "start", calls.append)
-    monkeypatch.setattr(pool, "cores", lambda: 2)
-    for i in range(files):
-        log(tmp_path / f"run-{i}.csv", seed=i)
-    output.begin([str(tmp_path)], None)
-    assert bool(calls) is started

@@ -1,7 +1,5 @@
 """The figures: the same bytes always, nothing outside the paper, text that can be read."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import re
@@ -9,7 +7,6 @@ import sys
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import combinations, product
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -19,18 +16,16 @@ from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
 from entropylaw.documents.document import Entry, FitDocument
-from entropylaw.errors import InputError
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import (
     SHOWN,
     draw_on,
     law_figure,
-    residual_figure,
     series_figure,
     verdict_title,
 )
-from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
+from entropylaw.report.figures.palette import inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
 from entropylaw.results import Verdict, Why
@@ -46,7 +41,7 @@ def ahead(run: Entry) -> Figure:
     return forecast_figure(run)
 
 
-MAKERS = [law_figure, series_figure, residual_figure]
+MAKERS = [law_figure, series_figure]
 EVERY = [*MAKERS, ahead]
 # Fitted by the tests and not here: every process that runs tests imports every file of them.
 RUNS: dict[str, Callable[[], Entry]] = {
@@ -251,10 +246,6 @@ def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
     assert lines == [1, 1]
 
 
-def test_the_series_name_what_was_dropped() -> None:
-    assert "dropped: no reward at that step (80)" in text_of(series_figure(synthetic()))
-
-
 @pytest.mark.parametrize(("kind", "name"), [("svg", "sample"), ("png", "sample"), ("pdf", "many")])
 def test_same_bytes_whatever_the_user_s_settings(kind: plotting.Kind, name: str) -> None:
     run = RUNS[name]()
@@ -331,15 +322,6 @@ def test_labels_of_panels_stand_in_one_line() -> None:
         assert axes.yaxis.label.get_window_extent().x1 < widest
 
 
-def test_png_keeps_an_alpha_channel_only_where_paper_is_transparent() -> None:
-    opaque = figure_bytes(law_figure(synthetic()), "png", "s")
-    with plotting.style({"figure.facecolor": "none"}):
-        figure = law_figure(synthetic())
-        clear = figure_bytes(figure, "png", "s")
-    assert (opaque[25], clear[25]) == (2, 6)
-    assert plotting.colour("ink") in {text.get_color() for text in words_of(figure)}
-
-
 @pytest.mark.parametrize("make", EVERY)
 def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[Entry], Figure]) -> None:
     svg = sample(make)
@@ -350,85 +332,6 @@ def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[Entr
     kept = inline(svg, "r1", "title", "description", follow=False)
     assert "var(" not in kept
     assert re.sub(r"var\(--[\w-]+,(#[0-9a-f]{6})\)", r"\1", inside) == kept
-
-
-def test_letters_of_other_fonts_stay_in_their_figure() -> None:
-    with plotting.style({"font.family": ["DejaVu Serif"]}):
-        svg = figure_bytes(law_figure(synthetic()), "svg", "s").decode()
-    inside = inline(svg, "r1", "title", "description")
-    assert glyphs([svg]).count("<path") == 0
-    ids, used = re.findall(r' id="([^"]*)"', inside), re.findall(r'(?:href="|url\()#([^")]*)', inside)
-    assert len(ids) == len(set(ids))
-    assert all(name.startswith("r1-") for name in ids)
-    assert len(used) > 100
-    assert set(used) <= set(ids)
-
-
-def style_file(folder: Path, text: str) -> dict[str, object]:
-    path = folder / "own.mplstyle"
-    path.write_text(text)
-    return plotting.read_style(path)
-
-
-def test_a_style_lies_on_top_of_ours(tmp_path: Path) -> None:
-    extra = style_file(tmp_path, "font.family: DejaVu Serif\naxes.grid: False\nytick.labelsize: 11\n")
-    before = dict(mpl.rcParams)
-    with plotting.style(extra):
-        figure = law_figure(synthetic())
-        svg = figure_bytes(figure, "svg", "s").decode()
-    assert dict(mpl.rcParams) == before
-    assert "DejaVuSerif" in svg
-    assert 'id="DejaVuSans-' not in svg
-    assert figure_bytes(law_figure(synthetic()), "svg", "s").decode() == sample(law_figure)
-    assert "DejaVuSerif" not in sample(law_figure)
-    (axes,) = figure.axes
-    assert not any(line.get_visible() for line in axes.get_xgridlines())
-    with plotting.style(extra):
-        figure.canvas.draw()
-        assert axes.yaxis.label.get_window_extent().x0 >= 0
-        assert {label.get_fontsize() for label in axes.get_yticklabels()} == {11.0}
-
-
-@pytest.mark.parametrize("make", EVERY)
-def test_words_can_be_read_on_a_dark_style(make: Callable[[Entry], Figure], tmp_path: Path) -> None:
-    dark = "figure.facecolor: black\naxes.facecolor: black\ntext.color: white\nxtick.color: white\n"
-    with plotting.style(style_file(tmp_path, dark)):
-        figure = make(synthetic())
-        figure.canvas.draw()
-    for text in words_of(figure):
-        assert contrast(mpl.colors.to_hex(text.get_color()), "#000000") >= 4.5, text.get_text()
-
-
-def test_a_style_says_nothing_of_backends_or_of_tex(tmp_path: Path) -> None:
-    assert style_file(tmp_path, "backend: pdf\n") == {}
-    with plotting.style(style_file(tmp_path, "text.usetex: True\n")):
-        assert mpl.rcParams["text.usetex"] is False
-
-
-def test_a_style_leaves_the_width_of_the_column(tmp_path: Path) -> None:
-    with plotting.style(style_file(tmp_path, "savefig.bbox: tight\nfigure.dpi: 300\n")):
-        pdf, png = (figure_bytes(law_figure(synthetic()), kind, "s") for kind in ("pdf", "png"))
-    assert b"/MediaBox [ 0 0 244.8 " in pdf
-    assert int.from_bytes(png[16:20], "big") == 1020
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("lines.linewidth: wide\n", "could not convert 'wide' to float"),
-        ("nonsense.key: 3\n", "nonsense.key"),
-        ("no colon here\n", "missing colon"),
-    ],
-)
-def test_a_style_that_cannot_be_read_is_refused(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"(?i){re.escape(said)}") as caught:
-        style_file(tmp_path, text)
-    assert caught.value.slug == "unreadable-style"
-    with pytest.raises(InputError, match="No such file"):
-        plotting.read_style(tmp_path / "not there")
-    (tmp_path / "bytes").write_bytes(b"\xff\x00")
-    with pytest.raises(InputError, match="decode"):
-        plotting.read_style(tmp_path / "bytes")
 
 
 def test_a_forecast_shows_its_interval_and_the_best_step() -> None:

@@ -1,6 +1,4 @@
-"""The index over all runs: from rows alone, complete without its script, and nothing cut off in silence."""
-
-from __future__ import annotations
+"""The index over all runs, and its figure: from rows alone, complete without a script, nothing cut off."""
 
 import json
 import re
@@ -8,6 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
 
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
@@ -15,6 +16,7 @@ from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
+from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
@@ -130,15 +132,6 @@ def test_what_is_not_to_be_read_has_no_place_in_an_order() -> None:
     assert values(text, "ceiling") == values(text, "headroom") == {"low": 0.5, "high": 0.9, "line": 3.0}
 
 
-def test_the_orders_of_the_page_are_columns() -> None:
-    text = pages.index_page(rows())
-    choices = re.findall(r'id="by-(\w+)" value="(\w+)"', text)
-    assert choices == [(key, key) for key in ("name", "ceiling", "headroom", "forecast")]
-    assert all(values(text, key) for key, _ in choices[1:])
-    # Without its script the page offers no order.
-    assert '<fieldset class="orders" hidden>' in text
-
-
 def groups(text: str) -> list[tuple[str, bool]]:
     """The summary of each group of runs, and whether it is open."""
     found = re.findall(
@@ -168,29 +161,6 @@ def test_of_many_runs_those_that_fail_are_folded_unless_all_do() -> None:
     assert groups(pages.index_page(failing)) == [("fails 30 runs 30 another curve", True)]
 
 
-@pytest.mark.parametrize(
-    ("name", "arms", "arm"), [("seed1", None, None), ("lr=3-a", r"lr=(\d)", "3"), ("none", r"lr=(\d)", None)]
-)
-def test_an_arm_is_a_name_without_its_seed(name: str, arms: str | None, arm: str | None) -> None:
-    assert pages.arm_of(name, arms) == arm
-
-
-def test_arms_have_a_row_with_the_ceilings_of_their_runs() -> None:
-    named = [replace(one, run=f"x_s{i}", slug=f"x_s{i}") for i, one in enumerate(rows())]
-    text = pages.index_page([*named, row("good")])
-    table = text[text.index("1 arm of several runs") :]
-    assert table.count('<th scope="row">') == 1
-    for verdict, badge in {
-        "holds": "holds",
-        "undecided": "undecided",
-        "fails": "fails",
-        "refused": "undecided",
-    }.items():
-        assert f'<span class="badge {badge}">1 {verdict}</span>' in table
-    assert "of several runs" not in pages.index_page(rows())
-    assert "3 arms of several runs" in pages.index_page([*named, row("good"), *rows()[1:]], arms="^(x|.)")
-
-
 def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
     text = pages.index_page(
         rows(), warnings=("interrupted before 3 runs",), skipped=["a.json was not read"] * 3
@@ -202,7 +172,7 @@ def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
-    unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing, used=nothing)
+    unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing)
     parsed = Page(pages.index_page([unknown]))
     assert parsed.text.count("—") >= 2
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
@@ -238,3 +208,62 @@ def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
     others = [{"run": name, "steps_left": 80.0} for name in "ab"]
     assert list(stop_notes(others)) == []
     assert [note.text for note in stop_notes(others, planned=400.0)] == ["160 steps in 2 runs to step 400"]
+
+
+def axes_of(arms: dict[str, list[IndexRow]]) -> Axes:
+    return ceilings_figure(arms).axes[0]
+
+
+def marks(axes: Axes, marker: str) -> list[tuple[float, float]]:
+    """The places of all marks of a kind."""
+    lines = [line for line in axes.lines if line.get_marker() == marker]
+    return [(float(np.ravel(line.get_xdata())[0]), float(np.ravel(line.get_ydata())[0])) for line in lines]
+
+
+def test_the_runs_of_an_arm_are_below_one_another() -> None:
+    several = [with_ceiling(f"a_s{i}", 0.5 + 0.1 * i, 0.4, 0.8) for i in range(3)]
+    axes = axes_of({"a": several, "b": [row("good")]})
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    dots = marks(axes, "o")
+    assert [x for x, _ in dots[:3]] == pytest.approx([0.5, 0.6, 0.7])
+    assert sorted(y for _, y in dots) == [y for _, y in dots]
+    assert len(marks(axes, "|")) == 4
+
+
+def test_a_page_has_it_where_there_are_two_ceilings_to_be_read() -> None:
+    assert 'aria-labelledby="ceilings-title' in pages.index_page(rows())
+    assert 'aria-labelledby="ceilings-title' not in pages.index_page([row("good"), row("failing")])
+    assert "Ceilings" not in Page(pages.index_page([row("good")])).text
+
+
+def test_what_runs_out_of_the_axis_has_an_arrow() -> None:
+    near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(30)]
+    wild = with_ceiling("wild", 40.0, -30.0, 90.0)
+    far = replace(with_cells(near[0], reward_now=estimate(700.0, 690.0, 710.0)), run="far", slug="far")
+    axes = axes_of({one.run: [one] for one in (*near, wild, far)})
+    low, high = axes.get_xlim()
+    assert -5 < low < 0.45
+    assert 0.79 < high < 5
+    dots = marks(axes, "o")
+    assert [y for _, y in marks(axes, "<")] == [dots[30][1]]
+    assert [y for _, y in marks(axes, ">")] == [dots[30][1], dots[31][1]]
+
+
+def test_more_runs_than_there_is_room_for_are_counted() -> None:
+    many = {f"r{i}": [replace(row("good"), run=f"r{i}")] for i in range(MOST_RUNS + 5)}
+    figure = ceilings_figure(many)
+    assert len(marks(figure.axes[0], "o")) == MOST_RUNS
+    assert f"the first {MOST_RUNS} of {MOST_RUNS + 5} runs" in [text.get_text() for text in figure.texts]
+
+
+numbers = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False)
+
+
+@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=6))
+def test_the_axis_has_a_length_whatever_the_ceilings(found: list[tuple[float, float, float]]) -> None:
+    made = [(f"r{i}", *sorted(ends)) for i, ends in enumerate(found)]
+    axes = axes_of({name: [with_ceiling(name, value, low, high)] for name, low, value, high in made})
+    low, high = axes.get_xlim()
+    assert low < high
+    for kind in "<>":
+        assert all(low <= x <= high for x, _ in marks(axes, kind))

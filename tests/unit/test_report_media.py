@@ -1,6 +1,4 @@
-"""Markdown and tables of reports: hostile names, limits of length, full precision."""
-
-from __future__ import annotations
+"""Texts of runs and reports: few lines, limits of length, full precision, and what is left out is said."""
 
 import csv
 import io
@@ -8,17 +6,22 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 
 from entropylaw import fit_law
 from entropylaw.documents.document import FitDocument
+from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row, index_table
-from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import csv_text, rendered
+from entropylaw.report.words import headline
+from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
+from tests.conftest import ROOT
 from tests.made import report_runs, run_report
+from tests.unit.test_lost_reward import entry as lost
 from tests.unit.test_report_samples import document, falling, run_by_hand, synthetic
 
 
@@ -40,12 +43,6 @@ def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
     text = rendered(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))), "markdown")
     assert len(text.encode()) < 64_000
     assert re.search(r"\*Left out of this text: \d+ more runs", text)
-
-
-def test_sparkline_goes_from_least_to_largest() -> None:
-    assert sparkline([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == "▁▂▃▄▅▆▇█"
-    assert sparkline([float(i) for i in range(1000)]) == "▁▂▂▃▄▄▅▅▆▇▇█"
-    assert sparkline([3.0, 3.0]) == "▁▁"
 
 
 def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
@@ -92,3 +89,44 @@ def test_rows_are_enough() -> None:
     runs = [run_report(synthetic()), run_report(falling())]
     made = csv_text(index_table(index_row(run, run.run) for run in runs))
     assert made == rendered(report_runs(document(synthetic(), falling())), "csv")
+
+
+LAB = ROOT / "data/lab"
+
+
+@pytest.fixture
+def columns(request: pytest.FixtureRequest):
+    """The width of a terminal."""
+    token = COLUMNS.set(request.param)
+    yield request.param
+    COLUMNS.reset(token)
+
+
+@pytest.mark.parametrize("result", [synthetic().result, falling().result, lost().result])
+def test_the_verdict_is_a_word_and_at_most_eight_more(result: Fit) -> None:
+    assert len(headline(result).split()) <= 8
+
+
+def many() -> FitDocument:
+    """Thirty runs, one of which lost its reward."""
+    return document(*(synthetic(f"a-name-of-a-run-with-many-letters-{i}") for i in range(29)), lost())
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100], indirect=True)
+def test_a_table_of_runs_is_no_wider_than_the_terminal(columns: int) -> None:
+    lines = rendered(many(), "text").rstrip().split("\n")
+    assert max(map(len, lines)) <= columns
+    assert "1 run lost more than half of the reward:" in lines[0]
+    assert "29 runs did not:" in [line.strip() for line in lines]
+    assert "The law holds in" in " ".join(lines[-3:])
+
+
+def test_a_wider_terminal_has_more_columns() -> None:
+    heads = []
+    for width in (60, 80, 200):
+        token = COLUMNS.set(width)
+        heads.append(rendered(many(), "text"))
+        COLUMNS.reset(token)
+    numbers = [len(re.findall(r"best|ceiling|entropy law|left on|P\(left\)|R²", text)) for text in heads]
+    assert numbers == sorted(numbers)
+    assert numbers[0] < numbers[-1]

@@ -1,7 +1,5 @@
 """The pages of a report: safe, small, whole, and what is missing is said."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Runs and documents that the report tests render; and that they are what they are taken for."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -110,7 +108,6 @@ def by_hand(
     line_probability: float = 0.08,
     headroom: Estimate | None = None,
     p_headroom: float = 0.981,
-    used: Estimate | None = None,
     max_reward: float | None = None,
 ) -> Fit:
     """An answer whose every number is chosen here, so that its text does not depend on the engine."""
@@ -179,7 +176,6 @@ def by_hand(
         ceiling=estimate(0.8027, 0.7712, 0.8661),
         headroom=headroom or estimate(0.0343, 0.0121, 0.0911),
         reward_now=estimate(0.7684, 0.757, 0.779),
-        used=used or estimate(0.873, 0.812, 0.934),
         gain=0.01,
         p_headroom=p_headroom,
         p_term=0.21,

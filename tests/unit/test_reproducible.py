@@ -1,4 +1,4 @@
-"""The same input gives the same bytes: twelve digits, one arithmetic, no choice left to rounding errors."""
+"""The same input gives the same bytes: twelve digits, one arithmetic on one thread, no choice by rounding."""
 
 import json
 import os
@@ -18,7 +18,8 @@ from entropylaw.documents.loading import load_fit
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
 from entropylaw.results import Estimate
-from tests.conftest import LAB, clean_environment
+from tests.conftest import LAB, ROOT, clean_environment
+from tests.typed import started
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 LOG = LAB / "grpo_s1" / "metrics.parquet"
@@ -99,3 +100,24 @@ def test_rounding_errors_choose_no_decay():
     shaken = series * (1.0 + 1e-15 * np.random.default_rng(1).standard_normal(series.size))
     one, other = (encode(as_stored(fit_phases(step, execution=each))) for each in (series, shaken))
     assert dumps(one) == dumps(other)
+
+
+PROGRAM = """
+import numpy as np, threadpoolctl, entropylaw
+from entropylaw.engine import reads
+def threads():
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info()}
+entropylaw.fit_law
+threadpoolctl.threadpool_limits(3)
+seen, real = [], reads.np.exp
+reads.np.exp = lambda *given, **more: seen.append(threads()) or real(*given, **more)
+step = np.arange(20.0)
+entropy = real(-step / 9)
+entropylaw.fit_law(entropy, 0.6 - 0.2 * real(entropy) + 0.01 * np.sin(3 * step), step)
+print(threads(), set.union(*seen))
+"""
+
+
+def test_a_call_uses_one_thread(tmp_path):
+    done = started(sys.executable, "-c", PROGRAM, cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    assert (done.stdout, done.stderr) == ("{3} {1}\n", "")

@@ -1,7 +1,5 @@
 """A run has the same words and numbers in every medium, and a report passes its gates as its fits do."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

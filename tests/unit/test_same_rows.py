@@ -3,8 +3,6 @@
 Nightly every log is tested, else a few that are drawn.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

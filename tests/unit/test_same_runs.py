@@ -1,7 +1,5 @@
 """The same logs are the same runs in every command, however they are named."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

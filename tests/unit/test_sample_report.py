@@ -3,8 +3,6 @@
 ``python docs/sample.py`` writes it anew; read the difference before you keep it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Tables of samples: every format against counts by hand, what is refused, numbers by enumeration."""
-
-from __future__ import annotations
+"""Tables of samples: every format against counts by hand, and what is refused."""
 
 import gzip
 import itertools
@@ -9,8 +7,8 @@ import pickle
 import sys
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from math import comb, log
+from collections.abc import Callable
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.samples import numbers
-from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.run import Sampled, column_lines, summarise_samples
 from tests.conftest import ROOT
 
-ANSWERS = ROOT.parent / "shared" / "answers"
 LAB = ROOT / "data" / "lab2"
-
 Rows = list[dict[str, Any]]
 
 # A problem with 2 of 4 right and a repeated wrong answer, one never solved, one always solved.
@@ -54,11 +48,8 @@ def write(path: Path, rows: Rows) -> Path:
         lines = [",".join("" if row[name] is None else str(row[name]) for name in names) for row in rows]
         path.write_text("\n".join([",".join(names), *lines]) + "\n", encoding="utf-8")
     else:
-        content = "".join(json.dumps(row) + "\n" for row in rows)
-        if path.suffix == ".gz":
-            path.write_bytes(gzip.compress(content.encode()))
-        else:
-            path.write_text(content, encoding="utf-8")
+        data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 
@@ -91,20 +82,16 @@ def verl(step: int | None) -> Rows:
     ]
 
 
-def trl() -> Rows:
+def trl(**more: Any) -> Rows:
+    other = {"step": 3, "advantage": 0.0, **more}
     return [
-        {
-            "step": 3,
-            "prompt": f"Q {key}",
-            "completion": answer,
-            "correctness_reward": float(right),
-            "advantage": 0.0,
-        }
+        {"prompt": f"Q {key}", "completion": answer, "correctness_reward": float(right), **other}
         for key, _, right, answer in by_sample()
     ]
 
 
 def verifiers(**more: Any) -> Rows:
+    other = {"error": None, "is_truncated": False, "token_usage": {"output_tokens": 5.0}, **more}
     return [
         {
             "example_id": key,
@@ -112,11 +99,8 @@ def verifiers(**more: Any) -> Rows:
             "completion": answer,
             "reward": float(right),
             "answer": f"gold {key}",
-            "error": None,
-            "is_truncated": False,
             "metrics": {"correct_answer": float(right)},
-            "token_usage": {"output_tokens": 5.0},
-            **more,
+            **other,
         }
         for key, _, right, answer in by_sample()
     ]
@@ -202,15 +186,12 @@ def inspected(scorers: tuple[str, ...] = ("match",)) -> dict[str, Any]:
         }
         for key, i, right, answer in by_sample()
     ]
-    return {
-        "version": 2,
-        "status": "success",
-        "eval": {"task": "t", "model": "m"},
-        "plan": {},
-        "samples": samples,
-    }
+    about = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "plan": {}}
+    return {**about, "samples": samples}
 
 
+BY_METRIC = {"right": "metrics.correct_answer", "answer": "completion"}
+BY_WORDS = {"right_when": "result=passed", "answer": "completion"}
 FORMATS: dict[str, tuple[str, Callable[[], Rows], dict[str, Any]]] = {
     "named columns": ("a.jsonl", plain, {}),
     "Parquet": ("a.parquet", plain, {}),
@@ -220,17 +201,9 @@ FORMATS: dict[str, tuple[str, Callable[[], Rows], dict[str, Any]]] = {
     "verl, by its score": ("7.jsonl", lambda: verl(None), {"right": "score"}),
     "TRL": ("completions_00003.parquet", trl, {"answer": "completion"}),
     "verifiers": ("results.jsonl", verifiers, {"answer": "completion"}),
-    "verifiers, by a metric": (
-        "r.jsonl",
-        verifiers,
-        {"right": "metrics.correct_answer", "answer": "completion"},
-    ),
+    "verifiers, by a metric": ("r.jsonl", verifiers, BY_METRIC),
     "human-eval": ("x_results.jsonl", human_eval, {"answer": "completion"}),
-    "human-eval, by its words": (
-        "x.jsonl",
-        human_eval,
-        {"right_when": "result=passed", "answer": "completion"},
-    ),
+    "human-eval, by its words": ("x.jsonl", human_eval, BY_WORDS),
     "Qwen2.5-Math": ("math.jsonl", qwen, {}),
     "counts": ("counts.parquet", counted, {}),
     "counts in CSV": ("counts.csv", counted, {}),
@@ -291,97 +264,62 @@ def other_filter() -> Rows:
     return [{**row, "filter": name} for name in ("a", "b") for row in plain()]
 
 
-REFUSED: dict[str, tuple[str, Callable[[], Any], dict[str, Any], str, str]] = {
-    "a sample twice": ("a.jsonl", lambda: plain() + plain()[:1], {}, "repeated-samples", "such as 'a'"),
-    "an answer counted twice": ("a.csv", lambda: counted() + counted()[:1], {}, "repeated-samples", "again"),
-    "two filters": ("a.jsonl", other_filter, {}, "rows-are-not-samples", "'filter' (2 values"),
-    "two filters of lm-eval": ("a.jsonl", lm_eval, {}, "rows-are-not-samples", "strict-match"),
-    "two scorers": ("a.json", lambda: inspected(("match", "model")), {}, "rows-are-not-samples", "scorer"),
-    "per cent": (
-        "a.csv",
-        lambda: [{"problem": i, "score": 34.2} for i in range(3)],
-        {},
-        "not-a-verdict",
-        "per cent",
-    ),
-    "a score": (
-        "a.csv",
-        lambda: [{"problem": i, "score": i / 3} for i in range(3)],
-        {},
-        "not-a-verdict",
-        "is a score",
-    ),
-    "other words": ("a.csv", lambda: [{"problem": 1, "right": "P"}], {}, "not-a-verdict", "'p'"),
-    "0 and -1": (
-        "a.csv",
-        lambda: [{"problem": i, "score": i - 1} for i in (0, 1)],
-        {},
-        "not-a-verdict",
-        "0 and -1",
-    ),
-    "an object": (
-        "a.jsonl",
-        lambda: [{"problem": 1, "score": {"x": 1}}],
-        {},
-        "not-a-verdict",
-        "a list or an object",
-    ),
-    "lists of verdicts": (
-        "a.jsonl",
-        lambda: [{"problem": 1, "score": [1, 0]}],
-        {},
-        "list-of-verdicts",
-        "--right",
-    ),
-    "lists of other lengths": (
-        "a.jsonl",
-        lambda: [{"idx": 1, "score": [1, 0], "pred": ["a"], "gt": "a"}],
-        *({}, "file-corrupt", "lists of other lengths"),
-    ),
-    "k beyond n": ("a.jsonl", plain, {"k": (8,)}, "k-too-large", "at most 4"),
-    "no verdict": ("a.csv", lambda: [{"problem": 1, "text": "x"}], {}, "no-verdict-column", "'text'"),
-    "an unknown column": ("a.jsonl", plain, {"right": "corect"}, "column-not-found", "'correct'"),
-    "two ways to say right": ("a.jsonl", plain, {"right": "x", "right_when": "x>1"}, "two-verdicts", "both"),
-    "no comparison": ("a.jsonl", plain, {"right_when": "correct"}, "bad-condition", "not a comparison"),
-    "several rewards": (
-        "a.jsonl",
-        lambda: [{**row, "format_reward": 1.0} for row in trl()],
-        *({}, "several-verdicts", "'correctness_reward', 'format_reward'"),
-    ),
-    "one id for two problems": (
-        "a.jsonl",
-        lambda: [{"idx": 0, "correct": True, "gt": answer} for answer in "xy"],
-        *({}, "shared-ids", "other reference answers"),
-    ),
-    "nothing that was graded": (
-        "a.jsonl",
-        lambda: [{"problem": 1, "right": None, "score": None}],
-        *({"right": "right"}, "no-verdicts", "has a verdict"),
-    ),
-    "results without samples": (
-        "a.json",
-        lambda: {**inspected(), "samples": []},
-        {},
-        "no-samples",
-        "only results",
-    ),
+GIVEN_OTHER_ANSWERS = [{"idx": 0, "correct": True, "gt": answer} for answer in "xy"]
+OTHER_LENGTHS = [{"idx": 1, "score": [1, 0], "pred": ["a"], "gt": "a"}]
+# Name of the file, rows or a document, the error's slug, words of the error.
+REFUSED: dict[str, tuple[str, Any, str, str]] = {
+    "a sample twice": ("a.jsonl", plain() + plain()[:1], "repeated-samples", "such as 'a'"),
+    "an answer counted twice": ("a.csv", counted() + counted()[:1], "repeated-samples", "again"),
+    "two filters": ("a.jsonl", other_filter(), "rows-are-not-samples", "'filter' (2 values"),
+    "two filters of lm-eval": ("a.jsonl", lm_eval(), "rows-are-not-samples", "strict-match"),
+    "two scorers": ("a.json", inspected(("match", "model")), "rows-are-not-samples", "scorer"),
+    "per cent": ("a.csv", [{"problem": i, "score": 34.2} for i in range(3)], "not-a-verdict", "per cent"),
+    "a score": ("a.csv", [{"problem": i, "score": i / 3} for i in range(3)], "not-a-verdict", "is a score"),
+    "other words": ("a.csv", [{"problem": 1, "right": "P"}], "not-a-verdict", "'p'"),
+    "0 and -1": ("a.csv", [{"problem": i, "score": i - 1} for i in (0, 1)], "not-a-verdict", "0 and -1"),
+    "an object": ("a.jsonl", [{"problem": 1, "score": {"x": 1}}], "not-a-verdict", "a list or an object"),
+    "lists of verdicts": ("a.jsonl", [{"problem": 1, "score": [1, 0]}], "list-of-verdicts", "--right"),
+    "lists of other lengths": ("a.jsonl", OTHER_LENGTHS, "file-corrupt", "lists of other lengths"),
+    "no verdict": ("a.csv", [{"problem": 1, "text": "x"}], "no-verdict-column", "'text'"),
+    "several rewards": ("a.jsonl", trl(format_reward=1.0), "several-verdicts", "'correctness_reward', 'for"),
+    "one id for two problems": ("a.jsonl", GIVEN_OTHER_ANSWERS, "shared-ids", "other reference answers"),
+    "results without samples": ("a.json", {**inspected(), "samples": []}, "no-samples", "only results"),
+}
+# Options, the error's slug, words of the error.
+REFUSED_OPTIONS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "k beyond n": ({"k": (8,)}, "k-too-large", "at most 4"),
+    "an unknown column": ({"right": "corect"}, "column-not-found", "'correct'"),
+    "two ways to say right": ({"right": "x", "right_when": "x>1"}, "two-verdicts", "both"),
+    "no comparison": ({"right_when": "correct"}, "bad-condition", "not a comparison"),
+    "nothing that was graded": ({"right": "error"}, "no-verdicts", "has a verdict"),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_in_clear_words(tmp_path: Path, name: str) -> None:
-    file, content, options, slug, words = REFUSED[name]
-    path = tmp_path / file
-    if path.suffix == ".json":
-        path.write_text(json.dumps(content()), encoding="utf-8")
-    else:
-        write(path, content())
+def assert_refused(path: Path, slug: str, words: str, **options: Any) -> None:
     with pytest.raises(EntropyLawError) as caught:
         read(path, **options)
     assert caught.value.slug == slug
     assert words in f"{caught.value.message} {caught.value.hint}"
 
 
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_in_clear_words(tmp_path: Path, name: str) -> None:
+    file, content, slug, words = REFUSED[name]
+    path = tmp_path / file
+    if path.suffix == ".json":
+        path.write_text(json.dumps(content), encoding="utf-8")
+    else:
+        write(path, content)
+    assert_refused(path, slug, words)
+
+
+@pytest.mark.parametrize("name", REFUSED_OPTIONS)
+def test_options_that_do_not_fit_are_refused(tmp_path: Path, name: str) -> None:
+    options, slug, words = REFUSED_OPTIONS[name]
+    assert_refused(write(tmp_path / "a.jsonl", plain(error=None)), slug, words, **options)
+
+
+LINE = b'{"problem": 1, "right": true}\n'
 DAMAGED: dict[str, tuple[str, bytes, str]] = {
     "a pickle by its name": ("a.pt", b"PK\x03\x04", "pickle-not-opened"),
     "a pickle by its bytes": ("a.jsonl", pickle.dumps([1]), "pickle-not-opened"),
@@ -392,11 +330,7 @@ DAMAGED: dict[str, tuple[str, bytes, str]] = {
     "text named Parquet": ("a.parquet", b"problem,right\n1,1\n", "file-corrupt"),
     "half a document": ("a.json", b'{"eval": {"x": [', "file-corrupt"),
     "a list of numbers": ("a.json", b"[1, 2]", "file-corrupt"),
-    "a damaged line": (
-        "a.jsonl",
-        b'{"problem": 1, "right": true}\nnonsense\n{"problem": 1, "right": true}\n',
-        "file-corrupt",
-    ),
+    "a damaged line": ("a.jsonl", LINE + b"nonsense\n" + LINE, "file-corrupt"),
 }
 
 
@@ -557,158 +491,6 @@ def test_columns_say_what_would_be_read(tmp_path: Path) -> None:
     assert found["not used"] == "'format'"
     scores = lines([{**row, "correct": 0.5} for row in plain()])
     assert scores["refused"].startswith("'correct' is a score")
-
-
-def enumerated(answers: list[tuple[bool, str]], k: int) -> dict[str, float]:
-    """The numbers of one problem over all sets of k samples."""
-    sets = list(itertools.combinations(answers, k))
-    values = {
-        "pass": [any(right for right, _ in chosen) for chosen in sets],
-        "all": [all(right for right, _ in chosen) for chosen in sets],
-        "majority": [sum(right for right, _ in chosen) > k / 2 for chosen in sets],
-        "distinct": [len({answer for _, answer in chosen}) for chosen in sets],
-    }
-    return {name: float(np.mean(value)) for name, value in values.items()}
-
-
-def counts_of(samples: Mapping[str, list[tuple[bool, str]]]) -> Counts:
-    """The counts of some samples, without any query."""
-    rows = []
-    for place, answers in enumerate(samples.values()):
-        multiplicity: dict[tuple[bool, str], int] = defaultdict(int)
-        for right, answer in answers:
-            multiplicity[right, answer] += 1
-        rows += [(place, int(right), n, 1) for (right, _), n in multiplicity.items()]
-    n = np.array([len(answers) for answers in samples.values()])
-    right = np.array([sum(right for right, _ in answers) for answers in samples.values()])
-    return Counts(problem=list(samples), n=n, right=right, answers=np.array(rows, dtype=np.int64))
-
-
-@pytest.mark.parametrize("k", range(1, 8))
-def test_the_formulas_are_means_over_all_sets_of_samples(k: int) -> None:
-    random = np.random.default_rng(k)
-    answers = [(bool(x < 3), str(x)) for x in random.integers(0, 7, 7)]
-    counts = counts_of({"one": answers})
-    expected = enumerated(answers, k)
-    n, right = counts.n, counts.right
-    assert numbers.pass_at(n, right, k)[0] == pytest.approx(expected["pass"], abs=1e-12)
-    assert numbers.all_right(n, right, k)[0] == pytest.approx(expected["all"], abs=1e-12)
-    assert numbers.majority(n, right, k)[0] == pytest.approx(expected["majority"], abs=1e-12)
-    assert numbers.distinct(counts, k)[0] == pytest.approx(expected["distinct"], abs=1e-12)
-
-
-def test_the_commonest_answer_among_k_samples_by_all_sets_of_them() -> None:
-    random = np.random.default_rng(0)
-    problems = {str(i): [(bool(x < 1), str(x)) for x in random.integers(0, 3, 6)] for i in range(400)}
-    expected = dict.fromkeys((2, 3, 6), 0.0)
-    for k, answers in itertools.product(expected, problems.values()):
-        sets = list(itertools.combinations(answers, k))
-        for chosen in sets:
-            most = max(chosen.count(answer) for answer in chosen)
-            leaders = {answer for answer in chosen if chosen.count(answer) == most}
-            expected[k] += sum(right for right, _ in leaders) / len(leaders) / len(sets) / len(problems)
-    values = numbers.pluralities(counts_of(problems), [*expected])
-    assert {k: values[f"maj@{k}"].mean() for k in expected} == pytest.approx(expected, abs=0.01)
-    assert values["maj@6"].mean() == pytest.approx(expected[6], abs=1e-12)
-    few = counts_of({"a": [(True, "1"), (False, "2"), (False, "2"), (True, "1")], "b": [(True, "3")] * 2})
-    unanswered = Counts(problem=few.problem, n=few.n + 2, right=few.right, answers=few.answers[:1])
-    assert numbers.pluralities(unanswered, [4])["maj@4"].tolist() == [1.0, 0.0]
-
-
-def test_human_evals_estimator_to_12_digits() -> None:
-    # Chen et al. 2021, figure 3: 1 - prod(1 - k / arange(n - c + 1, n + 1)).
-    for n, k in itertools.product((1, 10, 200), (1, 5, 10, 100)):
-        for c in range(0, n + 1, max(n // 10, 1)):
-            if k <= n:
-                theirs = 1.0 if n - c < k else 1.0 - np.prod(1.0 - k / np.arange(n - c + 1, n + 1))
-                ours = numbers.pass_at(np.array([n]), np.array([c]), k)[0]
-                assert ours == pytest.approx(theirs, abs=1e-12)
-                assert ours == pytest.approx(1 - comb(n - c, k) / comb(n, k), abs=1e-12)
-
-
-def test_the_entropy_of_few_answers_is_less_biased_by_coverage() -> None:
-    random, share = np.random.default_rng(0), np.ones(16) / 16
-    samples = {str(i): [(False, str(x)) for x in random.choice(16, 8, p=share)] for i in range(400)}
-    found = {name: values.mean() for name, values in numbers.entropies(counts_of(samples)).items()}
-    truth = log(16)
-    assert abs(found[""] - truth) < abs(found["_mm"] - truth) < abs(found["_plugin"] - truth)
-
-
-def test_the_jackknife_is_the_spread_of_further_samples() -> None:
-    random = np.random.default_rng(1)
-    right = random.binomial(16, 0.3, 4000)
-    n = np.full(4000, 16)
-    for k in (1, 4):
-        spread = numbers.pass_at(n, right, k).var(ddof=1)
-        assert numbers.jackknife_variance(n, right, k).mean() == pytest.approx(spread, rel=0.2)
-
-
-needs_answers = pytest.mark.skipif(not ANSWERS.is_dir(), reason="the answers of other projects are absent")
-
-KNOWN: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
-    "CRUXEval's own numbers": (
-        *("cruxeval/*.json", {"k": (1, 5, 10)}),
-        {"pass@1": 0.342125, "pass@5": 0.40286706349206355},
-    ),
-    "Qwen2.5-Math": (
-        *("qwen-math-rm/*.jsonl", {}),
-        {"pass@1": 0.91, "pass@2": 0.93285714, "pass@4": 0.951, "pass@8": 0.96, "distinct_right": 0.96},
-    ),
-    "human-eval": ("human-eval-results/qwen2.5*.jsonl", {}, {"pass@1": 0.731707317}),
-    "EvalPlus": ("evalplus/70B*.json", {}, {"pass@1": 0.707317073}),
-    "EvalPlus, base tests": ("evalplus/70B*.json", {"right": "base"}, {"pass@1": 0.774390244}),
-    "wide": ("gsm8k*/*.jsonl", {"right": "175b_finetuning.is_correct"}, {"pass@1": 0.347232752}),
-    "inspect": ("inspect-tests/log_streaming.eval", {}, {"pass@1": 0.75, "pass@2": 1.0}),
-    "one problem": (
-        "scorio/*.json",
-        {"right": "correct", "answer": "answers"},
-        {"pass@1": 0.4, "maj@80": 0.0},
-    ),
-    "prime-rl": ("prime-rl-fixture/step_*.jsonl", {"right_when": "reward>=1"}, {"pass@1": 0.5}),
-}
-
-
-@needs_answers
-@pytest.mark.parametrize("name", KNOWN)
-def test_the_known_numbers_of_real_files(name: str) -> None:
-    pattern, options, expected = KNOWN[name]
-    row = read(ANSWERS / pattern, **options).rows[-1]
-    assert {column: row[column] for column in expected} == pytest.approx(expected, abs=1e-8)
-
-
-@needs_answers
-def test_rollouts_of_trl_have_one_problem_a_step() -> None:
-    rows = read(ANSWERS / "trl-completions").rows
-    assert len(rows) == 60
-    assert np.mean([row["pass@1"] for row in rows[:50]]) == pytest.approx(0.493, abs=5e-4)
-    assert all(row["problems"] == 1 and row.get("pass@1_se") is None for row in rows)
-
-
-@needs_answers
-def test_scorio_agrees() -> None:
-    scorio = pytest.importorskip("scorio.eval")
-    verdicts = np.load(ANSWERS / "scorio" / "R_top_p.npz")["aime24"][0]
-    n, right = np.full(len(verdicts), verdicts.shape[1]), verdicts.sum(axis=1).astype(np.int64)
-    for k in (1, 2, 5, 16, 64, 80):
-        assert numbers.pass_at(n, right, k).mean() == pytest.approx(scorio.pass_at_k(verdicts, k), abs=1e-12)
-        assert numbers.all_right(n, right, k).mean() == pytest.approx(
-            scorio.pass_hat_k(verdicts, k), abs=1e-12
-        )
-        assert numbers.majority(n, right, k).mean() == pytest.approx(scorio.maj_at_k(verdicts, k), abs=1e-12)
-
-
-def test_the_labs_counts_have_the_numbers_that_the_lab_counts() -> None:
-    table = pq.read_table(LAB / "grpo_s0" / "counts.parquet").to_pandas()
-    rows = {row["step"]: row for row in read(LAB / "grpo_s0" / "counts.parquet").rows}
-    for step, cells in table.groupby("step"):
-        n = cells.groupby("prompt").n.sum()
-        right = cells[cells.correct].groupby("prompt").n.sum().reindex(n.index, fill_value=0)
-        expected = [1 - comb(total - c, 16) / comb(total, 16) for total, c in zip(n, right, strict=True)]
-        assert rows[step]["pass@16"] == pytest.approx(np.mean(expected), abs=1e-12)
-        assert rows[step]["pass@16_se"] == pytest.approx(np.std(expected, ddof=1) / len(n) ** 0.5, abs=1e-12)
-        found = cells[cells.correct].groupby("prompt").answer.nunique().reindex(n.index, fill_value=0)
-        assert rows[step]["distinct_right"] == pytest.approx(found.mean(), abs=1e-12)
-        assert rows[step]["tokens"] == pytest.approx((cells.tokens * cells.n).sum() / cells.n.sum())
 
 
 def test_samples_need_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Two tables of samples, their document in every medium, gates on it, and its table joined to logs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -30,7 +28,8 @@ from entropylaw.samples import against, numbers
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import ROOT
-from tests.unit.test_samples import counts_of, write
+from tests.unit.test_sample_numbers import counts_of
+from tests.unit.test_samples import write
 
 LAB = ROOT / "data" / "lab2"
 COUNTS = LAB / "grpo_s0" / "counts.parquet"

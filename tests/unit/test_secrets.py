@@ -3,8 +3,6 @@
 A key may be in any place of any input; trackers write more of their users.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import sqlite3
@@ -186,7 +184,7 @@ def parquet(path):
     pq.write_table(pa.table(columns | {"judge": [KEY] * len(ROWS), "prompt": [LINE] * len(ROWS)}), path)
 
 
-SETTINGS = {"level": f'[fit]\nlevel = "{KEY}"\n', "list": f'gates = "{KEY}"\n', "broken": f"a = {KEY}\n"}
+SETTINGS = {"level": f'level = "{KEY}"\n', "list": f'gates = "{KEY}"\n', "broken": f"a = {KEY}\n"}
 # File or folder → what is in it, as text, bytes or a function that writes it.
 REFUSED = {
     "command.log": LINE + "\n" + "loading\n" * 5,

@@ -47,39 +47,19 @@ def test_the_bias_of_249_types(n, published, decimals):
 # --- standard errors
 
 
-@pytest.mark.parametrize(("n", "common", "low"), [(1000, 500, 0.85), (300, 50, 0.8)])
-def test_standard_errors_against_simulation(n, common, low):
+@pytest.mark.parametrize(("n", "low"), [(1000, 0.85), (300, 0.8)])
+def test_standard_errors_against_simulation(n, low):
     """First order: right for many occurrences per type, up to a fifth too small for few."""
     random = np.random.default_rng(n)
     step = np.repeat(np.arange(200), n)
-    found = entropies(step, random.choice(249, len(step), p=ZIPF), common=common)
-    check_errors(found, low)
-
-
-def check_errors(found, low):
-    for values, errors in ((found.plug_in, found.plug_in_se), (found.rarefied, found.rarefied_se)):
-        assert low < np.mean(errors) / np.std(values) < 1.1
+    found = entropies(step, random.choice(249, len(step), p=ZIPF))
+    assert low < np.mean(found.plug_in_se) / np.std(found.plug_in) < 1.1
 
 
 def test_standard_error_of_two_types_is_the_binomials():
     found = entropies(np.zeros(100), np.repeat([0, 1], [30, 70]))
     # H' = log((1 − p)/p), the variance of p is p(1 − p)/n.
     assert found.plug_in_se[0] == pytest.approx(np.log(0.7 / 0.3) * np.sqrt(0.3 * 0.7 / 100), rel=1e-12)
-
-
-def test_rarefied_slope_is_a_derivative():
-    """The error of n of n draws, from E[H_n] under binomial frequencies by brute force."""
-    n, p, h = 6, 0.3, 1e-6
-
-    def expected(q):
-        from scipy.stats import binom
-
-        j = np.arange(n + 1)
-        return binom.pmf(j, n, q) @ [scipy_entropy([k, n - k]) for k in j]
-
-    slope = (expected(p + h) - expected(p - h)) / (2 * h)
-    found = entropies(np.zeros(100), np.repeat([0, 1], [30, 70]), common=n)
-    assert found.rarefied_se[0] == pytest.approx(abs(slope) * np.sqrt(p * (1 - p) / 100), rel=1e-6)
 
 
 def test_occurrences_of_one_cluster_are_one_observation():
@@ -98,13 +78,12 @@ def test_an_error_without_a_first_order_term_is_unknown(labels, cluster):
     found = entropies(np.zeros(len(labels)), np.array(labels), cluster=cluster)
     assert found.plug_in[0] == pytest.approx(scipy_entropy(np.unique(labels, return_counts=True)[1]))
     assert found.plug_in_se == (None,)
-    assert "standard error is unknown" in found.note[0]
 
 
 # --- by step
 
 
-def test_steps_with_fewer_than_the_common_number_are_none_with_a_reason():
+def test_steps_with_fewer_than_the_common_number_are_none():
     step = np.repeat([0, 10, 20], [30, 4, 50])
     found = entropies(step, np.arange(84) % 3, steps=[0, 5, 10, 20], common=30)
     assert found.step == (0, 5, 10, 20)
@@ -113,8 +92,6 @@ def test_steps_with_fewer_than_the_common_number_are_none_with_a_reason():
     assert found.rarefied[0] is not None
     assert found.rarefied[3] is not None
     assert found.plug_in[1] is None
-    assert found.note[1] == "no occurrence"
-    assert "4 occurrences, fewer than the common 30" in found.note[2]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Stages: read from logs, compared as arms that are paired by run, and backward transfer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The stop line: states, looks, costs, replays; and as a row, a gate and JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Logs whose names are not in the catalog: every error says what to type next, and typing it works."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

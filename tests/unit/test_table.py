@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.constants import LARGEST_GROUPED, PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged, t_below
 from entropylaw.engine.smoothing import smoothed_entropy
-from entropylaw.engine.table import LARGEST_GROUPED, table_of
+from entropylaw.engine.table import table_of
 from tests.laws import reads_under
 
 ENDS = (0.025, 0.5, 0.975)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, ndtr, ndtri, stdtr
+from scipy.special import gammaln, ndtr, ndtri
 
 from entropylaw import fit_law
 from entropylaw.analysis.law.verdict import odds_of
@@ -257,34 +257,6 @@ def test_a_free_curve_is_found_by_short_memory_where_a_long_drift_would_follow_t
     drift = 0.012 * np.linalg.cholesky(slow) @ np.random.default_rng(0).standard_normal(n)
     whole, short = reads_under(PRIOR, entropy, 0.4 + curve + drift).p_no_curve()
     assert short > 1.2 * whole
-
-
-def test_share_reached_is_that_of_the_curve_and_at_most_all():
-    entropy = np.linspace(1.0, 0.3, 60)
-    reward = 0.6 - 0.2 * np.expm1(entropy) + 1e-4 * np.random.default_rng(3).standard_normal(60)
-    used = fit_law(entropy, reward).used
-    truth = 1.0 - np.expm1(0.3) / np.expm1(1.0)
-    assert used.low < truth < used.high
-    assert used.value == pytest.approx(truth, abs=0.01)
-    beyond = fit_law(*white_run(sd=0.02, seed=4)).used
-    assert beyond.high == 1.0
-    assert beyond.value <= 1.0
-
-
-def test_ends_of_the_share_reached_have_their_probabilities():
-    entropy = np.linspace(1.0, 0.3, 60)
-    reward = 0.6 - 0.2 * np.expm1(entropy) + 0.01 * np.random.default_rng(3).standard_normal(60)
-    fit = fit_law(entropy, reward)
-    reads, table = fit.law.reads, fit.law.reads.table
-    now, first, ceiling = table.reward_now(), table.reward_at(table.entropy[:1]), table.ceiling()
-
-    def below(share):
-        location, scale = table.numbers(now - (1.0 - share) * first - share * ceiling)
-        return reads.averaged @ stdtr(table.df, -location[0] / np.maximum(scale[0], 1e-300))
-
-    # Without drift the curve alone says the share: the distribution has jumps.
-    for share, chance in ((fit.used.low, 0.025), (fit.used.value, 0.5), (fit.used.high, 0.975)):
-        assert below(share - 0.001) - 0.004 < chance < below(share + 0.001) + 0.004
 
 
 def test_known_noise_of_a_mean_of_neighbours_is_smaller():

@@ -1,12 +1,15 @@
-"""Files that are missing, or written by us."""
+"""Files of tokens that are missing, or written by us; notes on units; columns of text in Arrow."""
 
+import math
 import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from entropylaw.arrow import from_codes
 from entropylaw.tokens.files import histogram_of
+from tests.conftest import LAB
 from tests.token_tables import made, refused, summary, summary_of, written
 from tests.typed import assert_error
 
@@ -15,24 +18,6 @@ from tests.typed import assert_error
 def tokens(tmp_path):
     """A file of tokens; returns its path."""
     return written(tmp_path / "tokens.parquet", made(2000))
-
-
-@pytest.mark.parametrize(
-    ("given", "output"),
-    [
-        ("tokens.parquet", "tokens.parquet"),
-        ("tokens.parquet", "./link.parquet"),
-        ("link.parquet", "tokens.parquet"),
-        (".", "tokens.parquet"),
-        ("tokens.parquet", "hard.parquet"),
-    ],
-)
-def test_a_summary_does_not_replace_its_input(run, tokens, tmp_path, given, output):
-    (tmp_path / "link.parquet").symlink_to(tokens)
-    (tmp_path / "hard.parquet").hardlink_to(tokens)
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert_error(run("tokens", given, "-o", output), "output-is-input", 2)
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
@@ -85,3 +70,55 @@ def test_a_summary_names_its_histograms(run, tokens, tmp_path):
     shutil.copy(two, one)
     warning = "one.hist.parquet is of other tokens than one.parquet: it is not drawn"
     assert histogram_of(tmp_path / "one.parquet") == (None, warning)
+
+
+BITS = 1 / math.log(2)
+
+
+def unit_notes(tmp_path, step, entropy, **columns):
+    """The notes on units of a table."""
+    result = summary_of(tmp_path, {"step": step, "entropy": entropy, **columns})
+    return [note for note in result.notes if "units" in note]
+
+
+def drawn(rng, tokens, temperature=1.0):
+    """Entropies of random choices, and the log-probability of what was drawn from each."""
+    logits = rng.normal(0, rng.uniform(0.5, 4, (tokens, 1)), (tokens, 20))
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    q = np.exp(logits / temperature) / np.exp(logits / temperature).sum(1, keepdims=True)
+    token = (q.cumsum(1) > rng.random((tokens, 1))).argmax(1)
+    return -(p * np.log(p)).sum(1), np.log(p[np.arange(tokens), token])
+
+
+def test_log_probabilities_show_that_all_entropies_are_in_bits(tmp_path):
+    rng = np.random.default_rng(0)
+    step = np.repeat(np.arange(10), 1000)
+    entropy, logprob = drawn(rng, len(step))
+    assert unit_notes(tmp_path, step, entropy, logprob=logprob) == []
+    (note,) = unit_notes(tmp_path, step, entropy * BITS, logprob=logprob)
+    ratio = -logprob.mean() / (entropy.mean() * BITS)
+    assert f"is {ratio:.2f} of the mean entropy (the factor between nats and bits)" in note
+    half = np.where(rng.random(len(step)) < 0.5, BITS, 1)
+    (note,) = unit_notes(tmp_path, step, entropy * half, logprob=logprob)
+    assert "(the factor" not in note
+
+
+def test_tokens_drawn_with_a_low_temperature_are_named_as_a_possible_reason(tmp_path):
+    step = np.repeat(np.arange(10), 1000)
+    entropy, logprob = drawn(np.random.default_rng(1), len(step), temperature=0.5)
+    (note,) = unit_notes(tmp_path, step, entropy, logprob=logprob)
+    assert "a sampling temperature" in note
+
+
+@pytest.mark.parametrize("path", sorted(LAB.glob("*/tokens.parquet")), ids=lambda path: path.parent.name)
+def test_the_lab_is_in_nats(path):
+    assert [note for note in summary(path).notes if "units" in note] == []
+
+
+@pytest.mark.parametrize("codes", [[], [0], [-1], [1, 0, -1, -2, 1, 1, 0]])
+def test_codes_as_their_names(codes):
+    names = ("execution", "\u00e9")
+    column = from_codes(np.array(codes, dtype=np.int8), names)
+    column.validate(full=True)
+    assert column.type == pa.string()
+    assert column.to_pylist() == [names[code] if code >= 0 else None for code in codes]

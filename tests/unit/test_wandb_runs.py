@@ -1,9 +1,6 @@
 """Runs at W&B: read and written through the wandb package, against a server in a thread."""
 
-from __future__ import annotations
-
 import importlib.util
-import json
 import sys
 
 import numpy as np
@@ -12,10 +9,8 @@ import pytest
 from entropylaw.errors import UsageError
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import select
-from entropylaw.wandb_runs import write_summary
 from tests.conftest import HANGS
 from tests.hostile import refused
-from tests.typed import typed
 from tests.wandb_server import Server, serving
 
 RUN = "wandb://ent/proj/abc"
@@ -64,25 +59,6 @@ def test_a_run_is_read_as_its_log_would_be(address):
 
 
 @installed
-def test_a_fit_of_a_run_is_written_into_its_summary(address, tmp_path):
-    done = typed("fit", RUN, "--to-wandb", "ent/proj/abc", "--format", "json", "-o", "-", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "wrote the summary of ent/proj/abc" in done.stderr
-    answer = json.loads(done.stdout)["runs"][0]["result"]
-    numbers = {name: address.summary[f"entropylaw/{name}"] for name in ("ceiling", "headroom")}
-    assert numbers == pytest.approx({name: answer[name]["value"] for name in numbers})
-    assert address.summary["entropylaw/ceiling_low"] < address.summary["entropylaw/ceiling_high"]
-    assert address.summary["entropylaw/p_headroom"] == pytest.approx(answer["p_headroom"])
-    assert address.summary["entropylaw/verdict"] == answer["verdict"]
-
-
-@installed
-def test_what_is_unknown_is_not_written(address):
-    write_summary(RUN, {"verdict": "holds", "ceiling": 0.5, "low": float("nan"), "why": None})
-    assert address.summary == {"entropylaw/verdict": "holds", "entropylaw/ceiling": 0.5}
-
-
-@installed
 @pytest.mark.parametrize(
     ("path", "slug"), [("ent/proj/none", "wandb-run-not-found"), ("ent/secret/abc", "wandb-not-logged-in")]
 )
@@ -106,14 +82,6 @@ def test_without_an_answer_it_names_the_network(tmp_path, monkeypatch):
     refused("wandb-unreachable", read_runs, RUN)
 
 
-@installed
-def test_a_summary_that_cannot_be_written_leaves_the_fit(address, tmp_path):
-    done = typed("fit", RUN, "--to-wandb", "ent/proj/none", "-o", "-", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "error[wandb-run-not-found]" in done.stderr
-    assert "ceiling" in done.stdout
-
-
 def test_without_the_package_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
     error = refused("remote-not-installed", read_runs, RUN, kind=UsageError)
@@ -123,14 +91,3 @@ def test_without_the_package_it_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize("path", ["wandb://", "wandb://ent/proj", "wandb://a/b/c/d", "wandb://a//c"])
 def test_a_path_of_another_form(path):
     refused("wandb-path", read_runs, path, kind=UsageError)
-
-
-def test_several_runs_have_no_one_summary(tmp_path):
-    for name in ("a", "b"):
-        rows = [f"{i},{h},{r}" for i, (h, r) in enumerate(zip(ENTROPY, REWARD + len(name), strict=True))]
-        (tmp_path / f"{name}.csv").write_text(
-            "\n".join(["step,entropy,val_acc", *rows, f"99,0.1,{ord(name)}"])
-        )
-    done = typed("fit", "a.csv", "b.csv", "--to-wandb", "e/p/r", "-o", "-", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "error[to-wandb-several]" in done.stderr

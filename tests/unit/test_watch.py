@@ -1,7 +1,5 @@
 """Watcher and callback: lines while a run is training, and nothing raised into it."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

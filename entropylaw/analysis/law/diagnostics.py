@@ -16,15 +16,7 @@ from entropylaw.analysis.law.verdict import (
     nearest_rival,
 )
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import (
-    CLEARLY,
-    FEWEST_HOLDS,
-    FEWEST_NO_CURVE,
-    LEAST_R_SQUARED,
-    NO_CURVE,
-    RESTS_ON_FIRST,
-    SPAN,
-)
+from entropylaw.engine import constants
 from entropylaw.engine.reads import Reads
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
 from entropylaw.results.fit import Fit
@@ -97,12 +89,12 @@ def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
     """The number of first evaluations on which all of the relation rests; 0 where it does not.
 
     Two levels, of these and of all others, explain :data:`JUMP_SHARE` of the variance of the rewards (n,),
-    and the law by least squares explains less of the others than :data:`LEAST_R_SQUARED`.
+    and the law by least squares explains less of the others than ``LEAST_R_SQUARED``.
     """
     n = reward.size
-    for first in sorted({1, max(round(FIRST_SHARE * n), 1)}) if n >= FEWEST_HOLDS else ():
+    for first in sorted({1, max(round(FIRST_SHARE * n), 1)}) if n >= constants.FEWEST_HOLDS else ():
         within = first * np.var(reward[:first]) + (n - first) * np.var(reward[first:])
-        flat = r_squared(entropy[first:], reward[first:]) < LEAST_R_SQUARED
+        flat = r_squared(entropy[first:], reward[first:]) < constants.LEAST_R_SQUARED
         if flat and within <= (1.0 - JUMP_SHARE) * n * np.var(reward):
             return first
     return 0
@@ -122,7 +114,7 @@ def another_curve(fit: Fit) -> Finding:
     tests = fit.tests
     of_law = law_probability(tests, OF_ENTROPY)
     odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
-    if odds >= CLEARLY:
+    if odds >= constants.CLEARLY:
         values = {"probability": min(odds * of_law, 1.0), "own": of_law}
         return reason("another-curve", form=form, label=form_label(form), **values)
     steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
@@ -137,24 +129,24 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
     """What keeps the law from holding in a run in which it does not fail."""
     law, tests = fit.law, fit.tests
     span = float(np.ptp(law.smoothed_entropy))
-    if law.n < FEWEST_HOLDS:
-        yield reason("too-few-evaluations", n=law.n, needed=FEWEST_HOLDS)
-    if span < SPAN:
+    if law.n < constants.FEWEST_HOLDS:
+        yield reason("too-few-evaluations", n=law.n, needed=constants.FEWEST_HOLDS)
+    if span < constants.SPAN:
         logged = float(np.ptp(law.entropy))
-        yield reason("entropy-range-narrow", span=span, logged=logged, needed=SPAN)
+        yield reason("entropy-range-narrow", span=span, logged=logged, needed=constants.SPAN)
     if law.a.low is not None and law.a.high is not None and law.a.low <= 0 <= law.a.high:
         yield reason("slope-unclear", a=law.a.value, low=law.a.low, high=law.a.high)
-    if law.r_squared < LEAST_R_SQUARED:
-        yield reason("weak-relation", r_squared=law.r_squared, needed=LEAST_R_SQUARED)
+    if law.r_squared < constants.LEAST_R_SQUARED:
+        yield reason("weak-relation", r_squared=law.r_squared, needed=constants.LEAST_R_SQUARED)
     nearest, odds = nearest_rival(tests)
     yield reason("curve-as-good", curve=nearest, odds=odds)
 
 
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     """Whether no curve fits, first evaluations are off it, or reward follows a past entropy."""
-    if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
-        yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
-    if fit.p_first > RESTS_ON_FIRST:
+    if fit.p_no_curve > constants.NO_CURVE and fit.n >= constants.FEWEST_NO_CURVE:
+        yield caution("no-curve-fits", probability=fit.p_no_curve, limit=constants.NO_CURVE)
+    if fit.p_first > constants.RESTS_ON_FIRST:
         yield rests_on_first(fit, reads)
     lagged = reads.probability()["lagged"]
     if lagged > LAGS:

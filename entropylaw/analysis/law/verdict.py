@@ -12,26 +12,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import (
-    CLEARLY,
-    CONSTANT_LIMIT,
-    FAILS,
-    FEWEST_HOLDS,
-    HOLDS,
-    LAGGED,
-    LAGGED_WEIGHT,
-    LAW,
-    LEAST_R_SQUARED,
-    LISTED,
-    LOG_STEP,
-    MONOTONE,
-    NO_TERM,
-    REJECTED_STEP,
-    SATURATION,
-    SPAN,
-    STEP,
-    UNNEEDED_STEP,
-)
+from entropylaw.engine import constants
 from entropylaw.engine.reads import Reads, heavier
 from entropylaw.results import Estimate, LawTests, Verdict, Why
 from entropylaw.results.result import Finding, note
@@ -69,20 +50,20 @@ def odds_of(reads: Reads) -> dict[str, float]:
     """Marginal likelihood of each rival over the law's, levels of the first evaluations averaged."""
     table = reads.table
 
-    def total(name: str, term: str = NO_TERM) -> float:
+    def total(name: str, term: str = "none") -> float:
         number = [other for other, _ in table.prior.terms].index(term)
         return float(reads.evidence[table.is_form(name) & (table.term == number)].sum())
 
-    rivals = {name: total(name) for name in (*LISTED, SATURATION, LAGGED) if name != LAW}
-    rivals |= {term: total(LAW, term) for term in (STEP, LOG_STEP)}
-    return {name: value / max(total(LAW), 1e-300) for name, value in rivals.items()}
+    rivals = {name: total(name) for name in (*constants.LISTED, "saturation", "lagged") if name != "law"}
+    rivals |= {term: total("law", term) for term in ("step", "log_step")}
+    return {name: value / max(total("law"), 1e-300) for name, value in rivals.items()}
 
 
 def p_steps(reads: Reads) -> tuple[float | None, float | None]:
     """Two-sided p-values of the step and of its logarithm beside the law."""
     table, values = reads.table, list[float | None]()
     for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
-        weight = reads.evidence * (table.is_form(LAW) & (table.term == number))
+        weight = reads.evidence * (table.is_form("law") & (table.term == number))
         if not weight.any() or not table.candidates.of(name):
             values.append(None)
             continue
@@ -132,7 +113,7 @@ def divergence_note(name: str, kl: FloatArray, reward: FloatArray, law: float) -
 
 def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS, *, lagged: bool = False) -> float:
     """Posterior probability of the law among it and some rivals; ``lagged``: of an earlier entropy, too."""
-    law = 1.0 + LAGGED_WEIGHT * (tests.odds_lagged or 0.0) * lagged
+    law = 1.0 + constants.LAGGED_WEIGHT * (tests.odds_lagged or 0.0) * lagged
     rivals = sum(odds for name, odds in rival_odds(tests).items() if name in among)
     return law / (law + rivals)
 
@@ -148,9 +129,9 @@ def rule(
 ) -> tuple[Verdict, Why | None]:
     """The verdict, and why the law fails where it does.
 
-    The law fails where a is below 0, where its probability is below :data:`FAILS`, that of a lagged entropy
+    The law fails where a is below 0, where its probability is below ``FAILS``, that of a lagged entropy
     included, or where a term in the step is needed beside it; saturation in the step counts only where such a
-    term has some evidence. It holds where a is above 0, its probability is at least :data:`HOLDS`, a line and
+    term has some evidence. It holds where a is above 0, its probability is at least ``HOLDS``, a line and
     each curve of :data:`IN_STEP` are at most as probable, and a constant a 20th.
 
     Parameters
@@ -161,13 +142,13 @@ def rule(
         Number of evaluations, range of the smoothed entropy in nats, and :func:`r_squared`. With fewer than
         8 evaluations nothing is decided; with less than 0.15 nats or an R² below .5 the law holds in no run.
     """
-    if n < FEWEST_HOLDS:
+    if n < constants.FEWEST_HOLDS:
         return Verdict.undecided, None
     falls = a.high is not None and a.high < 0
     if falls or refuted(tests):
         return Verdict.fails, _why(tests, falls=falls)
-    seen = span >= SPAN and r_squared >= LEAST_R_SQUARED and a.low is not None and a.low > 0
-    if seen and more_probable(tests):
+    seen = span >= constants.SPAN and r_squared >= constants.LEAST_R_SQUARED
+    if seen and a.low is not None and a.low > 0 and more_probable(tests):
         return Verdict.holds, None
     return Verdict.undecided, None
 
@@ -175,18 +156,20 @@ def rule(
 def refuted(tests: LawTests) -> bool:
     """Whether the law is too improbable, or a term in the step is needed beside it."""
     least_p = min((p for p in (tests.p_step, tests.p_log_step) if p is not None), default=1.0)
-    counted = ODDS if least_p < UNNEEDED_STEP else tuple(name for name in ODDS if name != "saturation")
+    counted = ODDS
+    if least_p >= constants.UNNEEDED_STEP:
+        counted = tuple(name for name in ODDS if name != "saturation")
     remaining = min(law_probability(tests, among, lagged=True) for among in (counted, OF_ENTROPY))
-    return remaining < FAILS or least_p < REJECTED_STEP
+    return remaining < constants.FAILS or least_p < constants.REJECTED_STEP
 
 
 def more_probable(tests: LawTests) -> bool:
     """Whether the law is as probable beside its rivals as it has to be to hold."""
     odds = rival_odds(tests)
     return (
-        law_probability(tests) >= HOLDS
+        law_probability(tests) >= constants.HOLDS
         and all(odds.get(name, 0.0) <= 1.0 for name in ("line", *IN_STEP))
-        and odds.get("constant", 0.0) <= 1.0 / CONSTANT_LIMIT
+        and odds.get("constant", 0.0) <= 1.0 / constants.CONSTANT_LIMIT
     )
 
 
@@ -198,12 +181,12 @@ def _why(tests: LawTests, *, falls: bool) -> Why:
     curve in the entropy.
     """
     odds = rival_odds(tests)
-    monotone = tests.spearman is not None and tests.spearman <= MONOTONE
-    if (falls or odds.get("constant", 0.0) >= CONSTANT_LIMIT) and not monotone:
+    monotone = tests.spearman is not None and tests.spearman <= constants.MONOTONE
+    if (falls or odds.get("constant", 0.0) >= constants.CONSTANT_LIMIT) and not monotone:
         return Why.no_relation
     curve = max(1.0, *(odds.get(name, 0.0) for name in IN_ENTROPY))
     beyond = max(odds.get(name, 0.0) for name in IN_STEP)
-    return Why.more_than_entropy if beyond >= CLEARLY * curve else Why.another_curve
+    return Why.more_than_entropy if beyond >= constants.CLEARLY * curve else Why.another_curve
 
 
 def nearest_rival(tests: LawTests) -> tuple[str, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,6 @@ from entropylaw.units import is_rate
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"
 _BOUNDS = (LEAST, GREATEST)
-_ROLES = ("entropy", "training", "validation")
 #: Why a column with entropy in its name is none, where nothing more is known.
 UNKNOWN_NAME = "a name that is not in the catalog"
 
@@ -65,65 +64,13 @@ _BENCHMARK = re.compile(
 )
 _RATE = Meaning(role="reward", trainer="generic", kind="training")
 
-Text = Annotated[str, msgspec.Meta(min_length=1)]
-Names = tuple[Text, ...]
-
-
-class _Entry(msgspec.Struct, forbid_unknown_fields=True):
-    """Keys of one meaning in ``trainers.toml``, or ``like``: the keys of another trainer."""
-
-    keys: Names = ()
-    like: Text | None = None
-    note: Text | None = None
-
-
-class _EntropyEntry(_Entry):
-    aggregation: Text | None = None
-    estimator: Text | None = None
-    temperature: Text | None = None
-    timing: Text | None = None
-    sign: Literal[1, -1] = 1
-
-
-class _ValidationEntry(_Entry):
-    after_update: bool = False
-    initial: Text | None = None
-    but_not: Names = ()
-
-
-class _TrainerEntry(msgspec.Struct, forbid_unknown_fields=True):
-    name: Text
-    title: Text
-    telltales: Names = ()
-    absent: Text | None = None
-    halves: bool = False
-    entropy: tuple[_EntropyEntry, ...] = ()
-    training: tuple[_Entry, ...] = ()
-    validation: tuple[_ValidationEntry, ...] = ()
-
-
-class _OtherNames(msgspec.Struct, forbid_unknown_fields=True):
-    """Names of further columns and settings, by what they mean."""
-
-    class_entropy: Names
-    prompt_filter: Names
-    kl: Names
-    dead_groups: Names
-    coefficient: Names
-    learned_coefficient: Names
-    sample: Names
-    temperature: Names
-    loss_aggregation: Names
-    entropy_weight: Names
-    kl_weight: Names
-    dynamic_batches: Names
-    entropy_control: Names
-    entropy_target: Names
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    trainer: tuple[dict[str, Any], ...]
-    names: _OtherNames
+_OF_ALL = frozenset(("keys", "like", "note"))
+_FIELDS = {
+    "entropy": _OF_ALL | {"aggregation", "estimator", "temperature", "timing", "sign"},
+    "training": _OF_ALL,
+    "validation": _OF_ALL | {"after_update", "initial", "but_not"},
+}
+"""Role → the fields of an entry in ``trainers.toml``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +116,9 @@ class Trainer:
     name: str
     title: str
     telltales: tuple[str, ...]
-    entropy: tuple[Key, ...]
-    training: tuple[Key, ...]
-    validation: tuple[Key, ...]
+    entropy: tuple[Key, ...] = ()
+    training: tuple[Key, ...] = ()
+    validation: tuple[Key, ...] = ()
     absent: str | None = None
     halves: bool = False
 
@@ -198,8 +145,7 @@ def trainers() -> tuple[Trainer, ...]:
 
 def names(what: str) -> tuple[str, ...]:
     """Names of one kind, such as ``kl``; of several that a run has, the first is used."""
-    of_kind: tuple[str, ...] = getattr(_contents()[1], what)
-    return of_kind
+    return _contents()[1][what]
 
 
 def class_names(kind: str) -> tuple[str, ...]:
@@ -218,68 +164,50 @@ def class_entropies() -> frozenset[str]:
 @cache
 def _other_useful() -> frozenset[str]:
     """Names of further columns that an analysis uses, folded."""
-    others = chain.from_iterable(map(names, ("prompt_filter", "kl", "dead_groups")))
+    kinds = ("prompt_filter", "kl", "dead_groups")
+    others = chain.from_iterable(map(names, kinds))
     return _FRAME | class_entropies() | frozenset(map(folded, others))
 
 
 @cache
-def _contents() -> tuple[tuple[Trainer, ...], _OtherNames]:
+def _contents() -> tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]]:
     return parse(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
 
 
-def parse(text: str) -> tuple[tuple[Trainer, ...], _OtherNames]:
+def parse(text: str) -> tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]]:
     """Read the text of ``trainers.toml``: every trainer, and the other names by what they mean.
 
-    Raises a :class:`ValueError` for an unknown key, a value of another type, and an entry without what it
-    needs; the message names the trainer and the key.
+    Raises a :class:`ValueError` for an unknown field of an entry, a :class:`TypeError` for one of a trainer.
     """
-    entries: dict[str, _TrainerEntry] = {}
-    where = "the file"
-    try:
-        file = msgspec.convert(tomllib.loads(text), _File)
-        for table in file.trainer:
-            where = f"trainer {table.get('name')!r}"
-            entry = msgspec.convert(table, _TrainerEntry)
-            if entries.setdefault(entry.name, entry) is not entry:
-                raise ValueError("occurs twice")
-        parsed = []
-        for name, entry in entries.items():
-            where = f"trainer {name!r}"
-            keyed = {role: tuple(_keys(role, name, getattr(entry, role), entries)) for role in _ROLES}
-            parsed.append(Trainer(**msgspec.structs.asdict(entry) | keyed))
-    except ValueError as problem:
-        raise ValueError(f"trainers.toml: {where}: {problem}") from None
-    return tuple(parsed), file.names
+    file = tomllib.loads(text)
+    tables = {table["name"]: table for table in file["trainer"]}
+    every = []
+    for name, table in tables.items():
+        fields: dict[str, Any] = {role: tuple(_keys(role, name, name, tables)) for role in _FIELDS}
+        fields["telltales"] = tuple(table.get("telltales", ()))
+        every.append(Trainer(**table | fields))
+    return tuple(every), {what: tuple(listed) for what, listed in file["names"].items()}
 
 
-def _keys(
-    role: str, trainer: str, entries: Sequence[_Entry], by_name: Mapping[str, _TrainerEntry]
-) -> Iterator[Key]:
-    """Yield the keys of a trainer's entries, or those of the trainer that an entry is ``like``."""
-    for entry in entries:
-        if entry.like is not None:
-            others = getattr(by_name.get(entry.like), role, ())
-            if entry != type(entry)(like=entry.like) or not others:
-                message = f"{role}: like = {entry.like!r} needs a trainer with {role}, and no other key"
-                raise ValueError(message)
-            yield from _keys(role, trainer, others, by_name)
+def _keys(role: str, trainer: str, of: str, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Key]:
+    """Yield the keys of a trainer in the entries ``of`` itself, or of the trainer that one is ``like``."""
+    for entry in tables[of].get(role, ()):
+        if unknown := sorted(entry.keys() - _FIELDS[role]):
+            raise ValueError(f"trainers.toml: trainer {of!r}: {role} has no field {listing(unknown)}")
+        if "like" in entry:
+            yield from _keys(role, trainer, entry["like"], tables)
             continue
-        if not entry.keys:
-            raise ValueError(f"{role}: an entry has no keys")
-        pair, but_not, initial = "same", tuple[str, ...](), None
-        kind: dict[str, Any] = {"role": "reward", "kind": role}
-        if isinstance(entry, _EntropyEntry):
-            kind = {"role": role, "unit": "nats", "sign": entry.sign, "aggregation": entry.aggregation}
-            kind |= {"estimator": entry.estimator, "temperature": entry.temperature, "timing": entry.timing}
-        elif isinstance(entry, _ValidationEntry):
-            but_not, initial = entry.but_not, entry.initial
-            if entry.after_update:
-                pair, kind["timing"] = "next", "after the update"
-        else:
-            kind["timing"] = "before the update, on that step's rollouts"
-        meaning = Meaning(trainer=trainer, note=entry.note, **kind)
-        for template in entry.keys:
-            yield Key(template, meaning, pair, but_not, initial)
+        facts: dict[str, Any] = {"role": "reward", "kind": role}
+        if role == "entropy":
+            facts = {"role": role, "unit": "nats"}
+        elif role == "training":
+            facts["timing"] = "before the update, on that step's rollouts"
+        elif entry.get("after_update"):
+            facts["timing"] = "after the update"
+        meaning = msgspec.convert(facts | entry | {"trainer": trainer}, Meaning)
+        pair = "next" if entry.get("after_update") else "same"
+        for template in entry["keys"]:
+            yield Key(template, meaning, pair, tuple(entry.get("but_not", ())), entry.get("initial"))
 
 
 def detect(columns: Iterable[str]) -> Detection:
@@ -389,7 +317,7 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name, keys that fit all names excepted."""
     # Under this key a trainer logs whatever it evaluates: any other trainer's columns would match.
-    narrow = (key for key in keys(*_ROLES) if key.template != "eval/<data>")
+    narrow = (key for key in keys(*_FIELDS) if key.template != "eval/<data>")
     return _has_key(column, narrow)
 
 
@@ -402,7 +330,7 @@ def is_useful(column: str) -> bool:
         return True
     if decoy(column) or coefficients([column]):
         return True
-    if _has_key(column, keys(*_ROLES)):
+    if _has_key(column, keys(*_FIELDS)):
         return True
     return any(key.initial and _matches(key, key.initial + column) for key in keys("validation"))
 
@@ -448,7 +376,7 @@ def _matches(key: Key, column: str) -> bool:
 @cache
 def _any_key() -> Callable[[str], bool]:
     """Return one test for all keys: a table can have 10⁵ columns."""
-    return _any_of(tuple(key.template for key in keys(*_ROLES)))
+    return _any_of(tuple(key.template for key in keys(*_FIELDS)))
 
 
 @cache

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
@@ -124,48 +123,20 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     return Table(columns=columns, rows=table.num_rows, notes=notes)
 
 
-def _floats(chunks: Iterable[pa.Array]) -> FloatArray:
-    """Return numbers with nan for null.
-
-    Arrow's own ways would import pandas where that is installed, and its compute functions, which take as
-    long to import as all of Arrow.
-    """
-    arrays = [np.empty(0)]
-    for chunk in chunks:
-        plain = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
-        plain_chunk = chunk if plain else chunk.cast("float64", safe=False)
-        valid, data = plain_chunk.buffers()
-        rows, values = slice(plain_chunk.offset, plain_chunk.offset + len(plain_chunk)), np.empty(0)
-        if len(plain_chunk):
-            values = np.frombuffer(data, dtype=plain_chunk.type.to_pandas_dtype())[rows].astype(float)
-        if plain_chunk.null_count and valid is not None:
-            bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
-            values = np.where(bits[rows], values, np.nan)
-        arrays.append(values)
-    return np.concatenate(arrays)
-
-
 def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
 
 def text_column(column: pa.ChunkedArray) -> Column:
     """Cells of a column of text, each different one held once, in at most 1000 characters."""
-    words: dict[str, int] = {}
-    codes = np.full(len(column), -1, dtype=np.int32)
-    at = 0
-    for chunk in column.chunks:
-        cells = (cell[:1000] for cell in chunk.dictionary.to_pylist())
-        texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
-        codes_of_chunk = [words.setdefault(text, len(words)) for text in texts]
-        # By Arrow's own ways to fill or convert, pandas would be imported where it is installed.
-        indices = np.nan_to_num(_floats([chunk.indices]), nan=len(codes_of_chunk)).astype(int)
-        codes[at : at + len(chunk)] = np.array([*codes_of_chunk, -1], dtype=np.int32)[indices]
-        at += len(chunk)
-    parsed = [classify(word) for word in words]
-    values = np.array([*(value for value, _ in parsed), np.nan])[codes]
-    is_text = np.array([*(flag for _, flag in parsed), False])[codes]
-    return MixedColumn(values, np.where(is_text, codes, -1).astype(np.int32), list(words))
+    whole = column.combine_chunks()
+    cells = (cell[:1000] for cell in whole.dictionary.to_pylist())
+    words = [cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells]
+    codes = whole.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    parsed = [*map(classify, words), (np.nan, False)]
+    values = np.array([value for value, _ in parsed])[codes]
+    is_text = np.array([flag for _, flag in parsed])[codes]
+    return MixedColumn(values, np.where(is_text, codes, NO_TEXT).astype(np.int32), words)
 
 
 def arrow_column(column: pa.ChunkedArray) -> Column:
@@ -182,9 +153,8 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
         return np.full(len(column), np.nan)
     if not any(test(kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
         return list(column.to_pylist())
-    values = _floats(column.chunks)
-    if column.null_count == np.isnan(values).sum():
+    values = column.cast("float64", safe=False).to_numpy()
+    written = column.is_valid().to_numpy() & np.isnan(values)
+    if not written.any():
         return values
-    # Rare: one by one, because Arrow's compute functions take long to import.
-    codes = [NO_TEXT if cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
-    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
+    return MixedColumn(values, np.where(written, NOT_A_NUMBER, NO_TEXT).astype(np.int32), [])

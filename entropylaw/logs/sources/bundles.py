@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,8 @@ from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
 from entropylaw.logs.runs.step_column import NO_STEP
-from entropylaw.logs.sources.content import Content, is_blank
-from entropylaw.logs.sources.opening import load
-from entropylaw.logs.sources.registry import BundleReader, Format, find_reader, reader_of
+from entropylaw.logs.sources.content import Content, is_blank, load
+from entropylaw.logs.sources.registry import Format, find_reader, reader_of
 from entropylaw.paths import is_file
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
@@ -47,60 +47,49 @@ _RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
 
 
-class EventFiles(BundleReader):
-    """TensorBoard's event files of one folder: every start of a run writes a new one.
+def event_files(folder: str) -> tuple[str, ...]:
+    """List the event files of a folder in the order of their time stamps; every start of a run writes one.
+
+    One that does not open as such is read by itself, so that it gets an error: it may have been a run.
+    """
+    named = ((_EVENT_FILE.fullmatch(path.name), path) for path in _listed(folder))
+    paths = [path for _, path in sorted((int(match[1]), path) for match, path in named if match)]
+    if len(paths) > 1:
+        paths = [path for path in paths if _opens_as(reader_of("tfevents"), path)]
+    return tuple(map(str, paths)) if len(paths) > 1 else ()
+
+
+def read_events(folder: str, contents: Sequence[Content]) -> Table:
+    """Read one after the other; a file without scalars, such as of hyperparameters, is left out.
 
     They read like one file that was appended to, so that assembly decides whether a later one is a resume.
+    Raises the error of the last file, where none has scalars.
     """
-
-    name = "tfevents"
-    about = (
-        "event files of one folder, in the order of their making: a resumed run is one, a new start another"
-    )
-
-    def files(self, folder: str) -> tuple[str, ...]:
-        """List the event files in the order of their time stamps.
-
-        One that does not open as such is read by itself, so that it gets an error: it may have been a run.
-        """
-        named = ((_EVENT_FILE.fullmatch(path.name), path) for path in _listed(folder))
-        paths = [path for _, path in sorted((int(match[1]), path) for match, path in named if match)]
-        if len(paths) > 1:
-            paths = [path for path in paths if _opens_as(reader_of("tfevents"), path)]
-        return tuple(map(str, paths)) if len(paths) > 1 else ()
-
-    def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read one after the other; a file without scalars, such as of hyperparameters, is left out.
-
-        Raises the error of the last file, where none has scalars.
-        """
-        tables, problems = list[Table](), list[InputError]()
-        times: list[tuple[float, float]] = []
-        damaged = 0
-        for content in contents:
-            try:
-                tables.append(reader_of("tfevents").read(content))
-                times.append(wall_times(content.data))
-            except InputError as error:
-                problems.append(error)
-                damaged += content.size if error.slug != "no-scalars" else 0
-        if not tables:
-            raise problems[-1]
-        notes = [f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"]
-        if problems:
-            notes.append(f"{counted(len(problems), 'event file')} without a whole scalar left out")
-        whole = stacked(tables, notes)
-        whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
-        runs = runs_of_files(tables, times)
-        if len(set(runs)) == 1:
-            return whole
-        name = Path(folder).name or folder
-        labels = [
-            f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))
-        ]
-        note = "files that were written at the same time with the same tags are different runs"
-        columns = {**whole.columns, "run": labels}
-        return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
+    tables, problems = list[Table](), list[InputError]()
+    times: list[tuple[float, float]] = []
+    damaged = 0
+    for content in contents:
+        try:
+            tables.append(reader_of("tfevents").read(content))
+            times.append(wall_times(content.data))
+        except InputError as error:
+            problems.append(error)
+            damaged += content.size if error.slug != "no-scalars" else 0
+    if not tables:
+        raise problems[-1]
+    notes = [f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"]
+    if problems:
+        notes.append(f"{counted(len(problems), 'event file')} without a whole scalar left out")
+    whole = stacked(tables, notes)
+    whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
+    runs = runs_of_files(tables, times)
+    if len(set(runs)) == 1:
+        return whole
+    name = Path(folder).name or folder
+    labels = [f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))]
+    note = "files that were written at the same time with the same tags are different runs"
+    columns = {**whole.columns, "run": labels}
+    return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
 
 
 def runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
@@ -116,59 +105,55 @@ def runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]])
     return runs
 
 
-class WandbFolder(BundleReader):
-    """A run's folder as wandb makes it: the ``.wandb`` file, or else the copy of the console."""
+def wandb_files(folder: str) -> tuple[str, ...]:
+    """List the log and the other files of its run."""
+    beside = Path(folder) / "files"
+    logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
+    if len(logs) != 1 or not beside.is_dir():
+        return ()
+    others = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
+    # These are wandb's own logs, and are not read.
+    debug = [path for path in _listed(f"{folder}/logs") if path.name.startswith("debug")]
+    return tuple(map(str, (*logs, *others, *debug)))
 
-    name = "wandb"
-    about = "a run's folder with its `.wandb` file; where that has no metric, `files/output.log`"
 
-    def files(self, folder: str) -> tuple[str, ...]:
-        """List the log and the other files of its run."""
-        beside = Path(folder) / "files"
-        logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
-        if len(logs) != 1 or not beside.is_dir():
-            return ()
-        others = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
-        # These are wandb's own logs, and are not read.
-        debug = [path for path in _listed(f"{folder}/logs") if path.name.startswith("debug")]
-        return tuple(map(str, (*logs, *others, *debug)))
+def wandb_groups(folder: str) -> list[tuple[str, ...]]:
+    """List the files of a run's folder, or those of all folders of one run that was resumed."""
+    starts: dict[str, list[Path]] = {}
+    inner = _listed(folder, lambda path: path.is_dir() and not path.is_symlink())
+    for path in sorted(inner, key=lambda path: path.name.removeprefix("offline-")):
+        if match := _WANDB_RUN.fullmatch(path.name):
+            starts.setdefault(match[1], []).append(path)
+    groups = [wandb_files(folder)]
+    for folders in (folders for folders in starts.values() if len(folders) > 1):
+        logs = filter(None, (wandb_files(str(start)) for start in folders))
+        opened = (files for files in logs if _opens_as(reader_of("wandb"), Path(files[0])))
+        groups.append(tuple(chain.from_iterable(opened)))
+    return groups
 
-    def groups(self, folder: str) -> list[tuple[str, ...]]:
-        """List the files of a run's folder, or those of all folders of one run that was resumed."""
-        starts: dict[str, list[Path]] = {}
-        inner = _listed(folder, lambda path: path.is_dir() and not path.is_symlink())
-        for path in sorted(inner, key=lambda path: path.name.removeprefix("offline-")):
-            if match := _WANDB_RUN.fullmatch(path.name):
-                starts.setdefault(match[1], []).append(path)
-        groups = [self.files(folder)]
-        for folders in (folders for folders in starts.values() if len(folders) > 1):
-            logs = filter(None, (self.files(str(start)) for start in folders))
-            opened = (files for files in logs if _opens_as(reader_of("wandb"), Path(files[0])))
-            groups.append(tuple(chain.from_iterable(opened)))
-        return list(filter(None, groups))
 
-    def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read the ``.wandb`` file of each start; where it has no metric, the copy of the console.
+def read_wandb(folder: str, contents: Sequence[Content]) -> Table:
+    """Read the ``.wandb`` file of each start; where it has no metric, the copy of the console.
 
-        Raises the error of the first ``.wandb`` file, where no start has any metric.
-        """
-        tables: list[Table] = []
-        problems: list[InputError] = []
-        by_path = {Path(content.path): content for content in contents}
-        for log in (content for content in contents if content.path.endswith(".wandb")):
-            try:
-                tables.append(_wandb_table(log, by_path.get(Path(log.path).parent / "files" / "output.log")))
-            except InputError as error:
-                problems.append(error)
-        if not tables:
-            raise (*problems, InputError("file-empty", "a W&B folder without a log", "check the folder"))[0]
-        if len(tables) == 1:
-            return tables[0]
-        whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
-        columns = {name: column for name, column in whole.columns.items() if name != "run"}
-        if label := next(iter(tables[0].columns.get("run", ())), None):
-            columns["run"] = [label] * _length(whole)
-        return replace(whole, columns=columns, settings=tables[-1].settings)
+    Raises the error of the first ``.wandb`` file, where no start has any metric.
+    """
+    tables: list[Table] = []
+    problems: list[InputError] = []
+    by_path = {Path(content.path): content for content in contents}
+    for log in (content for content in contents if content.path.endswith(".wandb")):
+        try:
+            tables.append(_wandb_table(log, by_path.get(Path(log.path).parent / "files" / "output.log")))
+        except InputError as error:
+            problems.append(error)
+    if not tables:
+        raise (*problems, InputError("file-empty", "a W&B folder without a log", "check the folder"))[0]
+    if len(tables) == 1:
+        return tables[0]
+    whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
+    columns = {name: column for name, column in whole.columns.items() if name != "run"}
+    if label := next(iter(tables[0].columns.get("run", ())), None):
+        columns["run"] = [label] * _length(whole)
+    return replace(whole, columns=columns, settings=tables[-1].settings)
 
 
 def _wandb_table(log: Content, console: Content | None) -> Table:
@@ -192,58 +177,52 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
     return table
 
 
-class MlflowFolder(BundleReader):
-    """A run's folder under MLflow's ``mlruns``: a file per metric, a line per value, a file per parameter.
+def mlflow_files(folder: str) -> tuple[str, ...]:
+    """List ``meta.yaml``, the metrics and the parameters of a run's folder; none of any other folder."""
+    meta, metrics = Path(folder, "meta.yaml"), Path(folder, "metrics")
+    try:
+        if not (metrics.is_dir() and meta.is_file()):
+            return ()
+        with meta.open("rb") as stream:
+            head = stream.read(1 << 16).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ()
+    if "experiment_id:" not in head or not _RUN_ID.search(head):
+        return ()
+    return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
+
+
+def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
+    """Read metrics and parameters; raises ``no-records`` where no metric has a complete line.
 
     Layout from mlflow 3.17's store/tracking/file_store.py. Tags are never read, for they hold the user, the
     git remote and notes; of ``meta.yaml`` only the run's name and whether it was deleted.
     """
-
-    name = "mlflow"
-    skips = ("tags",)  # they hold user and repository
-    about = "a run's folder below `mlruns`: its metrics, and its parameters as settings"
-
-    def files(self, folder: str) -> tuple[str, ...]:
-        """List ``meta.yaml``, the metrics and the parameters of a run's folder; none of any other folder."""
-        meta, metrics = Path(folder, "meta.yaml"), Path(folder, "metrics")
-        try:
-            if not (metrics.is_dir() and meta.is_file()):
-                return ()
-            with meta.open("rb") as stream:
-                head = stream.read(1 << 16).decode("utf-8", "replace")
-        except (OSError, ValueError):
-            return ()
-        if "experiment_id:" not in head or not _RUN_ID.search(head):
-            return ()
-        return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
-
-    def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read metrics and parameters; raises ``no-records`` where no metric has a complete line."""
-        settings, unread, meta = dict[str, object](), list[str](), ""
-        logged, dropped = list[Iterator[tuple[int, int, str, float]]](), Counter[str]()
-        for content in contents:
-            kind, *rest = Path(content.path).relative_to(folder).parts
-            key = "/".join(rest)
-            if kind == "meta.yaml":
-                meta = content.head.decode("utf-8", "replace")
-            elif kind == "params":
-                settings[key] = content.head.decode("utf-8", "replace")
-            elif content.keeps(key):
-                times, steps, values = _logged(content, dropped)
-                logged.append(zip(times, steps, repeat(key), values))
-            else:
-                unread.append(key)
-        rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
-        # Merged by time, the values come in the order in which all were logged.
-        for _, step, key, value in heapq.merge(*logged):
-            rows.take(step, key, value)
-        if not rows.steps:
-            lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
-            message = f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}"
-            raise InputError("no-records", message, "check that the run has logged something")
-        size = sum(map(attrgetter("extent"), contents))
-        notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
-        return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
+    settings, unread, meta = dict[str, object](), list[str](), ""
+    logged, dropped = list[Iterator[tuple[int, int, str, float]]](), Counter[str]()
+    for content in contents:
+        kind, *rest = Path(content.path).relative_to(folder).parts
+        key = "/".join(rest)
+        if kind == "meta.yaml":
+            meta = content.head.decode("utf-8", "replace")
+        elif kind == "params":
+            settings[key] = content.head.decode("utf-8", "replace")
+        elif content.keeps(key):
+            times, steps, values = _logged(content, dropped)
+            logged.append(zip(times, steps, repeat(key), values))
+        else:
+            unread.append(key)
+    rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
+    # Merged by time, the values come in the order in which all were logged.
+    for _, step, key, value in heapq.merge(*logged):
+        rows.take(step, key, value)
+    if not rows.steps:
+        lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
+        message = f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}"
+        raise InputError("no-records", message, "check that the run has logged something")
+    size = sum(map(attrgetter("extent"), contents))
+    notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
+    return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
 def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[int], array[float]]:
@@ -270,17 +249,12 @@ def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[
 
 def _regular_files(folder: Path) -> list[str]:
     """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
-    files, waiting = list[str](), [str(folder)]
-    while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if len(entry.path) - len(str(folder)) > LONGEST_NAME:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                elif is_file(entry.path):
-                    with suppress(OSError), Path(entry.path).open("rb") as stream:
-                        files += [] if is_blank(stream.read(1 << 12)) else [entry.path]
+    files = list[str]()
+    for where, _, names in os.walk(folder):
+        for path in (f"{where}/{name}" for name in names):
+            if len(path) - len(str(folder)) <= LONGEST_NAME and is_file(path):
+                with suppress(OSError), Path(path).open("rb") as stream:
+                    files += [] if is_blank(stream.read(1 << 12)) else [path]
     return sorted(files)
 
 
@@ -298,30 +272,65 @@ def run_name(meta: str) -> str:
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
-class ParquetParts(BundleReader):
-    """The parts of one Parquet data set, which have numbered names and one schema."""
-
-    name = "parquet"
-    about = "parts with numbered names and one schema, as one table"
-
-    def files(self, folder: str) -> tuple[str, ...]:
-        """List the parts in the order of their names."""
-        paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
-        parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
-        if len(parts) < 2:
-            return ()
-        return parts if reader_of("parquet").implementation.are_alike(parts) else ()
-
-    def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read them as one table, with the errors of ``read_parts``."""
-        table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
-        note = f"{counted(len(contents), 'part')} of one Parquet data set"
-        return replace(table, notes=(note, *table.notes))
+def parquet_parts(folder: str) -> tuple[str, ...]:
+    """List the parts of one Parquet data set, which have numbered names and one schema, in order."""
+    paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
+    parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
+    if len(parts) < 2:
+        return ()
+    return parts if reader_of("parquet").implementation.are_alike(parts) else ()
 
 
-def bundle_readers() -> tuple[BundleReader, ...]:
-    """List the readers of folders, in the order in which they are tried."""
-    return (WandbFolder(), MlflowFolder(), EventFiles(), ParquetParts())
+def read_parts(folder: str, contents: Sequence[Content]) -> Table:
+    """Read them as one table, with the errors of the reader of Parquet."""
+    table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
+    note = f"{counted(len(contents), 'part')} of one Parquet data set"
+    return replace(table, notes=(note, *table.notes))
+
+
+class Bundle(NamedTuple):
+    """A kind of folder that is one log; ``name`` and ``about`` are as in :class:`Format`.
+
+    ``groups`` lists the files of each log that a folder, or folders in it together, hold, in the order in
+    which they are read, and with the folder's path before them; no other reader reads these. ``read`` reads
+    their content. ``skips`` are folders in it that are not searched.
+    """
+
+    name: str
+    about: str
+    groups: Callable[[str], list[tuple[str, ...]]]
+    read: Callable[[str, Sequence[Content]], Table]
+    skips: tuple[str, ...] = ()
+
+
+#: The folders that are one log, in the order in which they are tried.
+BUNDLES = (
+    Bundle(
+        "wandb",
+        "a run's folder with its `.wandb` file; where that has no metric, `files/output.log`",
+        wandb_groups,
+        read_wandb,
+    ),
+    Bundle(
+        "mlflow",
+        "a run's folder below `mlruns`: its metrics, and its parameters as settings",
+        lambda folder: [mlflow_files(folder)],
+        read_mlflow,
+        skips=("tags",),  # they hold user and repository
+    ),
+    Bundle(
+        "tfevents",
+        "event files of one folder, in the order of their making: a resumed run is one, a new start another",
+        lambda folder: [event_files(folder)],
+        read_events,
+    ),
+    Bundle(
+        "parquet",
+        "parts with numbered names and one schema, as one table",
+        lambda folder: [parquet_parts(folder)],
+        read_parts,
+    ),
+)
 
 
 def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:

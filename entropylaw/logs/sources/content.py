@@ -12,11 +12,12 @@ import gzip
 import hashlib
 import io
 import lzma
+import stat
 import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path, PurePath
 from types import SimpleNamespace
@@ -24,13 +25,15 @@ from typing import IO, Any, TypeVar
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path
-from entropylaw.paths import is_file, is_folder
+from entropylaw.paths import is_file, is_folder, note_input
 
 _HEAD = 1 << 16
 # A job may print for long before its first step: so much of a file is searched for its format.
 _OPENING = 1 << 25
 # Formats that have to be in memory as a whole, such as one large JSON value, may be as long as this.
 MOST_AT_ONCE = 1 << 30
+# Beyond this, standard input is taken as endless.
+_MOST_PIPED = MOST_AT_ONCE
 # Beyond this, columns that no analysis uses are not kept.
 _LARGE = 1 << 26
 _PIECE = 1 << 20
@@ -65,21 +68,14 @@ Read = Callable[[int], bytes]
 class Content:
     """The bytes behind one path, which is as the user gave it; ``-`` for standard input.
 
-    ``data`` are all bytes, where they are in memory already; where they are not, ``opened`` opens the file
-    anew, and ``size`` is its length in bytes, as stored.
+    ``data`` are all bytes, where they are in memory already; where they are not, the file is opened anew each
+    time.
     """
 
-    def __init__(
-        self,
-        path: str,
-        data: bytes | None = None,
-        *,
-        opened: Callable[[], IO[bytes]] | None = None,
-        size: int | None = None,
-    ) -> None:
+    def __init__(self, path: str, data: bytes | None = None) -> None:
         self.path, self._raw = path, data
-        self._opened = opened or (lambda: io.BytesIO(data or b""))
-        self.size = len(data or b"") if size is None else size
+        #: Length in bytes, as stored.
+        self.size = Path(path).stat().st_size if data is None else len(data)
         self._digest: str | None = None
         self._text_notes: tuple[str, ...] | None = None
         self._cut = ""
@@ -232,7 +228,7 @@ class Content:
     def _stream(self) -> Iterator[IO[bytes]]:
         """Open the file anew; one that was removed meanwhile, or whose disk fails, is an InputError."""
         try:
-            with closing(self._opened()) as stream:
+            with Path(self.path).open("rb") if self._raw is None else io.BytesIO(self._raw) as stream:
                 yield stream
         except FileNotFoundError:
             raise missing_file(self.path) from None
@@ -297,6 +293,65 @@ class Content:
             hint = "write it as CSV, Parquet or one JSON object per line, which are read piece by piece"
             raise self.error("file-too-large", message, hint)
         return whole
+
+
+def load(path: str) -> Content:
+    """Open a file, or standard input for ``-``; only its head is read.
+
+    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty`` or ``file-too-large``.
+    """
+    try:
+        content = _opened(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise missing_file(path) from None
+    except OSError as problem:
+        raise unreadable_file(path, problem) from None
+    if content.packed and not content.head:
+        message = f"opens like {content.packed} and cannot be unpacked"
+        raise content.error("file-corrupt", message, "copy the file again")
+    if content.head.startswith(b"version https://git-lfs.github.com/spec/"):
+        message = "is a pointer of Git LFS, and its content was not fetched"
+        raise content.error("file-corrupt", message, "fetch it with `git lfs pull`")
+    if content.is_blank:
+        size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
+        hint = "check that the run has logged something and that the path is the right one"
+        raise content.error("file-empty", f"holds nothing ({size}), a training log was expected", hint)
+    if content.is_lost:
+        message = f"holds NUL bytes in its middle and at its end ({content.size} bytes)"
+        hint = "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there"
+        raise content.error("file-corrupt", message, hint)
+    return content
+
+
+def _opened(path: str) -> Content:
+    """Open a file, or read a pipe; an empty path is a ValueError."""
+    if path == "-":
+        if sys.stdin is None:
+            reason = "standard input is closed, a log was expected from it"
+            raise InputError("file-unreadable", reason, "name a file, or use a pipe")
+        note_input(0)
+        return _piped(path, sys.stdin.buffer)
+    if not path:
+        raise ValueError
+    kind = stat.S_IFMT(Path(path).stat().st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFIFO):
+        message = f"{quoted_path(path)} cannot be read: it is a device or a socket, not a file"
+        hint = "name a file, a folder, a pipe, or - for standard input"
+        raise InputError("file-unreadable", message, hint)
+    with Path(path).open("rb") as stream:
+        if kind == stat.S_IFIFO:
+            return _piped(path, stream)
+        stream.read(1)
+    return Content(path)
+
+
+def _piped(path: str, stream: IO[bytes]) -> Content:
+    """Read a pipe, which is in memory as a whole, for it is read more than once."""
+    data = stream.read(_MOST_PIPED + 1)
+    if len(data) > _MOST_PIPED and not is_blank(data):
+        message = f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}"
+        raise InputError("file-too-large", message, "write it to a file, and name the file")
+    return Content(path, data)
 
 
 def plain_name(path: str) -> PurePath:
@@ -385,6 +440,8 @@ def unreadable_file(path: str, problem: OSError) -> InputError:
 def missing_file(path: str) -> InputError:
     """Make the error for a path where nothing is, with the nearest names in the same folder, or its logs."""
     hint = "check the path; - reads standard input"
+    if "://" in path:
+        hint = "nothing is read from elsewhere: copy it here first, or pipe it into `entropylaw fit -`"
     with suppress(OSError, ValueError):
         parent, sought = Path(path).parent, Path(path)
         if is_folder(parent):

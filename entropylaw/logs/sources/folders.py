@@ -23,7 +23,7 @@ from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.sources.assemble import FEWEST_EVALUATIONS, GENERIC_STEMS, evaluations
-from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.bundles import BUNDLES, Bundle
 from entropylaw.logs.sources.content import (
     Content,
     format_not_read,
@@ -32,8 +32,7 @@ from entropylaw.logs.sources.content import (
     unreadable_file,
 )
 from entropylaw.logs.sources.kinds import one_column_per_metric
-from entropylaw.logs.sources.opening import is_remote, remote_listing
-from entropylaw.logs.sources.registry import BundleReader, find_reader
+from entropylaw.logs.sources.registry import find_reader
 from entropylaw.logs.suggest import is_evident, is_headless
 from entropylaw.paths import walk
 
@@ -94,7 +93,7 @@ class Log(NamedTuple):
 
     path: str
     files: tuple[str, ...] = ()
-    reader: BundleReader | None = None
+    reader: Bundle | None = None
     copy_of: str = ""
     named: bool = True
     problem: InputError | None = None
@@ -109,11 +108,8 @@ def logs_in(folder: str) -> Iterator[Log]:
     """List the logs of a folder and those in it, in sorted order; hidden files and folders are left out.
 
     Folders behind links come last, and each folder once. What cannot be entered or opened, and a broken link,
-    is a log with a problem. The files of a remote folder are listed one by one.
+    is a log with a problem.
     """
-    if is_remote(folder):
-        yield from remote_logs(folder)
-        return
     claimed: set[str] = set()
     copies: dict[str, str] = {}
     for visit in walk(folder):
@@ -121,8 +117,8 @@ def logs_in(folder: str) -> Iterator[Log]:
             yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
             continue
         where, inner, names = visit
-        for reader in bundle_readers():
-            for files in reader.groups(where):
+        for reader in BUNDLES:
+            for files in filter(None, reader.groups(where)):
                 if claimed.isdisjoint(files):
                     claimed.update(files)
                     inner[:] = [name for name in inner if name not in reader.skips]
@@ -132,14 +128,6 @@ def logs_in(folder: str) -> Iterator[Log]:
             path = str(Path(where) / name)
             if path not in claimed:
                 yield from single_log(path, copies.get(path, copies.get(where, "")))
-
-
-def remote_logs(folder: str) -> Iterator[Log]:
-    """Yield the files below a remote folder whose names let them be logs, or tables that are not read."""
-    for path in remote_listing(folder):
-        problem = format_not_read(path)
-        if problem or may_be_log(path):
-            yield Log(path=path, problem=problem)
 
 
 def single_log(path: str, copy_of: str) -> Iterator[Log]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from importlib import import_module
@@ -20,32 +19,6 @@ from entropylaw.escaping import counted, nearest, shown
 from entropylaw.logs.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.logs.runs import Table
 from entropylaw.logs.sources.content import Content, format_not_read
-
-
-class BundleReader(ABC):
-    """Reads one kind of folder.
-
-    ``name`` and ``about`` are as in :class:`Format`; ``skips`` are folders in it that are not searched.
-    """
-
-    name: str
-    about: str
-    skips: tuple[str, ...] = ()
-
-    @abstractmethod
-    def files(self, folder: str) -> tuple[str, ...]:
-        """List the files of a folder that are one log, in the order in which they are read; often none.
-
-        The paths start with ``folder``. No other reader reads these files.
-        """
-
-    def groups(self, folder: str) -> list[tuple[str, ...]]:
-        """List the files of each log that this folder, or folders in it together, hold."""
-        return list(filter(None, [self.files(folder)]))
-
-    @abstractmethod
-    def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read the content of these files; raises an :class:`InputError` where they are something else."""
 
 
 class FormatFunctions(NamedTuple):
@@ -152,7 +125,7 @@ READERS: tuple[Format, ...] = (
         title="a SwanLab transaction log (.swanlab)",
         why="its records are SwanLab's own, and change with its versions",
         hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
-        "address of a CSV file, which is read here",
+        "address of a CSV file; put the columns of entropy and reward into one, by step",
     ),
     Format(
         "workbook",
@@ -256,12 +229,6 @@ READERS: tuple[Format, ...] = (
         "pair within their bucket only",
         suffixes=(".csv",),
         module="trackers.charts:wandb",
-    ),
-    Format(
-        "swanlab-csv",
-        "a chart exported from SwanLab; charts of one run are joined by step",
-        (".csv",),
-        module="trackers.charts:swanlab",
     ),
     Format(
         "csv",

@@ -28,9 +28,6 @@ MOST_NAMED = 8
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
-ARMS = "Arms: means over their runs, and the share of those that failed with its interval."
-"""The caption of their table for a paper."""
-
 MORE_SEEDS = "add a seed to an arm"
 NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
@@ -80,9 +77,9 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
         b.Heading("Arms", name="arms"),
-        replace(tables.arms(results), caption=ARMS, label="tab:arms"),
+        tables.arms(results),
         b.Heading("Differences", name="differences"),
-        replace(tables.family(results), caption=family_caption(results), label="tab:differences"),
+        tables.family(results),
         _method(results),
         *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
@@ -93,20 +90,6 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
         b.Heading("Runs", name="runs"),
         tables.runs(results),
     ]
-
-
-def family_caption(results: Sequence[ArmComparison]) -> str:
-    """The caption of the differences for a paper: from what, in which pairs, and what its numbers are."""
-    result = results[0]
-    of = "between all arms" if result.baseline is None else f"from {result.baseline}"
-    pairs = f", in pairs of one {result.paired}" if result.paired else ""
-    margin = tables.within(result.margin).removeprefix("within ")
-    caption = f"Differences of arms {of}{pairs}; the margin is {margin} of reward. "
-    caption += "Intervals are not adjusted; p-values are, by Holm's method, over all comparisons."
-    every = ((of_reward, pair) for of_reward in results for pair in of_reward.pairs)
-    if any(list(tables.outside_band(of_reward, pair)) for of_reward, pair in every):
-        caption += " Where the p-value is replaced by band, the interval is that of a simultaneous band."
-    return caption
 
 
 def table(result: ComparisonDocument | ArmComparison) -> b.Table:

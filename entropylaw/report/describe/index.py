@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from entropylaw.escaping import counted, one_line
+from entropylaw.escaping import one_line
 from entropylaw.report.blocks import HOLDS, Block, Column, Heading, RunsTable, Trace, Verdict, columns
 from entropylaw.report.describe import runs
 from entropylaw.report.describe.runs import IndexRow
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_step
 from entropylaw.results import Verdict as LawVerdict
-from entropylaw.run_names import arm_by_pattern, without_seed
+from entropylaw.run_names import without_seed
 
 FEW = 20
 """Runs up to which every group of an index is open."""
@@ -22,48 +22,15 @@ _NOT_IN_ROWS = ("run", "forecast_step", "law", "p_headroom", "r_squared")
 """Columns of an overview that are with the name, or on the page of the run."""
 
 
-def ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
-    """The figure of all ceilings, and a table of the arms of two runs or more."""
-    members: dict[str, list[IndexRow]] = {}
-    readable: dict[str, list[IndexRow]] = {}
-    for row in rows:
-        arm = arm_of(row.run, arms) or row.run
-        arm = f"{arm} · {row.reward}" if row.reward else arm
-        members.setdefault(arm, []).append(row)
-        if row.readable:
-            readable.setdefault(one_line(arm), []).append(row)
-    figure = figures_of("rows", readable)
-    several = {arm: of_arm for arm, of_arm in members.items() if len(of_arm) > 1}
-    if several:
-        return [Heading("Arms", name="arms"), *figure, _arms(several)]
-    if sum(map(len, readable.values())) > 1:
-        return [Heading("Ceilings", name="ceilings"), *figure]
-    return []
-
-
-def _arms(arms: Mapping[str, Sequence[IndexRow]]) -> RunsTable:
-    """A row per arm: how many of its runs have which verdict, and the ranges of their numbers.
-
-    A range is from the least to the largest value in the runs that are to be read, ``0.41 to 0.53``.
-    """
-    cells: list[list[Any]] = []
-    for name, rows in arms.items():
-        verdicts = Counter(row.verdict for row in rows).items()
-        badges = [Verdict(f"{number} {verdict}", "", HOLDS.get(verdict)) for verdict, number in verdicts]
-        cells.append([one_line(name), badges])
-        for key in ("reward_now", "ceiling", "headroom"):
-            estimates = [row.estimate(key) for row in rows if row.readable]
-            values = sorted(float(estimate) for estimate in estimates if estimate is not None)
-            ends = dict.fromkeys(format_number(values[end]) for end in (0, -1) if values)
-            cells[-1].append(" to ".join(ends) or MISSING)
-    title = f"{counted(len(arms), 'arm')} of several runs"
-    heads = columns("arm", "verdicts", "reward now", "ceiling", "left")
-    return RunsTable(heads, cells, title=title, open=len(arms) <= FEW)
-
-
-def arm_of(name: str, arms: str | None) -> str | None:
-    """The arm of a run by its name, as for :func:`entropylaw.report.pages.index_page`; None without one."""
-    return without_seed(name) or None if arms is None else arm_by_pattern(name, arms)
+def ceilings(rows: Sequence[IndexRow]) -> list[Block]:
+    """The figure of all ceilings, those of runs whose names differ by a seed below one another."""
+    arms: dict[str, list[IndexRow]] = {}
+    for row in (row for row in rows if row.readable):
+        arm = without_seed(row.run) or row.run
+        arms.setdefault(one_line(f"{arm} · {row.reward}" if row.reward else arm), []).append(row)
+    if sum(map(len, arms.values())) < 2:
+        return []
+    return [Heading("Ceilings", name="ceilings"), *figures_of("rows", arms)]
 
 
 def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Block]:

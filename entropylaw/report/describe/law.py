@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from entropylaw.analysis.forms import form_label
 from entropylaw.escaping import counted, listing
 from entropylaw.report import blocks as b
-from entropylaw.report import methods, words
+from entropylaw.report import words
 from entropylaw.report.describe import forecast
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
@@ -99,9 +99,6 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
         b.Heading("Diagnostics", name="trust"),
         b.Notes(_diagnostics(fit), detail=True),
         *last,
-        *figures_of("trust", part),
-        b.Heading("For a paper", name="paper"),
-        b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
     ]
 
 
@@ -120,7 +117,6 @@ def _averaged(fit: Fit) -> b.Facts:
         b.Fact("ceiling", fit.ceiling, of_ceiling),
         b.Fact("fitted now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
-        b.Fact("share reached", fit.used, "of the attainable gain", "%"),
     ]
     for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
         if memory is not None and not fit.lost:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -26,7 +25,7 @@ from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import cell_text, format_interval, format_percent
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import STANDS_OUT, Forecast
+from entropylaw.results.forecast import STANDS_OUT
 from entropylaw.results.result import replace
 
 MOST_POINTS = 40
@@ -44,83 +43,65 @@ def block_means(values: FloatArray) -> tuple[float, ...]:
     return tuple((np.add.reduceat(values, edges[:-1]) / np.diff(edges)).tolist())
 
 
-def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
-    return lambda report: None if report.fit.result is None else accessor(report.fit.result)
-
-
-def phases_verdict(report: RunReport) -> str | None:
-    """What is known of the phases: their order, or what a curve does."""
-    result = None if report.phases is None else report.phases.result
-    return None if result is None else result.answer
-
-
-def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
-    return _fit(lambda fit: None if fit.forecast is None else accessor(fit.forecast))
-
-
-def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
-    return Column(key, key.replace("_", " "), accessor, shown_in=(DATA,))
-
-
-def _estimate(key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "") -> Column:
-    """An estimate; without an accessor the answer's of that name."""
-    accessor = accessor or (lambda report: getattr(report.fit.result, key, None))
-    return Column(key, key.replace("_", " "), accessor, unit, (DATA,), estimate=True)
-
-
 COLUMNS = (
-    _data("run", lambda report: report.fit.name),
-    _data("path", lambda report: report.fit.path),
-    _data("part", lambda _: "run"),
-    _data("verdict", lambda report: report.fit.verdict),
-    _data("why", _fit(lambda fit: getattr(fit.why, "value", None))),
-    _data("lost", _fit(lambda fit: fit.lost or None)),
-    _data("n", _fit(lambda fit: fit.n)),
-    Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=()),
-    Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=()),
-    _data("now", _fit(lambda fit: fit.now)),
-    *map(_estimate, ("reward_now", "ceiling", "headroom")),
-    _data("no_ceiling", _fit(lambda fit: fit.no_ceiling or None)),
-    _data("p_headroom", _fit(lambda fit: fit.p_headroom)),
-    _data("gain", _fit(lambda fit: fit.gain)),
-    _estimate("used", None, "%"),
-    _data("r_squared", _fit(lambda fit: fit.law.r_squared)),
-    _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
-    _data("long_memory", _fit(lambda fit: fit.law.residuals.long_memory)),
-    _estimate("drop_per_100_steps"),
-    _data("best_form", _fit(lambda fit: fit.best.form)),
-    _data("best_probability", _fit(lambda fit: fit.best.probability)),
-    *map(_estimate, ("a", "b")),
-    _data("p_law", _fit(lambda fit: fit.p_law)),
-    _estimate("law_ceiling", _fit(lambda fit: fit.law.ceiling)),
-    _estimate("law_headroom", _fit(lambda fit: fit.law.headroom)),
-    _data("level", _fit(lambda fit: fit.level)),
-    _data("method", _fit(lambda fit: fit.ceiling.method)),
-    _data("first_step", _fit(lambda fit: float(fit.law.step[0]))),
-    _data("last_step", _fit(lambda fit: float(fit.law.step[-1]))),
-    _estimate("jump", lambda _: None),
-    _data("p_value", lambda _: None),
-    Column("no_forecast", "no forecast", _fit(words.no_forecast), shown_in=()),
-    _data("forecast_step", _ahead(lambda ahead: ahead.step[-1])),
-    _estimate("forecast", _ahead(lambda ahead: ahead.rewards[-1])),
-    _data("p_gain", _ahead(lambda ahead: ahead.p_gains[-1])),
-    _data("best_step", _fit(lambda fit: getattr(fit.best_so_far, "step", None))),
-    _data("p_better", _fit(lambda fit: getattr(fit.best_so_far, "p_better", None))),
-    _estimate("spent_by_step", _ahead(lambda ahead: ahead.spent), "step"),
-    Column("stop_line", "stop", _fit(words.stop_cell), shown_in=()),
-    Column("steps_left", "left", _fit(lambda fit: getattr(fit.stop_line, "steps_left", None)), shown_in=()),
-    Column("cost", "cost", _fit(lambda fit: getattr(fit.stop_line, "cost", None)), shown_in=()),
-    Column("phases", "phases", phases_verdict, shown_in=(REPORT,)),
-    _data("label", lambda report: report.fit.reward or None),
-    _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
+    *b.columns("run", "path", "part", "verdict", "why", "lost", "n", "now"),
+    *b.columns("reward_now", "ceiling", "headroom", estimate=True),
+    *b.columns("no_ceiling", "p_headroom", "gain"),
+    *b.columns("r_squared", "effective_n", "long_memory"),
+    *b.columns("drop_per_100_steps", estimate=True),
+    *b.columns("best_form", "best_probability"),
+    *b.columns("a", "b", estimate=True),
+    *b.columns("p_law"),
+    *b.columns("law_ceiling", "law_headroom", estimate=True),
+    *b.columns("level", "method", "first_step", "last_step"),
+    *b.columns("jump", estimate=True),
+    *b.columns("p_value", "forecast_step"),
+    *b.columns("forecast", estimate=True),
+    *b.columns("p_gain", "best_step", "p_better"),
+    *b.columns("spent_by_step", estimate=True),
+    Column("phases", "phases", shown_in=(REPORT,)),
+    *b.columns("label", "refusal"),
 )
-"""In the order of a CSV."""
+"""In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts."""
+
+_OF_FIT = ("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law")
+_OF_FIT += ("level", "drop_per_100_steps")
+"""Columns that are attributes of a fit."""
 
 
 def cells(report: RunReport) -> b.Row:
-    """The known cells of a run, by column."""
-    of_run = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    return {key: cell for key, cell in of_run.items() if cell is not None}
+    """The known cells of a run, by column; with those of an overview, and of an index."""
+    entry, fit = report.fit, report.fit.result
+    phases = None if report.phases is None else report.phases.result
+    row: b.Row = {"run": entry.name, "path": entry.path, "part": "run", "verdict": entry.verdict}
+    row |= {"phases": getattr(phases, "answer", None), "label": entry.reward or None}
+    row |= {"refusal": getattr(entry.refusal, "slug", None)}
+    if fit is not None:
+        row |= _cells_of(fit)
+    return {key: cell for key, cell in row.items() if cell is not None}
+
+
+def _cells_of(fit: Fit) -> b.Row:
+    """The cells of a fit; None where it has none."""
+    law, best, line, ahead = fit.law, fit.best_so_far, fit.stop_line, fit.forecast
+    row: b.Row = {key: getattr(fit, key) for key in _OF_FIT}
+    row |= {"why": getattr(fit.why, "value", None), "lost": fit.lost or None}
+    row |= {"entropy": block_means(law.entropy), "reward": block_means(law.reward)}
+    row |= {"no_ceiling": fit.no_ceiling or None, "method": fit.ceiling.method}
+    row |= {"r_squared": law.r_squared, "effective_n": law.residuals.effective_n}
+    row |= {"long_memory": law.residuals.long_memory}
+    row |= {"best_form": fit.best.form, "best_probability": fit.best.probability}
+    row |= {"law_ceiling": law.ceiling, "law_headroom": law.headroom}
+    row |= {"first_step": float(law.step[0]), "last_step": float(law.step[-1])}
+    row |= {"no_forecast": words.no_forecast(fit), "stop_line": words.stop_cell(fit)}
+    if best is not None:
+        row |= {"best_step": best.step, "p_better": best.p_better}
+    if line is not None:
+        row |= {"steps_left": line.steps_left, "cost": line.cost}
+    if ahead is not None:
+        row |= {"forecast_step": ahead.step[-1], "forecast": ahead.rewards[-1]}
+        row |= {"p_gain": ahead.p_gains[-1], "spent_by_step": ahead.spent}
+    return row
 
 
 def overview(rows: Sequence[Cells], head: Column) -> b.Table:

@@ -49,8 +49,6 @@ class FigureEntry:
     about, title, label
         Its content, for a list of the figures; its title on a page, before the name of the run; and its link,
         where that is not the name.
-    section
-        Its section of a description, where that is not named as the part that it ``needs``.
     """
 
     name: str
@@ -58,7 +56,6 @@ class FigureEntry:
     about: str
     title: str
     label: str = ""
-    section: str = ""
 
     def caption(self, part: Any) -> str:
         """The sentence below it, from the part."""
@@ -130,7 +127,6 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         "Entropy and reward over the steps"
         + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
     ),
-    "residuals": "Residuals of the law, with ±1 standard deviation.",
     "forecast": lambda part: (
         "The reward and the entropy so far, the best step (diamond)"
         # A bare forecast is of a run that may go on.
@@ -155,11 +151,6 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
     "axis.",
     "arms": arms_caption,
-    "differences": lambda part: (
-        f"Differences of the arms with their {format_percent(part.level)} intervals: final reward, and "
-        f"reward at equal {part.along.column}. The shaded band is the margin of ±{part.margin:g}, filled "
-        "squares are decided, and arrows are beyond the axes."
-    ),
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
         f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
@@ -183,7 +174,6 @@ FIGURES = (
     FigureEntry("series", "law", "both over the steps", "Entropy and reward of", "entropy and reward"),
     FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
-    FigureEntry("residuals", "law", "residuals of the law", "Residuals of", section="trust"),
     FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
@@ -198,7 +188,6 @@ FIGURES = (
     FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
     FigureEntry("ceilings", "rows", "ceilings of several runs", "Ceilings:"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
-    FigureEntry("differences", "arms", "differences of the arms with their intervals", "Differences:"),
     FigureEntry(
         "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"
     ),
@@ -214,9 +203,9 @@ FIGURES = (
 NAMED = {entry.name: entry for entry in FIGURES}
 
 
-def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
-    """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
-    names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
+def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
+    """The figures that are drawn from a part; ``described`` as in a block, of the first one."""
+    names = [entry.name for entry in FIGURES if entry.needs == needs]
     return [FigureBlock(name, part, "" if i else described) for i, name in enumerate(names)]
 
 

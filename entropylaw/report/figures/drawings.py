@@ -16,7 +16,6 @@ from entropylaw.report.figures import (
     Need,
     arms,
     ceilings,
-    differences,
     forecast,
     law,
     phases,
@@ -42,14 +41,12 @@ DRAWINGS = {
     "series": Drawing(law.series_figure),
     "curves": Drawing(rewards.curves_figure),
     "rewards": Drawing(rewards.rewards_figure),
-    "residuals": Drawing(law.residual_figure),
     "forecast": Drawing(forecast.forecast_figure, forecast.draw_on),
     "phases": Drawing(phases.phase_figure, phases.draw_on),
     "tokens": Drawing(phases.token_figure),
     "turns": Drawing(phases.across_figure),
     "ceilings": Drawing(ceilings.ceilings_figure),
     "arms": Drawing(arms.arms_figure, arms.draw_on),
-    "differences": Drawing(differences.differences_figure),
     "pass_pair": Drawing(samples.pair_figure),
     "flow": Drawing(samples.flow_figure),
     "pass_at_k": Drawing(samples.pass_figure),
@@ -78,24 +75,18 @@ def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:
     return svgs
 
 
-def write(
-    parts: Mapping[Need, Any],
-    target: str,
-    picture: str = "",
-    stem: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Iterator[str]:
+def write(parts: Mapping[Need, Any], target: str, picture: str = "", stem: str = "") -> Iterator[str]:
     """Write the figures of some parts into a folder, or the first as one ``picture`` of that kind.
 
-    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
-    user. Yields the paths. Raises ValueError: the picture has nothing to draw.
+    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``. Yields the paths. Raises
+    ValueError: the picture has nothing to draw.
     """
     kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
     entries = [entry for entry in FIGURES if entry.needs in parts]
     for entry in entries[:1] if picture else entries:
         name = f"{stem}-{entry.name}" if stem else entry.name
         try:
-            with style(extra):
+            with style():
                 contents = files(entry.name, parts[entry.needs], kinds, name)
         except ValueError:
             if picture:

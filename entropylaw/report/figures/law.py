@@ -1,4 +1,4 @@
-"""The figures of a law: reward against entropy, both by step, and the residuals by step."""
+"""The figures of a law: reward against entropy, and both by step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from entropylaw.report import numbers
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
-from entropylaw.report.words import drop_words, headline, p_words
+from entropylaw.report.words import headline, p_words
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -223,16 +223,10 @@ def _steps() -> LinearSegmentedColormap:
 
 
 def series_figure(run: Entry[Fit] | Fit) -> Figure:
-    """Entropy and reward over the steps, and the drops.
-
-    The law's reward is drawn where the law does not fail.
-    """
+    """Entropy and reward over the steps; the law's reward where the law does not fail."""
     fit = answer_of(run)
     law = fit.law
-    dropped = drop_words(run) if isinstance(run, Entry) else ""
-    notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
-    room: dict[str, Any] = {"right": 0.52, "notes": notes}
-    with p.panels([0.95, 0.95], **verdict_title(fit), **room) as (figure, (upper, lower)):
+    with p.panels([0.95, 0.95], right=0.52, **verdict_title(fit)) as (figure, (upper, lower)):
         ink = p.colour("ink")
         _trace(upper, law, law.entropy, p.colour("purple"))
         _trace(lower, law, law.reward, p.colour("blue"))
@@ -245,29 +239,6 @@ def series_figure(run: Entry[Fit] | Fit) -> Figure:
             p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
         upper.set(ylim=p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2), ylabel="entropy (nats)")
         lower.set(ylim=p.limits(law.reward, (), 0.0, 0.1, 0.1), ylabel=reward_label(run))
-    return figure
-
-
-def residual_figure(run: Entry[Fit] | Fit) -> Figure:
-    """The residuals of the law by step, between plus and minus one standard deviation."""
-    fit = answer_of(run)
-    law = fit.law
-    residuals, values = law.residuals, law.reward - law.fitted
-    sd, lag1 = residuals.sd, "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
-    note = f"sd {numbers.format_number(sd, 2)} · lag-1 {lag1}"
-    effective = f"effective n {numbers.format_number(residuals.effective_n, 2)} of {law.n}"
-    note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
-    room: dict[str, Any] = {"head": 0.08, "notes": [note.replace(" -0", " −0")]}
-    with p.panels([1.35], **verdict_title(fit), **room) as (figure, (axes,)):
-        blue, muted = p.colour("blue"), p.colour("muted")
-        axes.axhspan(-sd, sd, color=blue, alpha=0.12, linewidth=0)
-        axes.axhline(0.0, color=p.colour("ink"), linewidth=0.8, alpha=0.7, zorder=6)
-        _trace(axes, law, values, blue)
-        for y, words in ((sd, "+1 sd"), (-sd, "−1 sd")):
-            axes.axhline(y, color=muted, linewidth=0.5, linestyle=(0, (4, 2)), zorder=6)
-            p.label_right(axes, y, words, color=muted)
-        reach = max(float(abs(values).max()), sd) or 1.0
-        axes.set(ylim=(-1.15 * reach, 1.15 * reach), ylabel="reward − law")
     return figure
 
 

@@ -102,18 +102,6 @@ def css() -> str:
     return f"{bright}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
 
 
-def contrast(one: str, other: str) -> float:
-    """Contrast of two colours by WCAG 2: 1 for the same, 21 for black on white."""
-
-    def luminance(colour: str) -> float:
-        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
-
-    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return bright / dark
-
-
 def minify(svg: str) -> str:
     """The same picture without prolog, comments and extra blanks; coordinates to a hundredth of a point."""
     svg = re.sub(r"(?s)(<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->)\s*", "", svg)

@@ -7,17 +7,12 @@ paths in SVG, so that a figure looks the same on a machine without our font.
 from __future__ import annotations
 
 import io
-import logging
-import os
-import pathlib
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from logging.handlers import BufferingHandler
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -26,7 +21,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -34,9 +28,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from entropylaw.arrays import FloatArray
-from entropylaw.errors import InputError
-from entropylaw.paths import note_input
-from entropylaw.report.figures.palette import LINE, PALETTE, TITLE, contrast, minify
+from entropylaw.report.figures.palette import LINE, PALETTE, TITLE, minify
 from entropylaw.results import Estimate
 
 Kind = Literal["svg", "png", "pdf"]
@@ -58,63 +50,49 @@ _LAYOUT: ContextVar[Layout] = ContextVar("LAYOUT", default=Layout())  # noqa: B0
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
+_INK, _MUTED = PALETTE["ink"].light, PALETTE["muted"].light
+
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.0,
-    "text.color": "ink",
+    # Our texts are not TeX.
+    "text.parse_math": False,
+    "text.color": _INK,
     "axes.labelsize": 7.5,
-    "axes.labelcolor": "ink",
-    "axes.edgecolor": "muted",
+    "axes.labelcolor": _INK,
+    "axes.edgecolor": _MUTED,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.grid": True,
-    "grid.color": "grid",
+    "grid.color": PALETTE["grid"].light,
     "grid.linewidth": 0.5,
 }
 for _axis in ("xtick", "ytick"):
-    _STYLE |= {f"{_axis}.color": "muted", f"{_axis}.labelcolor": "ink", f"{_axis}.labelsize": 7.0}
+    _STYLE |= {f"{_axis}.color": _MUTED, f"{_axis}.labelcolor": _INK, f"{_axis}.labelsize": 7.0}
     _STYLE |= {f"{_axis}.major.size": 2.5, f"{_axis}.major.width": 0.6}
-"""Colours are names of :data:`PALETTE`."""
-
-_FIXED: dict[Any, Any] = {"text.usetex": False, "text.parse_math": False, "savefig.bbox": None}
-_FIXED |= {"savefig.facecolor": "auto", "savefig.transparent": False}
-"""Fixed settings: our texts are not TeX, and every kind of file shows the same picture."""
 
 _in_force: list[None] = []
 """One entry while a style is in force; otherwise empty."""
 
 
 @contextmanager
-def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
+def style() -> Iterator[None]:
     """Our settings on top of matplotlib's defaults, independent of the user's; undone afterwards.
 
-    ``extra`` is a user's style (:func:`read_style`) on top of ours, which also has colours for dark paper.
     Inside another ``style`` the outer one stays in force, so that the settings are made once.
     """
     if _in_force:
         yield
         return
-    users = dict(extra or {})
-    dark = is_dark(users.get("figure.facecolor", "white"))
-    ours = {name: PALETTE[x][dark] if name.endswith("color") else x for name, x in _STYLE.items()}
-    ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in users}
-    if "grid.color" in users:
-        # A style that colours the grid without switching it on is for figures without.
-        ours["axes.grid"] = False
-    # The font manager warns for every text; missing_fonts warns once.
-    finder = logging.getLogger("matplotlib.font_manager")
-    level = finder.level
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(ours | users | _FIXED)
+        mpl.rcParams.update(_STYLE)
         _in_force.append(None)
-        finder.setLevel(logging.CRITICAL)
         try:
             yield
         finally:
-            finder.setLevel(level)
             _in_force.pop()
 
 
@@ -144,55 +122,13 @@ def few(ticks: int) -> MaxNLocator:
     return MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
 
 
-def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
-    """The font families of a user's style, if none of them is installed."""
-    generic = {"serif", "sans-serif", "cursive", "fantasy", "monospace"}
-    families: list[str] = []
-    for family in extra.get("font.family", []):
-        families += extra.get(f"font.{family}", []) if family in generic else [family]
-    return [] if {*families} & {*fontManager.get_font_names(), *generic} else families
-
-
-def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A matplotlib style file, for :func:`style`.
-
-    Raises InputError: ``unreadable-style``: no such file, a line that matplotlib does not understand.
-    """
-    handler, logger = BufferingHandler(1000), logging.getLogger("matplotlib")
-    propagate, logger.propagate = logger.propagate, False
-    logger.addHandler(handler)
-    try:
-        # With a Path, matplotlib never opens a URL.
-        settings = mpl.rc_params_from_file(pathlib.Path(path), use_default_template=False)
-        note_input(pathlib.Path(path))
-        complaint = " ".join(handler.buffer[0].getMessage().split()) if handler.buffer else ""
-        reason = re.sub(r" in file .*, line (?=\d)", " in line ", complaint.partition(" You probably")[0])
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = propagate
-    if reason:
-        message = f"{os.fspath(path)} cannot be used as a matplotlib style: {reason}"
-        hint = "give a file with one `name: value` per line, as matplotlib's *.mplstyle files have"
-        raise InputError("unreadable-style", message, hint)
-    # Settings of the process are no part of a style.
-    process = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
-    return {name: settings[name] for name in settings if not name.startswith(process)}
-
-
-def is_dark(paper: Any) -> bool:
-    """Whether the background is dark, so that words have to be light; transparent is taken as white."""
-    clear, colour = to_rgba(paper)[3] == 0, to_hex(paper)
-    return not clear and contrast(colour, "#ffffff") > contrast(colour, "#000000")
-
-
 def colour(name: str, *, words: bool = False) -> str:
-    """A colour of :data:`PALETTE` as it is on the paper of the style in force, or its shade for ``words``.
+    """A colour of :data:`PALETTE` on the paper in force, or its shade for ``words``.
 
-    On dark paper ``ring``, the rim around a mark, is the paper itself.
+    On dark paper, which a user's axes may have, ``ring``, the rim around a mark, is the paper itself.
     """
-    dark = is_dark(paper := mpl.rcParams["figure.facecolor"])
+    *rgb, opaque = to_rgba(paper := mpl.rcParams["figure.facecolor"])
+    dark = opaque > 0 and sum(rgb) < 1.5
     if dark and name == "ring":
         return to_hex(paper)
     return PALETTE[f"{name}-text" if words and f"{name}-text" in PALETTE else name][dark]
@@ -304,10 +240,8 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
         figure.set_dpi(dpi)
         canvas.draw()
     figure.set_dpi(before)
-    image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
     # Opaque images need no alpha channel, and are a fifth smaller without.
-    if image.getchannel("A").getextrema() == (255, 255):
-        image = image.convert("RGB")
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     image.save(buffer, "png", dpi=(dpi, dpi))
     return buffer.getvalue()
 

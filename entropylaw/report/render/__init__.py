@@ -49,8 +49,6 @@ def csv_text(table: Table) -> str:
     def written(cell: Cell) -> str:
         if cell is None or isinstance(cell, bool):
             return "" if cell is None else str(cell).lower()
-        if isinstance(cell, tuple):
-            return " ".join(map(repr, cell))
         return spreadsheet_cell(cell) if isinstance(cell, str) else repr(cell)
 
     buffer = io.StringIO()
@@ -77,15 +75,12 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
 def latex_text(result: Any) -> str:
     r"""The tables of a result by pandas, for ``\\input``; a comment names what each is about.
 
-    Where some have captions, these alone, as floats. Numbers have the digits of other texts. A result without
-    tables has that of its CSV.
+    Numbers have the digits of other texts. A result without tables has that of its CSV.
     """
     tex = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
     blocks = describe(result)
     if not any(isinstance(block, Facts | Table) for block in blocks):
         blocks.append(table(result))
-    if captioned := [block for block in blocks if getattr(block, "caption", "")]:
-        blocks = [blocks[0], *captioned]
     for block in blocks:
         match block:
             case Heading():
@@ -95,28 +90,18 @@ def latex_text(result: Any) -> str:
             case Table():
                 cells = [row_text(block, row) for row in block.rows]
                 head = [column.label for column in block.columns]
-                tex += tabular(head, cells, block.words, block.caption, block.label)
+                tex += tabular(head, cells, block.words)
     return tex
 
 
-_ESCAPES = str.maketrans(
-    {letter: f"\\{letter}" for letter in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
-"""Letter of a caption → LaTeX; pandas escapes cells, and no caption."""
-
-
-def tabular(
-    head: Sequence[str], rows: Sequence[Sequence[str]], words: int, caption: str = "", label: str = ""
-) -> str:
-    """A LaTeX table, which is a float where it has a ``caption`` and a ``label``."""
+def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
+    """A LaTeX table; the first ``words`` columns hold names."""
     import pandas
 
     columns, *cells = ([with_minus(one_line(text)) for text in row] for row in (head, *rows))
     frame = pandas.DataFrame(cells, columns=columns, dtype=str)
     aligned = "l" * words + "r" * (len(columns) - words)
-    floating = {"caption": one_line(caption).translate(_ESCAPES) or None, "label": label or None}
-    return str(frame.to_latex(index=False, escape=True, column_format=aligned, **floating))
+    return str(frame.to_latex(index=False, escape=True, column_format=aligned))
 
 
 def junit_text(blocks: Sequence[Block]) -> str:

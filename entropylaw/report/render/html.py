@@ -107,7 +107,6 @@ def environment() -> Environment:
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
     made.tests["opening"] = is_opening
-    made.tests["series"] = lambda value: isinstance(value, tuple)
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.globals["colours"] = Markup(palette.css())
     # The policy of a page allows this script alone.

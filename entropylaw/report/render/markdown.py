@@ -104,7 +104,7 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
 def _table(table: b.Table, room: int) -> Iterator[str]:
     """A table, names and words on the left and numbers on the right; rows while there is room for them."""
     left = [
-        i < table.words or all(isinstance(row[i], str | bool | tuple | None) for row in table.rows)
+        i < table.words or all(isinstance(row[i], str | bool | None) for row in table.rows)
         for i in range(len(table.columns))
     ]
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"

@@ -10,15 +10,13 @@ from functools import partial
 
 from entropylaw.escaping import counted
 from entropylaw.logs.readers.console import BAD_PAIR, NESTING_PAIR, Console, Printout, Row, dict_pairs
-from entropylaw.logs.runs.number_parsing import classify, plain_numbers
+from entropylaw.logs.runs.number_parsing import classify
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
 
 # --- verl -------------------------------------------------------------------------------------------------
 
 # Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
 _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
-# A job logs a few sets of keys, with and without a validation; each line has the keys of an earlier one.
-_MOST_SHAPES, _LONGEST_SHAPE = 8, 1000
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
@@ -30,23 +28,13 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 )
 def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
-    shapes: list[tuple[re.Pattern[str], list[str]]] = []
     for heading in filter(None, map(_VERL_STEP.search, lines)):
-        text = heading.string[heading.start() :]
-        if (row := _verl_at_once(text, shapes)) is not None:
-            yield row
-            continue
         record: dict[str, float] = {}
-        keys = []
-        for key, number, is_text in map(verl_pair, text.split(" - ")):
+        for key, number, is_text in map(verl_pair, heading.string[heading.start() :].split(" - ")):
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
                 record[key.strip()] = number
-            keys.append(key)
-        if len(shapes) < _MOST_SHAPES and [key.strip() for key in keys[:_LONGEST_SHAPE]] == [*record]:
-            shape = " - ".join(rf"{re.escape(key)}:([\d.e+-]++)" for key in keys)
-            shapes.append((re.compile(shape, re.ASCII), [*record]))
         yield record
 
 
@@ -60,15 +48,6 @@ def verl_pair(pair: str) -> tuple[str, float, bool]:
     called = _CALL_PAIR.fullmatch(pair.strip())
     key, _, value = called.groups() if called else (key, "", value)
     return key, *classify(value)
-
-
-def _verl_at_once(text: str, shapes: list[tuple[re.Pattern[str], list[str]]]) -> dict[str, float] | None:
-    """Read a line with the keys of an earlier one, and plain numbers alone; None for any other."""
-    for shape, names in shapes:
-        if match := shape.fullmatch(text):
-            numbers = plain_numbers(match.groups())
-            return None if numbers is None else dict(zip(names, numbers, strict=True))
-    return None
 
 
 # --- slime ------------------------------------------------------------------------------------------------

@@ -1,40 +1,32 @@
 """Charts downloaded from trackers' web pages: metrics of some runs over an axis, one or few per file.
 
-W&B and SwanLab give a table with a column for each metric of each run, TensorBoard a file for each curve.
+W&B gives a table with a column for each metric of each run, TensorBoard a file for each curve.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import math
 import re
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import replace
+from itertools import islice
 from pathlib import PurePath
+from typing import NamedTuple
 
 import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, quoted_path, shown
-from entropylaw.logs.catalog import GREATEST, LEAST, is_metric
+from entropylaw.logs.catalog import GREATEST, LEAST
 from entropylaw.logs.readers import delimited
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
 from entropylaw.logs.readers.trackers import CUT_OFF, run_label
 from entropylaw.logs.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.logs.runs import Table, unique_names
-from entropylaw.logs.runs.number_parsing import (
-    Column,
-    MixedColumn,
-    classify,
-    is_missing,
-    parse_number,
-    parse_step,
-)
+from entropylaw.logs.runs.number_parsing import Column, classify, is_missing, parse_column, parse_number
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.sources.content import COMPRESSION_SUFFIXES, Content
 from entropylaw.logs.sources.gather import Records
@@ -47,113 +39,44 @@ _RUN, _NAMELESS = "run", "run="
 OTHER_LENGTH = "row with more or fewer cells than the header"
 
 
-@dataclass(slots=True)
-class _Series:
-    """Where a metric of a run is in a row, and by ``__MIN`` and ``__MAX`` its bounds, if they are there."""
-
-    metric: str
-    at: int
-    bounds: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Layout:
-    """The header: ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run.
-
-    ``series`` are by run. ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same
-    name. ``quoted`` says that all cells of a row are quoted if its first one is.
-    """
-
-    delimiter: str
-    width: int
-    first: int
-    axis: str
-    runs: list[str] = field(default_factory=list)
-    series: dict[int, list[_Series]] = field(default_factory=dict)
-    counters: dict[int, int] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
-    repeated: list[str] = field(default_factory=list)
-    quoted: bool = False
-
-
-class _Points:
-    """Reads the points, run by run in each row: a record for each run that has a point there."""
-
-    def __init__(self, layout: _Layout, content: Content) -> None:
-        self.records = Records(content.column_filter)
-        self.layout = layout
-        self.axis, self.runs = array("d"), array("i")
-        #: By metric: how many points there are, and how many of them summarise several values.
-        self.numbers, self.summarised = Counter[str](), Counter[str]()
-        self.dropped = Counter[str]()
-        cut = False
-        for line in islice(filter(str.strip, content.lines()), 1, None):
-            fits = line.count(layout.delimiter) <= 2 * layout.width + 16
-            cells = _split(line, layout.delimiter) if fits else []
-            # W&B's page quotes empty cells, too: a last one without quotes was cut off.
-            open_end = layout.quoted and line.startswith('"') and not _quoted(line)
-            cut = len(cells) < layout.width or open_end
-            if cut or not all(map(is_missing, cells[layout.width :])):
-                self.dropped[OTHER_LENGTH] += 1
-            else:
-                self._take(cells)
-        # There is no line end behind the last row: only the row itself shows whether it is complete.
-        if cut:
-            self.dropped.subtract([OTHER_LENGTH])
-            self.dropped[CUT_OFF] += 1
-
-    def _take(self, cells: Sequence[str]) -> None:
-        layout = self.layout
-        for run, series in layout.series.items():
-            if not any(cells[column.at] for column in series):
-                continue
-            self.axis.append(parse_step(cells[layout.first]))
-            self.runs.append(run)
-            record: dict[str, object] = {}
-            if run in layout.counters:
-                record[_COUNTER] = cells[layout.counters[run]]
-            for column in series:
-                name = column.metric
-                if name in (_RUN, _COUNTER, layout.axis):
-                    name = f"{name}#2"
-                value, is_text = classify(cells[column.at])
-                record[name] = cells[column.at] if is_text else value
-                self.numbers[column.metric] += value == value
-                bounds = {mark: parse_number(cells[at]) for mark, at in column.bounds.items()}
-                record |= {name + mark: bound for mark, bound in bounds.items()}
-                self.summarised[column.metric] += bounds.get(LEAST, math.nan) < bounds.get(GREATEST, math.nan)
-            self.records.add(record)
-
-    def table(self, content: Content, notes: Sequence[str]) -> Table:
-        """Return the long table."""
-        layout = self.layout
-        columns: dict[str, Column] = {
-            _COUNTER if layout.axis == _STEP_AXIS else layout.axis: np.array(self.axis)
-        }
-        if layout.runs != [_NAMELESS]:
-            codes = np.array(self.runs, dtype=np.int32)
-            columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
-        return self.records.table(content, self.dropped, notes, columns=columns, partial=True)
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    """Split one line; empty where its quotes do not match."""
-    try:
-        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
-    except csv.Error:
-        return []
-
-
-def _quoted(line: str) -> bool:
-    return line.lstrip().startswith('"') and line.rstrip().endswith('"')
-
-
 # --- W&B --------------------------------------------------------------------------------------------------
 
 _BETWEEN = " - "
 _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_timestamp$", re.IGNORECASE)
 # Axes that distinguish a chart from a table that happens to have " - " in its names; "step" does not.
 _STEP_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
+
+
+class _Layout(NamedTuple):
+    """The header: where the axis is in a row, and by run and metric the values (``""``) and their bounds.
+
+    ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same name.
+    """
+
+    delimiter: str
+    width: int
+    first: int
+    axis: str
+    runs: list[str]
+    columns: dict[tuple[int, str], dict[str, int]]
+    ignored: list[str]
+    repeated: list[str]
+
+    @property
+    def counted(self) -> bool:
+        """Whether a run has W&B's count of log calls beside another axis."""
+        return self.axis != _STEP_AXIS and any(metric == _COUNTER for _, metric in self.columns)
+
+    def places(self) -> list[dict[str, int]]:
+        """The names of each run's columns in the long table and their places, a count of calls first."""
+        places: list[dict[str, int]] = [{} for _ in self.runs]
+        for (run, metric), marks in self.columns.items():
+            if metric != _COUNTER:
+                name = f"{metric}#2" if metric in (_RUN, self.axis) else metric
+                places[run] |= {name + mark: at for mark, at in marks.items()}
+            elif self.counted:
+                places[run] = {_COUNTER: marks[""], **places[run]}
+        return places
 
 
 def read_wandb_chart(content: Content) -> Table:
@@ -175,19 +98,58 @@ def read_wandb_chart(content: Content) -> Table:
     if layout is None:
         message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
         raise content.error("no-records", message, "leave the format out and let the content decide")
-    if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
+    if _CLOCK_AXIS.match(layout.axis) and not layout.counted:
         axis = shown(layout.axis)
         message = f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
         message += "no column holds a step"
         hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
         hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         raise InputError("no-step-column", message, hint)
-    points = _Points(layout, content)
-    if not points.records.rows:
+    records, dropped, axis = Records(), Counter[str](), _COUNTER if layout.axis == _STEP_AXIS else layout.axis
+    places = layout.places()
+    for cells in _whole_rows(content, layout, dropped):
+        for run, of_run in zip(layout.runs, places, strict=True):
+            record = {name: cells[at] for name, at in of_run.items()}
+            if any(cell for name, cell in record.items() if name != _COUNTER):
+                label = {} if layout.runs == [_NAMELESS] else {_RUN: run}
+                records.add({axis: cells[layout.first], **label, **record})
+    if not records.rows:
         message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
         hint = "check that the chart shows something, and export it again"
         raise content.error("no-records", message, hint)
-    return points.table(content, tuple(chart_notes(points)))
+    table = records.table(content, dropped, partial=True)
+    notes = chart_notes(layout, table.columns, axis)
+    return replace(table, notes=(*content.text_notes, *notes, *table.notes[len(content.text_notes) :]))
+
+
+def _whole_rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[list[str]]:
+    """Yield the cells of the rows that are as long as the header, and count the others."""
+    cut = False
+    for line in islice(filter(str.strip, content.lines()), 1, None):
+        fits = line.count(layout.delimiter) <= 2 * layout.width + 16
+        cells = _split(line, layout.delimiter) if fits else []
+        # W&B's page quotes empty cells, too: a last one without quotes was cut off.
+        cut = len(cells) < layout.width or (line.startswith('"') and not _quoted(line))
+        if cut or not all(map(is_missing, cells[layout.width :])):
+            dropped[OTHER_LENGTH] += 1
+        else:
+            yield cells
+    # There is no line end behind the last row: only the row itself shows whether it is complete.
+    if cut:
+        dropped.subtract([OTHER_LENGTH])
+        dropped[CUT_OFF] += 1
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """Split one line; empty where its quotes do not match."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []
+
+
+def _quoted(line: str) -> bool:
+    return line.lstrip().startswith('"') and line.rstrip().endswith('"')
 
 
 def _wandb_layout(content: Content) -> _Layout | None:
@@ -211,65 +173,46 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
-    layout = _Layout(delimiter, width, first, names[first].strip(), quoted=True)
-    runs, columns = columns_of_runs(names, first, layout)
-    for (number, metric), places in columns.items():
-        if "" not in places:
-            layout.ignored += map(names.__getitem__, places.values())
-        elif metric != _COUNTER:
-            layout.series.setdefault(number, []).append(_Series(metric, places.pop(""), places))
-        elif layout.axis != _STEP_AXIS:  # there, both are the same
-            layout.counters[number] = places[""]
-    # No reader of columns takes such a label for a number or for nothing.
-    layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
-    layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
-    return layout if is_chart(layout, quoted=quoted) else None
-
-
-def columns_of_runs(
-    names: Sequence[str], first: int, layout: _Layout
-) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]]]:
-    """The runs, and by run and metric the places of the values (``""``) and of their bounds.
-
-    Columns of no run are added to those that the layout ignores.
-    """
-    present = frozenset(names)
-    seen, runs = Counter[str](), dict[tuple[str, int], int]()
-    columns: dict[tuple[int, str], dict[str, int]] = {}
+    present, seen, runs = frozenset(names), Counter[str](), dict[tuple[str, int], int]()
+    columns, ignored = dict[tuple[int, str], dict[str, int]](), list[str]()
     for at, name in enumerate(names[first + 1 :], start=first + 1):
         seen[name] += 1
         bound = name[-len(LEAST) :] if name.endswith(_BOUNDS) and name[: -len(LEAST)] in present else ""
         base = name.removesuffix(bound)
         run, between, metric = map(str.strip, base.rpartition(_BETWEEN))
         # Where a chart has one run, its columns may lack its name.
-        if not metric or not (between or {base + LEAST, base + GREATEST} <= present):
-            layout.ignored.append(name)
-            continue
-        places = columns.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
-        if places.setdefault(bound, at) != at:
-            layout.ignored.append(name)
-    return list(runs), columns
+        if metric and (between or {base + LEAST, base + GREATEST} <= present):
+            places = columns.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
+            if places.setdefault(bound, at) == at:
+                continue
+        ignored.append(name)
+    for marks in [marks for marks in columns.values() if "" not in marks]:
+        ignored += map(names.__getitem__, marks.values())
+    columns = {key: marks for key, marks in columns.items() if "" in marks}
+    # No reader of columns takes such a label for a number or for nothing.
+    labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
+    repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
+    layout = _Layout(delimiter, width, first, names[first].strip(), labels, columns, ignored, repeated)
+    return layout if is_chart(layout, quoted=quoted) else None
 
 
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
-    every = list(chain.from_iterable(layout.series.values()))
-    ignored, count = len(layout.ignored), len(every)
+    series = {key: marks for key, marks in layout.columns.items() if key[1] != _COUNTER}
+    ignored, count = len(layout.ignored), len(series)
     if not count or ignored > count:
         return False
     axis = layout.axis  # a step or a clock by its name
     step_like = _CLOCK_AXIS.match(axis) is not None or axis == _STEP_AXIS or folded(axis) in _STEP_AXES
-    bounded = sum(len(series.bounds) == 2 for series in every)
+    bounded = sum(len(marks) == 3 for marks in series.values())
     if bounded:
         return bounded * 2 >= count and (layout.runs != [_NAMELESS] or (step_like and not ignored))
-    metrics = {series.metric for series in every}
-    few = len(layout.runs) == 1 or len(metrics) <= 3
-    return not ignored and few and (quoted or step_like or bool(layout.counters))
+    few = len(layout.runs) == 1 or len({metric for _, metric in series}) <= 3
+    return not ignored and few and (quoted or step_like or layout.counted)
 
 
-def chart_notes(points: _Points) -> Iterator[str]:
+def chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> Iterator[str]:
     """Yield notes on the axis, on columns of no run, and on points that stand for several values."""
-    layout, axis, codes = points.layout, np.array(points.axis), np.array(points.runs)
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
     if layout.ignored:
@@ -279,89 +222,24 @@ def chart_notes(points: _Points) -> Iterator[str]:
         yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
     if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-    if summaries := list((+points.summarised).items())[:4]:
-        sizes = points.numbers
-        shares = [f"{n} of {counted(sizes[name], 'point')} of {shown(name)}" for name, n in summaries]
+    shares = []
+    for name in columns:
+        if name + LEAST in columns and name + GREATEST in columns:
+            least, greatest = (parse_column(columns[name + mark]).values for mark in _BOUNDS)
+            if number := int((least < greatest).sum()):
+                points = int((~np.isnan(parse_column(columns[name]).values)).sum())
+                shares.append(f"{number} of {counted(points, 'point')} of {shown(name)}")
+    if shares:
         several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
         advice = "average or the last; they are kept, but better export the complete history"
-        yield f"at least {', '.join(shares)} summarise {several}{advice}: {COMPLETE_HISTORY}"
+        yield f"at least {', '.join(shares[:4])} summarise {several}{advice}: {COMPLETE_HISTORY}"
+    steps, labels = parse_column(columns[axis]).values, np.array([*columns.get(_RUN, ())])
     # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
-    full = np.flatnonzero(np.isin(np.bincount(codes), (1000, 1500)))
-    if drawn := [layout.runs[run] for run in full if np.unique(np.diff(axis[codes == run])).size > 1]:
+    of_runs = {run: steps[labels == run] if labels.size else steps for run in layout.runs}
+    uneven = [run for run, at in of_runs.items() if at.size in (1000, 1500) and len(set(np.diff(at))) > 1]
+    if uneven:
         sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
-        yield f"{listing(drawn, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
-
-
-# --- SwanLab ----------------------------------------------------------------------------------------------
-
-
-def is_swanlab_chart(content: Content) -> bool:
-    """Whether the header is a step and pairs of columns as SwanLab names them."""
-    text = content.opening if content.is_text else ""
-    if text[:5].lstrip('"')[:4].lower() != "step":
-        return False
-    return bool(_swanlab_labels(_split(text.partition("\n")[0], ",")))
-
-
-def read_swanlab_chart(content: Content) -> Table:
-    """Read a CSV file that SwanLab exports: a step, and a pair of columns per metric of each experiment.
-
-    ``step,<experiment>-<metric>_step,<experiment>-<metric>_timestamp,…``: in spite of its name, the first
-    column of a pair holds the metric's values. The layout is as the ``swanlab`` package parses it:
-    swanlab/api/experiment.py in 0.6.8, swanlab/api/experiment/__init__.py in 0.7.8,
-    swanlab/api/helper/extractor.py in 0.10.3. Its ``export_csv()`` gives the address of such a file, with one
-    metric of one experiment. Not verified: files downloaded from the web page, whose layout is not
-    documented; those with another header are read as any CSV file.
-
-    Raises ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
-    """
-    series = experiments_and_metrics(_swanlab_labels(_split(next(filter(None, content.lines()), ""), ",")))
-    if not series:
-        message = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
-        raise content.error("file-corrupt", message, "download the file again")
-    runs = {run: number for number, run in enumerate(dict.fromkeys(run for run, _ in series))}
-    layout = _Layout(",", 1 + 2 * len(series), 0, "step", list(runs))
-    for at, (run, metric) in enumerate(series):
-        layout.series.setdefault(runs[run], []).append(_Series(metric, 1 + 2 * at))
-    points = _Points(layout, content)
-    if not points.records.rows:
-        hint = "check that the run has logged something, and download the file again"
-        raise content.error("no-records", "is a CSV file from SwanLab without a complete row of values", hint)
-    metrics = list(dict.fromkeys(metric for _, metric in series))
-    note = f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
-    note += f"({listing(list(runs), 4)}), separated at a dash in the names of the columns"
-    return points.table(content, (note,))
-
-
-def _swanlab_labels(header: Sequence[str]) -> list[str]:
-    """Return ``<experiment>-<metric>`` of each pair of columns; nothing where the header is another one."""
-    step, *names = [name.strip() for name in header] or [""]
-    labels = [name.removesuffix("_step") for name in names[::2]]
-    paired = [label + end for label in labels for end in ("_step", "_timestamp")]
-    if step.lower() != "step" or names != paired or not all("-" in label for label in labels):
-        return []
-    return labels
-
-
-def experiments_and_metrics(labels: Sequence[str]) -> list[tuple[str, str]]:
-    """Split each label into experiment and metric, both of which may have dashes in their names.
-
-    A metric that is in the catalog decides; then, that other columns have the same experiment or metric. The
-    last 12 dashes of a label are tried.
-    """
-    splits: list[list[tuple[str, str]]] = []
-    for label in labels:
-        dashes = [at for at, mark in enumerate(label) if mark == "-"]
-        splits.append([(label[:at], label[at + 1 :]) for at in dashes[:-13:-1]])
-    shared: Counter[tuple[bool, str]] = Counter()
-    for run, metric in chain.from_iterable(splits[:1000]):
-        shared.update(((True, run), (False, metric)))
-
-    def likelihood(split: tuple[str, str]) -> tuple[bool, int, int]:
-        run, metric = split
-        return is_metric(metric), shared[True, run] + shared[False, metric], len(run)
-
-    return [max(candidates, key=likelihood) for candidates in splits]
+        yield f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
 
 
 # --- TensorBoard ------------------------------------------------------------------------------------------
@@ -453,5 +331,4 @@ def run_and_tag(content: Content) -> tuple[str, str]:
 
 
 wandb = FormatFunctions(lambda content: content.is_text and bool(_wandb_layout(content)), read_wandb_chart)
-swanlab = FormatFunctions(is_swanlab_chart, read_swanlab_chart)
 tensorboard = FormatFunctions(is_tensorboard_curve, read_tensorboard_curve)

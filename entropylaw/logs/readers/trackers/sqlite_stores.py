@@ -34,30 +34,50 @@ def _opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.C
     SQLite itself would take locks. Where the last rows still are in a write-ahead log, they are read: by
     SQLite's rules while a run writes, and otherwise from copies, for SQLite has to write to play them back.
     ``rolls_back`` says whether a journal is played back as well.
+
+    Raises ``file-corrupt``, or ``file-unreadable`` where it is locked.
     """
     path = content.local_file()
-    with ExitStack() as stack:
-        address = ":memory:"
-        if path:
-            log, journal = _has_companion(path, "-wal"), rolls_back and _has_companion(path, "-journal")
-            address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
-            if journal or (log and not _has_companion(path, "-shm")):
-                copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-                for end, there in (("", True), ("-wal", log), ("-journal", journal)):
-                    if there:
-                        shutil.copyfile(path + end, f"{copy}{end}")
-                address = copy.as_uri()
-        connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
-        if path is None:
-            data = bytearray(content.data)
-            # The format's versions: 2 for a database with a write-ahead log, which memory has not.
-            data[18:20] = b"\1\1"
-            connection.deserialize(bytes(data))
-        # A file from an unknown source may hold triggers and views: only its data are read.
-        connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        yield connection
+    try:
+        with ExitStack() as stack:
+            address = ":memory:"
+            if path:
+                log, journal = _has_companion(path, "-wal"), rolls_back and _has_companion(path, "-journal")
+                address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
+                if journal or (log and not _has_companion(path, "-shm")):
+                    copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
+                    for end, there in (("", True), ("-wal", log), ("-journal", journal)):
+                        if there:
+                            shutil.copyfile(path + end, f"{copy}{end}")
+                    address = copy.as_uri()
+            connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
+            if path is None:
+                data = bytearray(content.data)
+                # The format's versions: 2 for a database with a write-ahead log, which memory has not.
+                data[18:20] = b"\1\1"
+                connection.deserialize(bytes(data))
+            # A file from an unknown source may hold triggers and views: only its data are read.
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            # Bounds on what a hostile or damaged database can make SQLite do. A row of metrics takes it some
+            # 40 steps and 80 bytes, here it has 4 a byte; in a damaged tree of pages it may go on for ever.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
+            left = repeat(0, 64 + (content.size if path else len(content.data)) * 4 // (1 << 16))
+            connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
+            yield connection
+    except OSError as problem:
+        message = f"cannot be read with its write-ahead log: {problem.strerror}"
+        hint = "check the permissions of the files next to it"
+        raise content.error("file-unreadable", message, hint) from None
+    # SQLite's own errors, and what Python's module makes of sizes, names and texts that make no sense
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as problem:
+        if "locked" in str(problem):
+            hint = "try again when it has finished, or copy the file together with its -wal file"
+            raise content.error("file-unreadable", "is locked by another program", hint) from None
+        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
+        hint = "copy the file again together with the -wal file next to it"
+        raise content.error("file-corrupt", message, hint) from None
 
 
 def _has_companion(path: str, end: str) -> bool:
@@ -83,19 +103,15 @@ _TRACKIO_COLUMNS = {"run_name", "step", "metrics"}
 _TRACKIO_MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
 # The count of log calls is the last resort among steps under this name.
 _OWN_STEP = "_step"
-# Where damage makes SQLite put bytes that are no text into a message, the message cannot be decoded.
-_DAMAGE = (sqlite3.Error, UnicodeError)
 
 
 def is_trackio(content: Content) -> bool:
     """Whether it is an SQLite file with Trackio's table of metrics."""
     if all(mark in content.head for mark in _TRACKIO_MARKS):
         return True
-    try:
-        with _opened(content, rolls_back=True) as database:
-            return _plain_columns(database, "metrics") >= _TRACKIO_COLUMNS
-    except (*_DAMAGE, OSError, InputError):
-        return False
+    with suppress(InputError), _opened(content, rolls_back=True) as database:
+        return _plain_columns(database, "metrics") >= _TRACKIO_COLUMNS
+    return False
 
 
 def read_trackio(content: Content) -> Table:
@@ -110,20 +126,8 @@ def read_trackio(content: Content) -> Table:
 
     Raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked.
     """
-    try:
-        with _opened(content, rolls_back=True) as database:
-            return trackio_table(database, content)
-    except _DAMAGE as problem:
-        if "locked" in str(problem):
-            hint = "try again when it has finished, or copy the file together with its -wal file"
-            raise content.error("file-unreadable", "is locked by another program", hint) from None
-        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
-        hint = "copy the file again together with the -wal file next to it"
-        raise content.error("file-corrupt", message, hint) from None
-    except OSError as problem:
-        message = f"cannot be read with its write-ahead log: {problem.strerror}"
-        hint = "check the permissions of the files next to it"
-        raise content.error("file-unreadable", message, hint) from None
+    with _opened(content, rolls_back=True) as database:
+        return trackio_table(database, content)
 
 
 def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
@@ -218,21 +222,8 @@ def read_mlflow(content: Content) -> Table:
 
     Raises ``not-a-log`` without MLflow's tables, ``no-records`` where they are empty, or ``file-corrupt``.
     """
-    try:
-        with _opened(content) as connection:
-            # Bounds on what a hostile or damaged database can make SQLite do.
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
-            size = content.size if content.local_file() else len(content.data)
-            # A row of metrics takes SQLite some 40 steps and 80 bytes, here it has 4 a byte; in a damaged
-            # tree of pages it may go on for ever.
-            left = repeat(0, 64 + size * 4 // (1 << 16))
-            connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
-            return mlflow_table(connection, content)
-    # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
-    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-        message = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
-        hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
-        raise content.error("file-corrupt", message, hint) from None
+    with _opened(content) as connection:
+        return mlflow_table(connection, content)
 
 
 def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:

@@ -11,15 +11,12 @@ import math
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.logs.readers.trackers import (
     LONGEST_NAME,
@@ -34,12 +31,9 @@ from entropylaw.logs.readers.trackers import (
 from entropylaw.logs.runs import Table
 from entropylaw.logs.sources.content import Content
 
-Words = NDArray[np.uint32]
-
 _EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
 
 _HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
-_START = b"Td\x1fd"
 
 # Keys as fields() yields them: field number × 8 + wire type.
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
@@ -59,7 +53,7 @@ def recognises(content: Content) -> bool:
     if _EVENT_FILE.match(content.head):
         return True
     head = content.head[:_HEAD] if "tfevents" in PurePath(content.path).name else b""
-    return len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
+    return len(head) == _HEAD and _intact(head, 0, 8)
 
 
 def read(content: Content) -> Table:
@@ -150,23 +144,17 @@ def is_single(shape: bytes) -> bool:
 def _events(data: bytes, damage: Damage, dropped: Counter[str]) -> Iterator[bytes]:
     """Yield the content of each frame, and count those with a bad checksum; a bad length ends the file."""
     at = 0
-    while at < len(data):
-        # So many bytes, or frames in them, have their checksums tested at once.
-        spans = list(islice(frames(data, at, at + (1 << 20)), 1 << 14))
-        good = _intact([data[a - _HEAD : a - 4] for a, _ in spans], [data[a - 4 : a] for a, _ in spans])
-        spans = spans[: int(np.argmin([*good, False]))]
-        if not spans:
-            damage.add(at, len(data))
-            return
-        events = [data[a:b] for a, b in spans]
-        good = _intact(events, [data[b : b + _TAIL] for _, b in spans])
-        for intact, event, (begin, end) in zip(good, events, spans, strict=True):
-            if intact:
-                yield event
-            else:
-                damage.add(begin - _HEAD, end + _TAIL)
-                dropped[BAD_CHECKSUM] += 1
-        at = spans[-1][1] + _TAIL
+    for begin, end in frames(data, 0, len(data)):
+        if not _intact(data, at, begin - _TAIL):
+            break
+        at = end + _TAIL
+        if _intact(data, begin, end):
+            yield data[begin:end]
+        else:
+            damage.add(begin - _HEAD, at)
+            dropped[BAD_CHECKSUM] += 1
+    if at < len(data):
+        damage.add(at, len(data))
 
 
 def frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -180,42 +168,22 @@ def frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
-    """Whether each part has its checksum, a CRC-32C that is masked as TensorFlow masks it; many at once.
-
-    A CRC is linear: that of two words is that of the first one, moved on by the second's length, xor that
-    of the second. So pairs of words are joined, then pairs of pairs, in all parts of about the same length.
-    Zeros before the start change nothing, and _START makes of the state 0 the one in which a CRC starts.
-    """
-    crc = np.empty(len(parts), dtype=np.uint32)
-    of_level: dict[int, list[int]] = {}
-    for index, content in enumerate(parts):
-        more_words = (len(_START) + len(content) - 1) // 4
-        of_level.setdefault(more_words.bit_length(), []).append(index)
-    for level, indices in of_level.items():
-        padded = b"".join([(_START + parts[index]).rjust(4 << level, b"\0") for index in indices])
-        state = np.frombuffer(padded, dtype="<u4").reshape(len(indices), -1)
-        for done in range(level):
-            state = _moved(state[:, 0::2], done) ^ state[:, 1::2]
-        crc[indices] = ~_moved(state[:, 0], 0)
-    masked = (crc >> 15 | crc << 17) + np.uint32(0xA282EAD8)
-    return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
+def _intact(data: bytes, begin: int, end: int) -> bool:
+    """Whether a checksum follows, a CRC-32C that is masked as TensorFlow masks it."""
+    crc = 0xFFFF_FFFF
+    for byte in data[begin:end]:
+        crc = _CRC[crc & 0xFF ^ byte] ^ crc >> 8
+    crc ^= 0xFFFF_FFFF
+    masked = (crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFF_FFFF
+    return data[end : end + _TAIL] == masked.to_bytes(4, "little")
 
 
-def _moved(state: Words, level: int) -> Words:
-    """Return states after 4 · 2^level bytes of zero more."""
-    low, high = _moves(level)
-    moved: Words = np.take(low, state & 0xFFFF) ^ np.take(high, state >> 16)
-    return moved
-
-
-@cache
-def _moves(level: int) -> Words:
-    """Return what a state's lower and upper half become, for all their values."""
-    half = np.arange(1 << 16, dtype=np.uint32)
-    states: Words = np.stack([half, half << np.uint32(16)])
-    if level:
-        return _moved(_moved(states, level - 1), level - 1)
-    for _ in range(32):
+def _crc_table() -> tuple[int, ...]:
+    """What a CRC-32C becomes by its lowest byte."""
+    states = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
         states = states >> np.uint32(1) ^ (states & np.uint32(1)) * np.uint32(0x82F63B78)
-    return states
+    return tuple(states.tolist())
+
+
+_CRC = _crc_table()

@@ -1,13 +1,12 @@
-"""The options and the help of ``entropylaw plot``."""
+"""The options and the help of ``entropylaw plot``, which the registry of figures is imported for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from entropylaw.kinds import PATH, Kind, one_of
 from entropylaw.option import option, switch
-from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Styled
+from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Quiet
 from entropylaw.report.figures import FIGURES
 
 # Of one run, without the tokens' sums, which no log and no document holds; and of arms.
@@ -24,8 +23,7 @@ def width_text(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Styled):
+class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
     """Draw one figure of a run or of arms for a paper."""
 
     example: ClassVar[str] = "entropylaw plot law demo/grpo_s0.csv -o law.pdf"

@@ -1,0 +1,349 @@
+"""The options and the help of every command; what a command does is in a module of its own.
+
+Nothing heavy is imported: help, completion and settings read these classes, and run no command. They become
+dataclasses one by one, in :func:`entropylaw.cli.command.command_of`: all at once take longer than the help.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from entropylaw.documents.kinds import KINDS
+from entropylaw.errors import UsageError
+from entropylaw.kinds import GAIN, GATE, JUNIT, LEVEL, NUMBER, PATH, SUFFIXES, SWITCH, TEXT, Kind, one_of
+from entropylaw.option import ADVANCED, INTERVALS, OUTPUT, option, switch
+from entropylaw.options import (
+    FOLDER,
+    PICTURES,
+    WRITE,
+    ColumnOptions,
+    Command,
+    CompareOptions,
+    Coverage,
+    FitOptions,
+    Gained,
+    Joined,
+    LawOptions,
+    Logs,
+    Looks,
+    Parallel,
+    PhaseOptions,
+    Quiet,
+    Written,
+    formats,
+    outputs,
+)
+from entropylaw.samples.options import SampleOptions
+from entropylaw.tokens.options import TokenOptions
+
+
+class FitCommand(Parallel, FitOptions, Logs, Written):
+    """Fit the entropy law to every run.
+
+    The law is R = -a·exp(H) + b, with R the reward and H the entropy. The verdict comes first, then the
+    intervals, the other functional forms, and what was read and dropped. A run that the law does not
+    describe is a result, not an error: the reasons are printed and the exit code is 0. Exit code 4 means
+    that no run could be fitted.
+    """
+
+    example: ClassVar[str] = "entropylaw fit demo/grpo_s0.csv"
+
+    save: bool = option(
+        "--save/--no-save",
+        f"Store the fits in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o they are "
+        "written there instead.",
+        *(SWITCH, OUTPUT),
+        key="save",
+        default=True,
+    )
+    details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
+
+
+TARGETS = "Targets"
+
+
+def target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
+    """A target of predictions."""
+    return option(flags, f"{help} Repeatable.", kind, TARGETS, many=True)
+
+
+class PredictCommand(Joined, LawOptions, Quiet):
+    """Predict reward at an entropy or a later step.
+
+    Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
+    again. Predictions are averaged over functional forms. An entropy has two intervals: for the mean, and
+    the wider prediction interval; one outside the fitted range is marked as extrapolated. A later step is
+    forecast from the level and the slope of the reward, by what other runs did next. Options of the fit,
+    columns included, are for logs, not for what `entropylaw fit` wrote.
+    """
+
+    example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"
+
+    source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
+    target_entropy: tuple[str, ...] = target(
+        "--target-entropy H", "Entropy in nats, or a range START:STOP:STEP.", TEXT
+    )
+    target_reward: tuple[float, ...] = target(
+        "--target-reward R", "Reward: prints the entropies compatible with it."
+    )
+    at_step: tuple[float, ...] = target("--at-step N", "A later step: the reward to expect there.")
+    gain: float | None = option(
+        "--gain",
+        "A gain of reward: probability that it is reached by --at-step, and that it is left on the curve.",
+        GAIN,
+        TARGETS,
+        unset="the fit's",
+    )
+    level: float | None = option(
+        "--level", "Coverage of the intervals.", LEVEL, INTERVALS, key="level", unset="the fit's"
+    )
+    format: str = formats()
+    output: str | None = option("-o --output", WRITE, PATH)
+
+
+class ColumnsCommand(ColumnOptions, Logs, Command):
+    """Show which columns of a log would be used.
+
+    Each choice is given with its reason, and every column is listed, also those that nothing is known of.
+    Where a file has no step column, its rows are counted. Nothing is fitted.
+    """
+
+    example: ClassVar[str] = "entropylaw columns demo/grpo_s0.csv"
+
+    format: str = formats()
+
+
+class BacktestCommand(Parallel, ColumnOptions, Coverage, Looks, Logs, Written):
+    """Test forecasts on finished runs.
+
+    Every run is cut after 20 %, a third, a half and two thirds of its steps, and the reward half as many
+    steps later is forecast, with the probability of a gain. The errors are compared with those of the share
+    of cuts that gained, the last value, three lines, the law by least squares at the entropies that
+    followed, and the ScaleRL sigmoid. With --every the runs are played through the stop line: what it said
+    at each look, and what came. Exit code 4 means that no run could be tested.
+    """
+
+    example: ClassVar[str] = "entropylaw backtest demo/grpo_s0.csv"
+
+
+class TokensCommand(TokenOptions, Quiet):
+    """Summarise token-level logs by step.
+
+    The entropy of all tokens and of each class, for `entropylaw phases`. Every number follows from exact
+    sums, so that it does not depend on the order of the rows, on their division into files, or on the
+    engine. All files are read as one table: give the shards of a run in one call.
+    """
+
+    example: ClassVar[str] = "entropylaw tokens demo/tokens.parquet -o steps.parquet"
+
+    tables: tuple[str, ...] = option(
+        "TABLES",
+        "Parquet or JSONL files, or folders of them, with a row per token or per sequence.",
+        many=True,
+        required=True,
+    )
+    format: str = formats()
+    output: str | None = option(
+        "-o --output",
+        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet), "
+        "and print nothing.",
+        PATH,
+    )
+
+
+class SamplesCommand(SampleOptions, Quiet):
+    """Summarise samples per problem by step.
+
+    pass@k, distinct answers, what was gained and lost: a row per step, for --join of `entropylaw fit`,
+    `compare`, `phases` and others. Rollout dumps and evaluation files are recognised by their content: verl,
+    TRL, prime-rl and verifiers, inspect, lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval;
+    any other table by the names of its columns, where a.b is field b of column a. With `columns` before
+    TABLES the columns are shown that would be used, and nothing is computed.
+    """
+
+    example: ClassVar[str] = "entropylaw samples demo/samples.parquet --against 0"
+
+    tables: tuple[str, ...] = option(
+        "TABLES",
+        "Parquet, JSON, JSONL, CSV or .eval files, or folders of them, with a row per sample or per answer.",
+        many=True,
+        required=True,
+    )
+    against: str | None = option(
+        "--against",
+        "Compare with another table, or with another row of the same: a STEP, or COLUMN=VALUE of --by; "
+        "paired by problem.",
+        PATH,
+    )
+    details: bool = switch("--details", "Every quantity of each k, as text.", OUTPUT)
+    format: str = formats()
+    output: tuple[str, ...] = option(
+        "-o --output",
+        "Write here (.parquet .csv .json .md .txt .tex .html), and print nothing. Repeatable.",
+        PATH,
+        many=True,
+    )
+    figure: str | None = option(
+        "--figure", "Draw one figure into FILE (.svg .png .pdf), or every figure into a folder.", PATH
+    )
+
+
+class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
+    """Say whether entropies rise, and in which order.
+
+    The entropies of planning and execution tokens, of plans and of all tokens, each where there are values:
+    whether the end is above the lowest level, by how much and since when; from which step on it rises, or has
+    settled; and eruptions, steps at which it jumps. Where it does not rise, the smallest rise that would have
+    been found is reported; where that is large, the answer is that the curve cannot tell. LOGS are step-level
+    logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
+    """
+
+    example: ClassVar[str] = "entropylaw phases demo/grpo_s0.csv"
+
+
+class CompareCommand(Joined, Parallel, CompareOptions, Written):
+    """Compare arms of an experiment over their seeds.
+
+    Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same
+    curve? The seed is the unit; runs that failed are counted apart. How runs are grouped into arms is
+    printed first, then a sentence per arm. An arm is higher or lower where the test, adjusted for both
+    questions and all arms, says so, and the same only where the difference is shown to be below --margin;
+    the others have the smallest difference that these seeds show. Exit code 4 means that no run could be
+    fitted.
+    """
+
+    example: ClassVar[str] = "entropylaw compare 'grpo=demo/grpo_s*' 'clip_cov=demo/clip_cov_s*'"
+
+    logs: tuple[str, ...] = option(
+        "ARM=LOGS|LOGS",
+        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
+        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
+        PATH,
+        many=True,
+        required=True,
+    )
+    output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .html"))
+    details: bool = switch("--details", "Every number, run and caution of each comparison, as text.", OUTPUT)
+
+
+def figure_kinds(text: str) -> tuple[str, ...]:
+    """The formats in a text."""
+    named, choices = [name.strip().lower() for name in text.split(",")], ", ".join(PICTURES)
+    unknown = [name for name in named if name not in PICTURES]
+    if unknown and named != ["none"]:
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {choices}, or none"
+        raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
+    return tuple(kind for kind in PICTURES if kind in named)
+
+
+class ReportCommand(Parallel, FitOptions, Logs, Quiet):
+    """Write a report: pages, tables and figures.
+
+    An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
+    what `entropylaw fit` or `entropylaw report` wrote: it is rendered unchanged, and options of the fit
+    are then refused. Runs are fitted in parallel; what has not changed since the last report in that
+    folder is kept. A run that cannot be fitted does not stop the others.
+    """
+
+    example: ClassVar[str] = "entropylaw report demo/grpo_s0.csv -o reports/demo"
+
+    output: str = option(
+        "-o --output FOLDER|FILE.html",
+        "Folder to write into, or the one HTML file to write, with everything in it.",
+        *(PATH, OUTPUT),
+        default=FOLDER,
+    )
+    figures: tuple[str, ...] | None = option(
+        "--figures",
+        "Formats of the figures' files: svg,png,pdf or none.",
+        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
+        unset="all, beyond 50 runs svg",
+    )
+    phases: bool = switch(
+        "--phases/--no-phases",
+        "Add the phases where the log has the entropy of planning or execution tokens.",
+        ADVANCED,
+        default=True,
+    )
+    strict: bool = switch(
+        "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", ADVANCED
+    )
+
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable in which GitHub names the file of a step's summary."""
+
+GATES = "Gates"
+FORMATS = (*SUFFIXES, *JUNIT)
+
+
+class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
+    """Exit with code 5 if a gate trips or is unknown.
+
+    Every run is compared with every condition. The interval decides, not the point: a condition holds
+    where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
+    --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
+    that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
+    follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
+    several.
+    """
+
+    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'ceiling<0.4'"
+
+    sources: tuple[str, ...] = option(
+        "FITS|LOGS",
+        "Documents that `fit`, `report`, `phases`, `predict` or `compare` wrote; a report, by its folder or "
+        "its report.json; or logs, which are fitted.",
+        PATH,
+        many=True,
+        required=True,
+    )
+    fail_if: tuple[str, ...] = option(
+        "--fail-if",
+        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; \"verdict!='holds'\"; "
+        "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; lost "
+        "(the reward); refused (not fitted). Repeatable.",
+        GATE,
+        GATES,
+        key="gates",
+        many=True,
+    )
+    strict: bool = switch(
+        "--strict",
+        "Fail also where the interval, or an undecided verdict, does not exclude the expression.",
+        GATES,
+    )
+    point: bool = switch("--point", "Compare the estimate, not its interval.", GATES)
+    even_if_fails: bool = switch(
+        "--even-if-fails", "Also compare the numbers that are unknown because the law fails.", GATES
+    )
+    format: str = formats(*FORMATS)
+    output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .xml"))
+    github_summary: bool = switch("--github-summary", f"Append Markdown to the file that {SUMMARY} names.")
+
+
+class DemoCommand(Command):
+    """Write example logs, and print commands for them.
+
+    Three logs of small language models that learned to multiply two numbers, a table of the tokens of one
+    of them, and a notebook. The examples of `--help` and the commands of the guide use these files. A
+    file that was changed is not replaced.
+    """
+
+    example: ClassVar[str] = "entropylaw demo"
+
+    folder: str = option("FOLDER", "Folder to write into.", PATH, default="demo")
+
+
+class SchemaCommand(Command):
+    """Print the JSON Schema of a document.
+
+    Documents are what `--format json` and `-o FILE.json` write. `report` is the document of one run, in
+    runs/, `index` that of all runs, report.json. A document names its schema and the version of
+    entropylaw that wrote it. Fields may be added to a schema; a change that breaks readers makes a new
+    one.
+    """
+
+    example: ClassVar[str] = "entropylaw schema fit > fit.schema.json"
+
+    kind: str = option("KIND", f"{', '.join(KINDS)}.", one_of(*KINDS), required=True)
