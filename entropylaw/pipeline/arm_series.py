@@ -110,7 +110,6 @@ def results_of(
         rewards,
         level=options.level,
         margin=options.margin,
-        between_sd=options.between_sd,
         along=along,
         **how,
     )
