@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from entropylaw.logs.sources.opening import load
 
 from entropylaw.logs.runs.number_parsing import parse_column
-from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.content import Content, load
 from entropylaw.logs.sources.registry import READERS, find_reader, reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit import test_ingest_consoles_a as consoles_a
