@@ -42,9 +42,9 @@ def test_lines_fit_a_terminal(names, width):
     assert max(map(len, whole[1:])) <= WIDTH
 
 
-def test_the_page_has_the_answer_the_figures_and_every_run():
+def test_the_page_has_the_answer_the_figure_and_every_run():
     page = Page(single_page(arms.complete()))
-    assert page.tags.count("figure") == 2
+    assert page.tags.count("figure") == 1
     places = [
         page.text.index(word)
         for word in ("2 arms against grpo", "higher", "H at the start", "Exploratory: not")
