@@ -21,6 +21,7 @@ from tests.unit import test_ingest_consoles_b as consoles_b
 from tests.unit import test_ingest_mlflow as mlflow
 from tests.unit import test_ingest_notebook as notebooks
 from tests.unit import test_ingest_tensorboard as tensorboard
+from tests.unit import test_ingest_trackio as trackio
 from tests.unit import test_ingest_trainer_state as trainer_state
 from tests.unit import test_ingest_trl_console as trl
 from tests.unit import test_ingest_wandb as wandb
@@ -171,6 +172,13 @@ def _events(first: int = 1) -> bytes:
     return tensorboard.log(events)[0]
 
 
+def _trackio() -> bytes:
+    curves = {"train/entropy": entropy, "train/reward": reward}
+    return trackio.filled(
+        *((step, {name: value(step) for name, value in curves.items()} | {"kl": "NaN"}) for step in STEPS)
+    )
+
+
 def _mlflow(target: str = "") -> Sample:
     """A folder, or the database."""
     curves = {"actor/entropy": entropy, "critic/score/mean": reward}
@@ -246,6 +254,7 @@ def _plain() -> dict[str, Sample]:
         "wandb-chart": _single("wandb-chart", "x.csv", _chart("train/reward", reward), whole=False),
         "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", _events()),
         "tensorboard-csv": _single("tensorboard-csv", "run-a-tag-reward.csv", _curve(reward), whole=False),
+        "trackio": _single("trackio", "x.db", _trackio()),
         "mlflow-db": _mlflow(),
     }
 

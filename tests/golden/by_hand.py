@@ -192,7 +192,7 @@ def comparisons() -> str:
 
 READ = (
     *("assembly", "axes", "consoles_a", "consoles_b", "forks", "formats", "notebook"),
-    *("tensorboard", "tensorboard_csv", "trainer_state", "trl_console", "wandb", "wandb_exports"),
+    *("tensorboard", "tensorboard_csv", "trackio", "trainer_state", "trl_console", "wandb", "wandb_exports"),
 )
 
 BY_HAND: dict[str, Callable[[], str]] = {

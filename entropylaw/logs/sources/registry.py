@@ -104,10 +104,17 @@ READERS: tuple[Format, ...] = (
         module="trackers.tfevents",
     ),
     Format(
+        "trackio",
+        "Trackio's project database, all of its runs",
+        (".db",),
+        "trackers.sqlite_stores:trackio",
+        signature=_SQLITE,
+    ),
+    Format(
         "mlflow-db",
         "MLflow's database, all of its runs; parameters as settings where it holds one run",
         suffixes=(".db", ".sqlite"),
-        module="trackers.mlflow",
+        module="trackers.sqlite_stores:mlflow",
         signature=_SQLITE,
     ),
     Format(

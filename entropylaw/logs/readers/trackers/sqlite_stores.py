@@ -1,48 +1,54 @@
-"""MLflow's SQLite database, ``mlflow.db``."""
+"""Trackers' SQLite databases: Trackio's, one per project, and MLflow's ``mlflow.db``."""
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import sqlite3
 import sys
 import tempfile
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
 
+from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, shown, sqlite_cause
+from entropylaw.logs.readers.jsonl import leaves
 from entropylaw.logs.readers.trackers import LONGEST_NAME, UNREADABLE, StepRows, run_label
 from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import Column
+from entropylaw.logs.runs.step_column import STEP_NAMES, folded
 from entropylaw.logs.sources.content import Content
-
-_MLFLOW_METRICS = {"run_uuid", "key", "value", "timestamp", "step"}
-_MLFLOW_RUNS = {"run_uuid", "name", "start_time", "lifecycle_stage"}
-_MLFLOW_TYPES = ((str, int, str, float), (str, int, str, int))
+from entropylaw.logs.sources.gather import Records
+from entropylaw.logs.sources.registry import FormatFunctions
 
 
 @contextmanager
-def _opened(content: Content) -> Iterator[sqlite3.Connection]:
+def _opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Connection]:
     """Open a database, and leave no trace, neither in the file nor next to it.
 
     SQLite itself would take locks. Where the last rows still are in a write-ahead log, they are read: by
     SQLite's rules while a run writes, and otherwise from copies, for SQLite has to write to play them back.
+    ``rolls_back`` says whether a journal is played back as well.
 
-    Raises ``file-corrupt``, or ``file-unreadable`` where the log cannot be copied.
+    Raises ``file-corrupt``, or ``file-unreadable`` where it is locked.
     """
     path = content.local_file()
     try:
         with ExitStack() as stack:
             address = ":memory:"
             if path:
-                log = _has_companion(path, "-wal")
+                log, journal = _has_companion(path, "-wal"), rolls_back and _has_companion(path, "-journal")
                 address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
-                if log and not _has_companion(path, "-shm"):
+                if journal or (log and not _has_companion(path, "-shm")):
                     copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-                    for end in ("", "-wal"):
-                        shutil.copyfile(path + end, f"{copy}{end}")
+                    for end, there in (("", True), ("-wal", log), ("-journal", journal)):
+                        if there:
+                            shutil.copyfile(path + end, f"{copy}{end}")
                     address = copy.as_uri()
             connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
             if path is None:
@@ -66,6 +72,9 @@ def _opened(content: Content) -> Iterator[sqlite3.Connection]:
         raise content.error("file-unreadable", message, hint) from None
     # SQLite's own errors, and what Python's module makes of sizes, names and texts that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as problem:
+        if "locked" in str(problem):
+            hint = "try again when it has finished, or copy the file together with its -wal file"
+            raise content.error("file-unreadable", "is locked by another program", hint) from None
         message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
         hint = "copy the file again together with the -wal file next to it"
         raise content.error("file-corrupt", message, hint) from None
@@ -87,7 +96,125 @@ def _plain_columns(connection: sqlite3.Connection, table: str) -> frozenset[str]
     return frozenset(str(name) for name, hidden in described if not hidden)
 
 
-def read(content: Content) -> Table:
+# --- Trackio ----------------------------------------------------------------------------------------------
+
+_TRACKIO_COLUMNS = {"run_name", "step", "metrics"}
+# Where the file is damaged, its schema may be unreadable and still show which tracker wrote it.
+_TRACKIO_MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
+# The count of log calls is the last resort among steps under this name.
+_OWN_STEP = "_step"
+
+
+def is_trackio(content: Content) -> bool:
+    """Whether it is an SQLite file with Trackio's table of metrics."""
+    if all(mark in content.head for mark in _TRACKIO_MARKS):
+        return True
+    with suppress(InputError), _opened(content, rolls_back=True) as database:
+        return _plain_columns(database, "metrics") >= _TRACKIO_COLUMNS
+    return False
+
+
+def read_trackio(content: Content) -> Table:
+    """Read a project's database: a row per log call, whose metrics are one JSON object.
+
+    Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
+    wrote at ``~/.cache/huggingface/trackio/<project>.db``: table ``metrics`` with ``run_name``, ``step`` and
+    ``metrics`` (JSON in bytes), and ``run_id`` from 0.24 on; table ``configs``: a JSON ``config`` per run.
+
+    Where the caller names no step, Trackio counts log calls. ``transformers`` names none and logs
+    ``train/global_step`` (``TrackioCallback`` in transformers/integrations/integration_utils.py, 5.23).
+
+    Raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked.
+    """
+    with _opened(content, rolls_back=True) as database:
+        return trackio_table(database, content)
+
+
+def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
+    """Read the tables of a project: its columns, and the run's name in each row."""
+    has = _plain_columns(database, "metrics")
+    if not has >= _TRACKIO_COLUMNS:
+        hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
+        raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
+    records, bad = Records(), Counter[tuple[str, str]]()
+    runs, run_of = dict[tuple[str, str], int](), array("i")
+    for key, step, value in trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
+        if value is None:
+            bad[key] += 1
+            continue
+        metrics = dict(leaves(value, LONGEST_NAME))
+        for name in (_OWN_STEP, "step", "run_name"):
+            metrics.pop(name, None)
+        records.add({_OWN_STEP: step} | metrics)
+        run_of.append(runs.setdefault(key, len(runs)))
+    if not records.rows:
+        hint = "check that the run has logged something; what was sent to a Space is there, not here"
+        raise content.error("no-records", "is a Trackio project in which no run has logged a metric", hint)
+    metric_columns, notes = records.columns(content.size)
+    if content.local_file() is None and content.head[18:19] == b"\2":
+        left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
+        notes = (left, *notes)
+    taken = Counter(run for run, _ in runs)
+    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
+    columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
+    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
+        columns["step"] = columns.pop(_OWN_STEP)
+    return Table(
+        labelled=True,
+        columns=columns,
+        rows=records.rows + bad.total(),
+        dropped={UNREADABLE: bad.total()} if bad else {},
+        lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
+        notes=notes,
+        settings=trackio_settings(database) if len(runs) == 1 else {},
+    )
+
+
+def trackio_calls(
+    database: sqlite3.Connection, identity: str
+) -> Iterator[tuple[tuple[str, str], object, dict[str, object] | None]]:
+    """Yield the run's name and id, the step and the metrics of each log call, None where they are damaged."""
+    # Rows and bytes of a damaged file may be reached again and again.
+    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    (room,) = database.execute(query).fetchone()
+    # No other order: the order of the table is that of its log calls.
+    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+    for run, run_id, step, metrics in database.execute(query):
+        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
+        if room < 0:
+            problem = sqlite3.DatabaseError()
+            problem.sqlite_errorname = "the same pages appear again and again"
+            raise problem
+        yield (str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]), step, _json_object(metrics, float)
+
+
+def trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
+    """The configuration of the only run; empty where there is none, or one more."""
+    if "config" not in _plain_columns(database, "configs"):
+        return {}
+    configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    config = _json_object(configs[0][0]) if len(configs) == 1 else None
+    # Trackio itself adds the user's name and the time.
+    return {name: leaf for name, leaf in leaves(config or {}, LONGEST_NAME) if not name.startswith("_")}
+
+
+def _json_object(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
+    """Return the JSON object in a cell; None where there is none, or one that is too long."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(cell, (bytes, str)) and len(cell) <= 1 << 22:
+            value = json.loads(cell, parse_int=parse_int)
+            return value if isinstance(value, dict) else None
+    return None
+
+
+# --- MLflow -----------------------------------------------------------------------------------------------
+
+_MLFLOW_METRICS = {"run_uuid", "key", "value", "timestamp", "step"}
+_MLFLOW_RUNS = {"run_uuid", "name", "start_time", "lifecycle_stage"}
+_MLFLOW_TYPES = ((str, int, str, float), (str, int, str, int))
+
+
+def read_mlflow(content: Content) -> Table:
     """Read MLflow's database, all runs in it, without changing it or its folder.
 
     Layout from mlflow 3.17's store/tracking/sqlalchemy_store.py and store/tracking/dbmodels/models.py. Tags
@@ -192,3 +319,8 @@ def mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
         unique = label if taken[label] == 1 else f"{names[uuid]} ({uuid})"
         labels[uuid] = run_label(unique)
     return labels
+
+
+trackio = FormatFunctions(is_trackio, read_trackio)
+# Any SQLite file that is not Trackio's: the error names the tables that are missing.
+mlflow = FormatFunctions(lambda _: True, read_mlflow)
