@@ -138,7 +138,7 @@ def pairing(
     ks, level, size = sizes([min(now.least, base.least)], options.k), options.level, len(now.n)
     passes = [pass_at(now.n, now.right, k) for k in ks]
     base_passes = [pass_at(base.n, base.right, k) for k in ks]
-    band = critical(np.column_stack(np.subtract(passes, base_passes)), level)
+    band = critical(np.column_stack([*np.subtract(passes, base_passes)]), level)
     wide, at_k = student(size, level), []
     for k, ours, theirs in zip(ks, passes, base_passes, strict=True):
         value, spread = float((ours - theirs).mean()), float((ours - theirs).std(ddof=1) / np.sqrt(size))
