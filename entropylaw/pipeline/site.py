@@ -23,14 +23,14 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
+from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
 from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import Neighbour, phases_page, section_of
+from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -46,7 +46,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", f"{pages.PHASES}.html"
+PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -172,9 +172,6 @@ def one_page(
     page = sections[0]
     if len(outcome.tasks) > 1:
         index = index_of(outcome)
-        if index.across is not None:
-            slugs = {row.run: row.slug for row in index.rows}
-            sections = [phases_page(index.across, slugs, one_file=True), *sections]
         page = index_html(index, outcome, one_file=True, sections=sections)
     write_atomically(target, page)
     return replace(outcome, written=(target,))
@@ -192,7 +189,7 @@ def remove_figures(outcome: Outcome, folder: Path) -> None:
 
 def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
-    targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
+    targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in tasks:
         targets += [folder / f"runs/{task.slug}.{suffix}" for suffix in ("json", "html")]
         figures = product(NAMED, task.making.kinds or ())
@@ -269,14 +266,7 @@ def index_of(outcome: Outcome) -> IndexDocument:
 def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     index = index_of(outcome)
-    contents: dict[str, str] = {}
     data = dumps(index.to_json())
-    as_before = outcome.unchanged == len(outcome.tasks) and earlier_index(folder) == data.encode()
-    if index.across is None:
-        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
-    elif not (as_before and is_file(folder / PHASES)):
-        slugs = {row.run: row.slug for row in index.rows}
-        contents[PHASES] = phases_page(index.across, slugs)
     # To draw and to write it takes longest, and needs matplotlib.
     cache = outcome.tasks[0].making.cache
     key = cache.key("index page", {}, data)
@@ -284,7 +274,7 @@ def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     if page is None:
         page = {PAGE: zlib.compress(index_html(index, outcome, files=FILES).encode())}
         cache.put(key, page)
-    contents |= {
+    contents = {
         "report.md": markdown_of(index, outcome, folder),
         "report.csv": csv_text(index_table(index.rows)),
         "report.json": data,
@@ -297,10 +287,8 @@ def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
 
 def index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
     """The page of the index; ``addresses`` are those of other pages and files."""
-    phases, warnings = index.across is not None, outcome.interrupted
-    return pages.index_page(
-        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, **addresses
-    )
+    said: dict[str, Any] = {"warnings": outcome.interrupted, "skipped": outcome.warnings}
+    return pages.index_page(index.rows, across=index.across, **said, **addresses)
 
 
 def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
