@@ -41,7 +41,7 @@ def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Bloc
     groups: dict[str, list[IndexRow]] = {name: [] for name in (LOST, *LawVerdict, "refused")}
     for row in rows:
         groups[LOST if row.lost else row.verdict].append(row)
-    all_open = len(rows) <= FEW or not (groups["holds"] or groups["undecided"])
+    all_open = len(rows) <= FEW or not groups["holds"] + groups["undecided"]
     tables: list[Block] = []
     for name, members in groups.items():
         if not members:
