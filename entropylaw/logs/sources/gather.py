@@ -50,6 +50,11 @@ class _Cells:
 
     def put(self, row: int, cell: object) -> None:
         """Put a cell into a row."""
+        # Most cells of a log.
+        if type(cell) is float and cell == cell:
+            self._rows.append(row)
+            self._values.append(cell)
+            return
         value, is_text = classify(cell)
         # Labels of digits only may be longer than a float is exact.
         if is_text or (self._label and type(cell) in (int, str) and value == value):
