@@ -5,12 +5,11 @@ from __future__ import annotations
 import heapq
 import os
 import re
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +31,6 @@ from entropylaw.logs.sources.registry import Format, find_reader, reader_of
 from entropylaw.paths import is_file
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
-_PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
 _WANDB_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
 _WANDB_FILES = (
     *("output.log", "config.yaml", "wandb-summary.json", "wandb-metadata.json", "requirements.txt"),
@@ -199,7 +197,7 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     git remote and notes; of ``meta.yaml`` only the run's name and whether it was deleted.
     """
     settings, unread, meta = dict[str, object](), list[str](), ""
-    logged, dropped = list[Iterator[tuple[int, int, str, float]]](), Counter[str]()
+    logged, dropped = list[list[tuple[int, int, str, float]]](), Counter[str]()
     for content in contents:
         kind, *rest = Path(content.path).relative_to(folder).parts
         key = "/".join(rest)
@@ -208,8 +206,7 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
         elif kind == "params":
             settings[key] = content.head.decode("utf-8", "replace")
         elif content.keeps(key):
-            times, steps, values = _logged(content, dropped)
-            logged.append(zip(times, steps, repeat(key), values))
+            logged.append(_logged(content, key, dropped))
         else:
             unread.append(key)
     rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
@@ -225,26 +222,22 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
-def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[int], array[float]]:
-    """Return one metric's milliseconds, steps and values in the order of its file."""
-    times, steps, values = array("q"), array("q"), array("d")
-    rest = ""
-    for block in content.blocks():
-        *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
-        for line in filter(None, (line.removesuffix("\r") for line in lines)):
-            match = _LINE.fullmatch(line)
-            value, is_text = classify(match[2] if match else None)
-            if not match or is_text:
-                dropped[UNPARSEABLE] += 1
-            elif not match[3]:
-                dropped[NO_STEP] += 1
-            else:
-                times.append(int(match[1]))
-                steps.append(int(match[3]))
-                values.append(value)
-    if rest:  # MLflow ends each line as it writes it: a last one without an end was cut off.
+def _logged(content: Content, key: str, dropped: Counter[str]) -> list[tuple[int, int, str, float]]:
+    """Return one metric's milliseconds, steps, names and values in the order of its file."""
+    logged, lines = list[tuple[int, int, str, float]](), list(content.lines())
+    if not content.ended:  # MLflow ends each line as it writes it: a last one without an end was cut off.
+        lines.pop()
         dropped[CUT_OFF] += 1
-    return times, steps, values
+    for line in filter(None, lines):
+        match = _LINE.fullmatch(line)
+        value, is_text = classify(match[2] if match else None)
+        if not match or is_text:
+            dropped[UNPARSEABLE] += 1
+        elif not match[3]:
+            dropped[NO_STEP] += 1
+        else:
+            logged.append((int(match[1]), int(match[3]), key, value))
+    return logged
 
 
 def _regular_files(folder: Path) -> list[str]:
@@ -270,22 +263,6 @@ def run_name(meta: str) -> str:
     # What is no text stays as it is written: YAML's references could make a short list endless.
     name = "" if value is None else value if isinstance(value, str) else entry[1].strip()
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
-
-
-def parquet_parts(folder: str) -> tuple[str, ...]:
-    """List the parts of one Parquet data set, which have numbered names and one schema, in order."""
-    paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
-    parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
-    if len(parts) < 2:
-        return ()
-    return parts if reader_of("parquet").implementation.are_alike(parts) else ()
-
-
-def read_parts(folder: str, contents: Sequence[Content]) -> Table:
-    """Read them as one table, with the errors of the reader of Parquet."""
-    table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
-    note = f"{counted(len(contents), 'part')} of one Parquet data set"
-    return replace(table, notes=(note, *table.notes))
 
 
 class Bundle(NamedTuple):
@@ -323,12 +300,6 @@ BUNDLES = (
         "event files of one folder, in the order of their making: a resumed run is one, a new start another",
         lambda folder: [event_files(folder)],
         read_events,
-    ),
-    Bundle(
-        "parquet",
-        "parts with numbered names and one schema, as one table",
-        lambda folder: [parquet_parts(folder)],
-        read_parts,
     ),
 )
 
