@@ -30,7 +30,7 @@ def _opened(content: Content) -> Iterator[sqlite3.Connection]:
     SQLite itself would take locks. Where the last rows still are in a write-ahead log, they are read: by
     SQLite's rules while a run writes, and otherwise from copies, for SQLite has to write to play them back.
 
-    Raises ``file-corrupt``, or ``file-unreadable`` where the log cannot be copied.
+    Raises ``file-corrupt``.
     """
     path = content.local_file()
     try:
@@ -60,14 +60,10 @@ def _opened(content: Content) -> Iterator[sqlite3.Connection]:
             left = repeat(0, 64 + (content.size if path else len(content.data)) * 4 // (1 << 16))
             connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
             yield connection
-    except OSError as problem:
-        message = f"cannot be read with its write-ahead log: {problem.strerror}"
-        hint = "check the permissions of the files next to it"
-        raise content.error("file-unreadable", message, hint) from None
     # SQLite's own errors, and what Python's module makes of sizes, names and texts that make no sense
-    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as problem:
-        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
-        hint = "copy the file again together with the -wal file next to it"
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
+        message = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
+        hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
         raise content.error("file-corrupt", message, hint) from None
 
 
