@@ -78,16 +78,6 @@ def coverage(text: str) -> float:
     return number
 
 
-def sample_count(text: str) -> int:
-    """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
-    numbers = text.lower().replace("×", "x").split("x")
-    digits = all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers)
-    if len(numbers) > 2 or not digits or not (count := math.prod(map(int, numbers))):
-        message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
-        raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
-    return count
-
-
 def entropy_noise(text: str) -> str:
     """A standard deviation in nats, as a text, or the name of a column."""
     try:
@@ -140,12 +130,6 @@ COST = Kind(expected="a cost above 0", metavar="C", example="0.8", read=positive
 COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=whole_number, types=(int,))
 LEVEL = Kind(
     expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=coverage, types=(int, float)
-)
-SAMPLES = Kind(
-    expected="a number of samples, or a text such as '30x32'",
-    metavar="N",
-    read=sample_count,
-    types=(int, str),
 )
 NOISE = Kind(
     expected="a number of nats above 0, or a column's name",

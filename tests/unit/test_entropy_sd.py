@@ -9,7 +9,6 @@ from entropylaw import read_runs
 from entropylaw.errors import UsageError
 from entropylaw.pipeline.answers import fit_run
 from entropylaw.roles.select import select
-from tests.findings import said
 from tests.hostile import refused
 
 
@@ -80,29 +79,3 @@ def test_from_the_command_line(run, tmp_path):
     options = ("--pair", "same", "--details", "-q")
     text = run("fit", "a.jsonl", *options, "--entropy-sd", "entropy_se")
     assert "given as 0.020 to 0.039" in " ".join(text.stdout.split())
-
-
-@pytest.mark.parametrize(("given", "count"), [("500", 500), ("30x32", 960), ("30×32", 960), ("30X2", 60)])
-def test_eval_size_as_problems_times_samples(run, tmp_path, given, count):
-    write(tmp_path / "a.jsonl")
-    done = run("fit", "a.jsonl", "--eval-size", given, "--format", "json", "-q")
-    assert json.loads(done.stdout)["settings"]["eval_size"] == count
-
-
-@pytest.mark.parametrize("given", ["0", "-3", "2.5", "axb", "1x2x3", "", "x", "10000000000"])
-def test_eval_sizes_that_cannot_be(run, tmp_path, given):
-    write(tmp_path / "a.jsonl")
-    done = run("fit", "a.jsonl", "--eval-size", given)
-    assert done.returncode == 2
-    assert "error[bad-eval-size]" in done.stderr
-
-
-def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
-    write(tmp_path / "a.jsonl", sd=0.001)
-    few, many = (
-        json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
-        for size in ("100", "100000")
-    )
-    texts = [" ".join(said(one["runs"][0]["result"], "caution")) for one in (few, many)]
-    assert "less than the binomial noise" in texts[0]
-    assert "binomial" not in texts[1]
