@@ -139,8 +139,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ),
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
     "is stated for validation scores, and training ceilings are higher",
-    "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
-    "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (
         "entropy scatters by {noise:.2g} nats around its smoothed values, {ratio:.2g} times the given "
         "{given:.2g} (limits {least:.2g} and {factor}): check the given noise"

@@ -66,7 +66,6 @@ SHORT = {
     "entropy-noise-differs": "noise of H differs",
     "entropy-range-narrow": "narrow range of entropy",
     "kl-term": "KL term",
-    "residuals-below-noise": "noise size unclear",
     "reward-ends": "reward ends early",
     "rests-on-first": "first points decide",
 }

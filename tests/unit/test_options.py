@@ -12,7 +12,7 @@ import pytest
 from entropylaw.cli.command import NAMES, all_settings, command_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
-from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
+from entropylaw.kinds import COUNT, NUMBER, SWITCH, one_of
 from entropylaw.option import option, options_of, part
 from entropylaw.options import (
     ClassColumns,
@@ -88,10 +88,6 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        (SAMPLES, "30x32", 960),
-        (SAMPLES, "30×32", 960),
-        (SAMPLES, "30X2", 60),
-        (SAMPLES, "500", 500),
         (NUMBER, "1e2", 100.0),
         (COUNT, "3", 3),
         (one_of("a", "b"), "b", "b"),

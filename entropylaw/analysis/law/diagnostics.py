@@ -63,7 +63,7 @@ def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
     return (
         *_curve_cautions(fit, reads),
         *_entropy_cautions(law),
-        *_residual_cautions(law, float(np.sqrt(reads.table.noise))),
+        *_residual_cautions(law),
         *_reward_cautions(fit),
     )
 
@@ -188,12 +188,10 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
             yield caution("entropy-rebounds", fall=fall, rise=back)
 
 
-def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
-    """Whether entropy and reward scatter by their given noise."""
+def _residual_cautions(law: LawFit) -> Iterator[Finding]:
+    """Whether memory is long, and the entropy scatters by its given noise."""
     if law.n >= FEWEST_FOR_MEMORY and law.residuals.long_memory > LONG_MEMORY:
         yield caution("long-memory", probability=law.residuals.long_memory)
-    if law.residuals.sd * NOISE_RATIO < reward_sd:
-        yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
         return
     expected = float(np.sqrt(np.mean(law.entropy_sd**2)))
