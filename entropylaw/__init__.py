@@ -10,8 +10,8 @@ other packages is bound here (:mod:`entropylaw.binding`).
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from entropylaw.binding import methods
@@ -24,19 +24,8 @@ with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: 
 __all__ = sorted([*_MODULES, "__version__"])
 
 
-def _rendering() -> ModuleType:
-    from entropylaw.report import binding
-
-    return binding
-
-
-def _predicting() -> ModuleType:
-    from entropylaw.analysis import binding
-
-    return binding
-
-
-methods.rendering, methods.predicting = _rendering, _predicting
+methods.rendering = partial(import_module, "entropylaw.report.binding")
+methods.predicting = partial(import_module, "entropylaw.analysis.binding")
 
 
 def __getattr__(name: str) -> Any:

@@ -53,13 +53,6 @@ def positive_number(text: str) -> float:
     return value
 
 
-def standard_deviation(text: str) -> float:
-    """A number above 0 whose square is one, too."""
-    value = positive_number(text)
-    positive_number(repr(value * value))
-    return value
-
-
 def largest_reward(text: str) -> float | str:
     """A number, or ``none``."""
     return text if text == NO_LARGEST else finite_number(text)
@@ -124,7 +117,6 @@ def numeric(expected: str, read: Callable[[str], Any], example: str, **more: Any
 
 
 NUMBER = numeric("a number", finite_number, "100", several="numbers")
-SPREAD = numeric("a standard deviation above 0", standard_deviation, "0.02", metavar="SD")
 STEP = numeric("a step above 0", positive_number, "400")
 GAIN = numeric("a reward above 0", positive_number, "0.01", metavar="X")
 COST = numeric("a cost above 0", positive_number, "0.8", metavar="C")

@@ -21,7 +21,6 @@ from entropylaw.kinds import (
     NUMBER,
     PATH,
     SAMPLES,
-    SPREAD,
     STEP,
     SUFFIXES,
     SWITCH,
@@ -296,12 +295,6 @@ class CompareOptions(LawOptions, Coverage):
     )
     margin: float | None = setting(
         "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, unset=HUNDREDTH
-    )
-    between_sd: float | None = setting(
-        "--between-sd",
-        "Standard deviation of the reward between seeds, known from elsewhere; every line repeats it.",
-        *(SPREAD, INTERVALS),
-        unset="estimated",
     )
     at_equal: str | None = setting(
         "--at-equal COLUMN",

@@ -148,7 +148,6 @@ def comparison(*names: str, **other: Any) -> ArmComparison:
 def complete(*names: str, **other: Any) -> ArmComparison:
     """The same with a value in every field."""
     made = {
-        "between_sd": 0.02,
         "paired": "seed",
         "findings": (*stated("caution", "a caution"), *stated("note", "a note")),
     }

@@ -49,11 +49,11 @@ def rows(result):
     return {row["step"]: row for row in result.steps.to_pylist()}
 
 
-def entropies(step, label, **options):
+def entropies(step, label, steps=None, **options):
     """Semantic entropies: the columns by short names, as tuples."""
-    table = semantic_entropy(np.asarray(step), np.asarray(label), **options)
-    ends = {"plug_in": "", "plug_in_se": "_se", "miller_madow": "_mm"}
-    ends |= {"rarefied": "_rarefied"}
+    steps = sorted(set(step)) if steps is None else steps
+    table = semantic_entropy(np.asarray(step), np.asarray(label), steps=steps, **options)
+    ends = {"plug_in": "", "miller_madow": "_mm", "rarefied": "_rarefied"}
     names = {name: f"entropy_semantic{end}" for name, end in ends.items()} | {
         "step": "step",
         "count": "grams",

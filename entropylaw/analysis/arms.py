@@ -53,7 +53,6 @@ def undecided(
     baseline: str | None = None,
     level: float = 0.95,
     margin: float | None = None,
-    between_sd: float | None = None,
     along: Along = WITH_ENTROPY,
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
@@ -70,23 +69,20 @@ def undecided(
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
         given, the largest gain that counts in a run (:func:`entropylaw.analysis.law.estimates.usual_gain`).
-    between_sd
-        Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
-        there is no other way to an interval.
     along
         The column at equal values of which rewards are compared, by default entropy.
     paired
-        What runs of two arms are paired by, by their ``unit``; empty where they are not.
+        What runs of two arms are paired by, by their ``unit``; empty where they are not. Where that is
+        ``"run"``, every run is compared at its own end.
     pairs
-        The pairs that are compared, each an arm and its baseline, in place of one baseline; every run at its
-        own end.
+        The pairs that are compared, each an arm and its baseline, in place of one baseline.
 
     Raises
     ------
     UsageError
         ``too-few-arms``, ``nothing-paired``.
     """
-    names, own_ends = list(arms), pairs is not None
+    names = list(arms)
     if len(names) < 2:
         message = f"{len(names)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
@@ -104,10 +100,8 @@ def undecided(
         pairs=[(names.index(arm), names.index(other)) for arm, other in pairs],
         level=level,
         margin=margin,
-        between_sd=between_sd,
         along=along,
         paired=paired,
-        own_ends=own_ends,
         comparisons=rewards * len(pairs),
     )
     if paired and not any(starmap(design.units, design.pairs)):
@@ -121,7 +115,6 @@ def undecided(
         level=level,
         margin=margin,
         along=along,
-        between_sd=between_sd,
         paired=paired,
         findings=tuple(design.findings()),
     )

@@ -52,7 +52,8 @@ METHOD = "seeds as the unit, the arms' spreads integrated out"
 class Comparison:
     """All seeds, by arm the runs that have no series, and how they are compared.
 
-    With ``own_ends`` every run is compared at its own end, as stages are, and not at the last common step.
+    Those ``paired`` by run are stages, of which each is compared at its own end, and not at the last common
+    step.
     ``comparisons`` are those of all rewards, which are decided together.
     """
 
@@ -62,10 +63,8 @@ class Comparison:
     pairs: Sequence[tuple[int, int]]
     level: float
     margin: float
-    between_sd: float | None
     along: Along
     paired: str
-    own_ends: bool
     comparisons: int
 
     def of(self, *arms: int) -> list[Seed]:
@@ -135,7 +134,7 @@ class Comparison:
         unit, within = QUANTITIES[quantity][1], 0.0
         if variance:
             within = float(np.mean([variance[seed] for seed in numbers]))
-        gap = self.contrast(value, group, compared, within if unit == "reward" else None)
+        gap = contrast(value, group, compared)
         if gap is None:
             middle = means(value, group)[compared]
             reason = "no arm has two seeds: no between-seed variance, not comparable"
@@ -146,7 +145,7 @@ class Comparison:
         answer = Difference(
             quantity=quantity,
             unit=unit,
-            estimate=estimate(gap, self.level, self.method(unit)),
+            estimate=estimate(gap, self.level, METHOD),
             seeds=seeds,
             headline=headline,
             p_value=gap.p_value,
@@ -170,25 +169,6 @@ class Comparison:
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
 
-    def method(self, unit: str) -> str:
-        """How a difference in a unit gets its interval."""
-        if unit == "reward" and self.between_sd is not None:
-            return f"between-seed sd of {self.between_sd:g} as given"
-        return METHOD
-
-    def contrast(
-        self, value: FloatArray, group: IntArray, compared: Sequence[int], within: float | None
-    ) -> Contrast | None:
-        """The difference of two groups; None where no spread is known, which that of a reward may be.
-
-        ``within`` is the variance of a run's own number, None where that is not a reward.
-        """
-        if self.between_sd is None or within is None:
-            return contrast(value, group, compared)
-        middle = means(value, group)[compared]
-        error = np.sqrt((self.between_sd**2 + within) * (1.0 / np.bincount(group)[compared]).sum())
-        return Contrast(value=float(middle[0] - middle[1:].sum()), weight=np.ones(1), error=np.array([error]))
-
     def band(self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int) -> Band | None:
         """The difference of two arms' curves with its simultaneous band; None where no spread is known.
 
@@ -196,23 +176,15 @@ class Comparison:
         bandwidth, and what the error of the entropy is in reward.
         """
         value, group, compared = self.groups(curves, a, b)
-        free = np.maximum(np.bincount(group) - 1.0, 0.0)
-        if not set(compared) <= set(group.tolist()):
+        free = float(np.maximum(np.bincount(group) - 1.0, 0.0).sum())
+        if not free or not set(compared) <= set(group.tolist()):
             return None
         away = value - means(value, group)[group]
-        width = np.ones(grid.size)
-        if self.between_sd is not None:
-            within = float(np.mean([seed.variance(grid[:1]) for seed in curves]))
-            gap = self.contrast(value[:, 0], group, compared, within)
-        elif free.any():
-            pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free.sum()
-            width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
-            squared = squares(value / width, group).mean(axis=1)
-            gap = contrast(value[:, 0], group, compared, squared)
-        else:
-            return None
+        pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free
+        width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
+        gap = contrast(value[:, 0], group, compared, squares(value / width, group).mean(axis=1))
         assert gap is not None
-        reach = band_reach(away, float(free.sum()), gap, 1.0 - (1.0 - self.level) / self.comparisons)
+        reach = band_reach(away, free, gap, 1.0 - (1.0 - self.level) / self.comparisons)
         middle, moved = np.zeros(grid.size), np.zeros(grid.size)
         for sign, arm in ((1.0, a), (-1.0, b)):
             of_arm = [seed for seed in curves if seed.arm == arm]
@@ -293,8 +265,6 @@ class Comparison:
         fits = [seed.series.fit for seed in self.seeds if seed.series.fit is not None]
         if fails := sum(str(fit.verdict) == "fails" for fit in fits):
             limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
-        if self.between_sd is not None:
-            limits.append(caution("between-sd-given", sd=self.between_sd))
         starts = {(seed.series.unit, float(seed.series.reward[0])) for seed in self.seeds}
         first = dict(starts)
         first.pop("", None)
@@ -308,7 +278,7 @@ class Comparison:
         """One arm against another."""
         both = self.of(a, b)
         common = common_range(both)
-        last = None if self.own_ends else last_common_step(both)
+        last = None if self.paired == "run" else last_common_step(both)
         differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
         band = None
         if common is None:
@@ -344,7 +314,11 @@ class Comparison:
 
     def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
-        levels = {seed: seed.reward_at(last) for seed in self.present(last, a, b)}
+        levels = {
+            seed: seed.reward_at(last)
+            for seed in self.seeds
+            if seed.last_step >= last or seed.arm in (a, b) or last == np.inf
+        }
         alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
@@ -357,12 +331,6 @@ class Comparison:
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self.parts_of_gain(rewards, last, a, b)
-
-    def present(self, last: float, a: int, b: int) -> list[Seed]:
-        """The runs that have a reward to compare at a step: those of the pair, and others that reach it."""
-        if self.own_ends:
-            return self.seeds
-        return [seed for seed in self.seeds if seed.last_step >= last or seed.arm in (a, b)]
 
     def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
         """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""

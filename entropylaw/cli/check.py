@@ -42,7 +42,7 @@ def check(options: CheckCommand) -> None:
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = output.destinations(options.output or ["-"], options.format, FORMATS)
+    formats = output.destinations(options.output, options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
     settings, fixed = part(options, FitOptions), options.flags_given(FitOptions)
@@ -112,15 +112,13 @@ def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) ->
 def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
     """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
     # Not at the top: gates on stored documents need no numpy.
-    from entropylaw.cli.running import result_of
+    from entropylaw.cli.running import document_of
     from entropylaw.pipeline import steps
 
-    law, phases = steps.Fit(inputs.settings), steps.Phases(part(inputs.settings, PhaseOptions))
-    fits = law.document(inputs, result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
-    subjects = subjects_of(fits, "the fit")
+    subjects = subjects_of(document_of(steps.Fit, inputs, jobs, quiet=quiet, anew=True), "the fit")
     if "phases" in parts:
-        phased = phases.document(inputs, result_of(phases, inputs.entries, jobs, anew=True))
-        subjects += subjects_of(phased, "the fit")
+        classes = replace(inputs, settings=part(inputs.settings, PhaseOptions))
+        subjects += subjects_of(document_of(steps.Phases, classes, jobs, anew=True), "the fit")
     return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
 
 
@@ -156,23 +154,24 @@ def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
 def write_check(
     document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool
 ) -> bool:
-    """Write a check to all its outputs, to standard output last; returns whether a file could not be written.
+    """Write a check to all its outputs; returns whether a file could not be written.
 
     The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).
     """
     files = {path: output.rendered(document, kind) for path, kind in formats.items() if path != "-"}
-    check_targets([*files, *([summary] if summary is not None else [])])
-    problems: list[OutputError] = []
-    with output.noted(problems):
-        output.write_out(files, None, quiet=quiet)
+    printed = output.shown(document, formats["-"]) if "-" in formats else None
     if summary is not None:
-        with output.noted(problems):
+        check_targets([*files, summary])
+    written, problems = output.write_all(files, printed)
+    unwritten = len(written) < len(files)
+    for path in written:
+        say(f"wrote {path}", quiet=quiet)
+    if summary is not None:
+        try:
             append_summary(document, summary)
             say(f"appended to {SUMMARY}", quiet=quiet)
-    unwritten = bool(problems)
-    if "-" in formats:
-        with output.noted(problems):
-            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
+        except OutputError as error:
+            problems, unwritten = [*problems, error], True
     for problem in problems:
         show_error(problem)
     return unwritten

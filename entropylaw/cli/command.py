@@ -48,6 +48,9 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
 
+MODULES = dict.fromkeys(("fit", "phases", "backtest"), "runs")
+"""The module of commands that share one; the others are in the module of their name."""
+
 WITHOUT = ("tokens", "samples", "demo", "schema")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
@@ -67,7 +70,7 @@ def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
 
     def call(context: typer.Context, **_: Any) -> None:
         # Only a command that is run is imported: help and completion do without.
-        module = import_module(f"entropylaw.cli.{name}")
+        module = import_module(f"entropylaw.cli.{MODULES.get(name, name)}")
         getattr(module, name)(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -163,7 +166,7 @@ class Command(_Reader, TyperCommand):
         Raises UsageError and InputError: a wrong value of an option; ``no-working-folder``; as
         :func:`entropylaw.cli.settings.in_force`.
         """
-        from entropylaw.cli.settings import in_force
+        from entropylaw.cli.settings import in_force, values_of
 
         flags = self.known
         values = {name: flag.parsed(given[name]) for name, flag in flags.items() if name in given}
@@ -171,9 +174,7 @@ class Command(_Reader, TyperCommand):
         refuse_deleted_folder()
         config, settings = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
         lacking = {name: flag for name, flag in flags.items() if name not in values}
-        # An empty list sets nothing.
-        keyed = {name: flag for name, flag in lacking.items() if settings.get(flag.key, []) != []}
-        filled = {name: flag.from_toml(settings[flag.key]) for name, flag in keyed.items()}
+        filled = values_of(settings, lacking)
         for name, flag in lacking.items():
             if flag.required and name not in filled:
                 kind = "option" if flag.flags else "argument"

@@ -67,7 +67,7 @@ def target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
     return option(flags, f"{help} Repeatable.", kind, TARGETS, many=True)
 
 
-class PredictCommand(Joined, LawOptions, Quiet):
+class PredictCommand(Joined, LawOptions, Written):
     """Predict reward at an entropy or a later step.
 
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
@@ -97,8 +97,6 @@ class PredictCommand(Joined, LawOptions, Quiet):
     level: float | None = option(
         "--level", "Coverage of the intervals.", LEVEL, INTERVALS, key="level", unset="the fit's"
     )
-    format: str = formats()
-    output: str | None = option("-o --output", WRITE, PATH)
 
 
 class ColumnsCommand(ColumnOptions, Logs, Command):

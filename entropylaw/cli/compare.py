@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
@@ -13,10 +12,9 @@ from entropylaw.cli.running import answered
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
-from entropylaw.kinds import PAGES
+from entropylaw.kinds import SUFFIXES
 from entropylaw.option import part
 from entropylaw.options import CompareOptions, LawOptions
-from entropylaw.paths import check_targets
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.arm_series import ENTROPY, along_of
 from entropylaw.pipeline.arms import Grouping, grouped
@@ -24,7 +22,6 @@ from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_ru
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
-    from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.results.arms import ArmComparison
 
@@ -34,8 +31,8 @@ MOST_NAMED = 8
 
 def compare(options: CompareCommand) -> None:
     """Run ``entropylaw compare``."""
-    format = output.format_with_details(options)
-    pages, formats = targets_of(options, format)
+    choices = (*SUFFIXES, "html")
+    formats = output.destinations(options.output, output.format_with_details(options), choices)
     refuse_domain_alone(options)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
@@ -48,7 +45,7 @@ def compare(options: CompareCommand) -> None:
         arms_compared = set(grouping.arms)
         if settings.stage is None:
             arms_compared = arms_with_runs(document.comparison)
-        write_comparison(document, formats, pages, options)
+        output.deliver(document, formats, quiet=options.quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in arms_compared]
     if lacking or fitted:
@@ -62,35 +59,9 @@ def refuse_domain_alone(options: CompareCommand) -> None:
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
 
 
-def targets_of(options: CompareCommand, format: str) -> tuple[list[str], dict[str, str]]:
-    """The pages among the outputs, and the formats of the others by path; standard output without any."""
-    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
-    others = [path for path in options.output or ["-"] if path not in pages]
-    return pages, output.destinations(others, format)
-
-
 def arms_with_runs(comparison: ArmComparison) -> set[str]:
     """The arms in which a run has evaluations to compare."""
     return {arm.arm for arm in comparison.arms if any(run.n for run in arm.runs)}
-
-
-def write_comparison(
-    document: ComparisonDocument,
-    formats: Mapping[str, str],
-    pages: Sequence[str],
-    options: CompareCommand,
-) -> None:
-    """Write the documents of a comparison by path → format, and its pages."""
-    check_targets(options.output)
-    made: dict[str, str] = {}
-    if pages:
-        # Not at the top: most comparisons are not pages, which take jinja2.
-        from entropylaw.report.pages import single_page
-
-        made = dict.fromkeys(pages, single_page(document))
-    output.deliver(document, formats, others=made, quiet=options.quiet)
-    for path in made:
-        say(f"wrote {path}", quiet=options.quiet)
 
 
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:

@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 from shutil import get_terminal_size
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from entropylaw.cli.progress import share_shown
-from entropylaw.cli.streams import print_result, say, show_error
+from entropylaw.cli.streams import print_result, say, share_shown, show_error
 from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.escaping import COLUMNS, WIDTH, one_line
@@ -97,7 +96,7 @@ def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     """
     suffix, choices = Path(path).suffix.lower(), choices or tuple(SUFFIXES)
     suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
-    format = "markdown" if suffix == ".markdown" and "markdown" in choices else suffixes.get(suffix)
+    format = suffixes.get({".markdown": ".md", ".htm": ".html"}.get(suffix, suffix))
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
         hint = file_to_name(path, suffix, choices, flag, next(iter(suffixes)))
@@ -120,20 +119,28 @@ def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, endi
 
 
 def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()) -> dict[str, str]:
-    """Path of an output → its format, as :func:`format_of`; all are checked before any work is done."""
+    """Path of an output → its format, as :func:`format_of`; all are checked before any work is done.
+
+    Without outputs it is standard output, ``-``.
+    """
 
     def of(path: str) -> str:
         found = format if path == "-" else format_of(path, choices)
         # Text has its details in files, too.
         return format if (format, found) == ("details", "text") else found
 
-    return {path: of(path) for path in output}
+    return {path: of(path) for path in output or ["-"]}
 
 
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
     if format == "json":
         return dumps(document.to_json())
+    # Not at the top: a page takes jinja2, and JSON none of both.
+    if format == "html":
+        from entropylaw.report.pages import single_page
+
+        return single_page(document)
     from entropylaw.report import render
 
     return render.rendered(document, format)
@@ -174,52 +181,42 @@ def deliver(
     """Write a document to the paths of some formats, and ``others`` that are ready: path → content.
 
     The caller says that it wrote the others.
-    """
-    files = {path: rendered(document, format) for path, format in formats.items() if path != "-"}
-    printed = shown(document, formats["-"]) if "-" in formats else None
-    write_out(files | dict(others or {}), printed, quiet=quiet, unsaid=others or ())
-
-
-def write_out(
-    files: Mapping[str, str], printed: str | None, *, quiet: bool, unsaid: Container[str] = ()
-) -> None:
-    """Write files, and then print to standard output, so that its reader cannot prevent a file.
-
-    A file that cannot be written stops none of the others. Of ``unsaid`` ones it is not said that they were
-    written.
 
     Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
     standard error; UsageError ``output-is-input``: nothing is written.
     """
-    targets: list[str | int] = [*files]
-    # A closed descriptor may be any file by now.
-    if printed is not None and sys.stdout is not None:
-        targets.append(1)
-    check_targets(targets)
-    problems: list[OutputError] = []
-    lines: list[str] = []
-    for path, content in files.items():
-        with noted(problems):
-            write_atomically(path, content)
-            lines += [] if path in unsaid else [f"wrote {path}"]
-    if printed is not None:
-        with noted(problems):
-            print_result(printed)
-    for line in lines:
-        say(line, quiet=quiet)
+    files = {path: rendered(document, format) for path, format in formats.items() if path != "-"}
+    printed = shown(document, formats["-"]) if "-" in formats else None
+    written, problems = write_all(files | dict(others or {}), printed)
+    for path in written:
+        say(f"wrote {path}", quiet=quiet or path not in files)
     for problem in problems[:-1]:
         show_error(problem)
     if problems:
         raise problems[-1]
 
 
-@contextmanager
-def noted(problems: list[OutputError]) -> Iterator[None]:
-    """Add the error of an output that cannot be written to some problems, and go on."""
-    try:
-        yield
-    except OutputError as error:
-        problems.append(error)
+def write_all(files: Mapping[str, str], printed: str | None) -> tuple[list[str], list[OutputError]]:
+    """Write files, and then print to standard output, so that its reader cannot prevent a file.
+
+    A file that cannot be written stops none of the others: returns the paths that were written, and the
+    errors. Raises UsageError ``output-is-input``: nothing is written.
+    """
+    # A closed descriptor may be any file by now.
+    check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
+    written, problems = list[str](), list[OutputError]()
+    for path, content in files.items():
+        try:
+            write_atomically(path, content)
+            written.append(path)
+        except OutputError as error:
+            problems.append(error)
+    if printed is not None:
+        try:
+            print_result(printed)
+        except OutputError as error:
+            problems.append(error)
+    return written, problems
 
 
 def refuse_link(folder: str) -> None:

@@ -10,7 +10,7 @@ from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Quiet
 from entropylaw.report.figures import FIGURES
 
 # Of one run, without the tokens' sums, which no log and no document holds; and of arms.
-DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in ("law", "forecast", "phases", "arms")}
+DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in ("law", "phases", "arms")}
 
 WIDTHS = {"single": 3.4, "double": 6.9}
 """Inches of the columns of a paper."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import PredictCommand
-from entropylaw.cli.running import result_of
+from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.option import part
@@ -23,7 +23,7 @@ _MOST = 10_000
 
 def predict(options: PredictCommand) -> None:
     """Run ``entropylaw predict``."""
-    target, quiet = options.output, options.quiet
+    quiet = options.quiet
     targets: dict[str, Any] = {
         "entropies": parse_entropies(options.target_entropy),
         "rewards": options.target_reward,
@@ -40,17 +40,16 @@ def predict(options: PredictCommand) -> None:
             raise UsageError("no-fit-yet", f"no FIT was given and {FOLDER}/ holds no *.fit.json", hint)
         source = str(newest)
         say(f"reading {source}", quiet=quiet)
-    format = options.format if target in (None, "-") else output.format_of(target)
+    formats = output.destinations(options.output, options.format)
     unset = [name for name in ("gain", "level") if getattr(options, name) is None]
     fresh = part(options, FitOptions, **{name: getattr(FitOptions, name) for name in unset})
     fixed = options.flags_given(LawOptions)
     inputs = output.gather([source], options, fresh, kinds=("fit",), fixed=fixed)
 
-    step = Fit(inputs.settings)
-    fits = step.document(inputs, result_of(step, inputs.entries))
+    fits = document_of(Fit, inputs)
     if fits.fitted:
         document = replace(predict_runs(fits, **targets, level=options.level), config=options.config)
-        output.deliver(document, {target or "-": format}, quiet=quiet)
+        output.deliver(document, formats, quiet=quiet)
     output.finish_fits(fits.runs)
 
 

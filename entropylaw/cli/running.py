@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from entropylaw.cli.output import runs_shown
 from entropylaw.documents.document import Entry
 from entropylaw.pipeline.cache import OFF, user_cache
+from entropylaw.pipeline.inputs import Inputs
 from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.steps import Step, answers
 
@@ -29,3 +30,9 @@ def answered(
 def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None, **how: bool) -> list[Entry[R]]:
     """The results of all inputs in one list; parameters as :func:`answered`."""
     return list(chain.from_iterable(answered(step, subjects, jobs, **how)))
+
+
+def document_of(kind: Any, inputs: Inputs, jobs: int | None = None, **how: bool) -> Any:
+    """The document of a step of that kind on all inputs; parameters as :func:`answered`."""
+    step = kind(inputs.settings)
+    return step.document(inputs, result_of(step, inputs.entries, jobs, **how))

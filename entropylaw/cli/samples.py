@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import SamplesCommand
-from entropylaw.cli.progress import share_shown
-from entropylaw.cli.streams import print_result, say
+from entropylaw.cli.streams import print_result, say, share_shown
 from entropylaw.errors import FitError
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
-from entropylaw.kinds import PAGES
+from entropylaw.kinds import SUFFIXES
 from entropylaw.options import PICTURES
 from entropylaw.paths import check_targets
 from entropylaw.pipeline.samples import document_of
@@ -31,9 +30,8 @@ def samples(options: SamplesCommand) -> None:
     if options.tables[0] == "columns" and len(options.tables) > 1:
         print_result("\n".join((*map(one_line, column_lines(options.tables[1:], options)), "")))
         return
-    files = [path for path in options.output if Path(path).suffix.lower() in (*PAGES, ".parquet")]
-    others = [path for path in options.output or ["-"] if path not in files]
-    formats = output.destinations(others, output.format_with_details(options))
+    choices = (*SUFFIXES, "html", "parquet")
+    formats = output.destinations(options.output, output.format_with_details(options), choices)
     picture = picture_of(options.figure)
     with share_shown("counting samples") as progress:
         document = document_of(options.tables, options, options.against, progress)
@@ -43,8 +41,9 @@ def samples(options: SamplesCommand) -> None:
     check_targets([*options.output, *filter(None, [options.figure])])
     if options.figure is not None:
         draw(document, options.figure, picture, quiet=options.quiet)
-    for path in files:
-        write_atomically(path, content_of(document, Path(path).suffix.lower()))
+    for path in [path for path, format in formats.items() if format == "parquet"]:
+        del formats[path]
+        write_atomically(path, as_parquet(pa.Table.from_pylist([*map(dict, document.rows)])))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
 
@@ -63,15 +62,6 @@ def draw(document: SamplesDocument, figure: str, picture: str, *, quiet: bool) -
     except ValueError as error:
         message = f"the samples have no figure: {error}"
         raise FitError("nothing-to-draw", message, "leave out --figure") from error
-
-
-def content_of(document: SamplesDocument, suffix: str) -> str | bytes:
-    """The table as Parquet, or the page of samples."""
-    if suffix == ".parquet":
-        return as_parquet(pa.Table.from_pylist([*map(dict, document.rows)]))
-    from entropylaw.report.pages import single_page
-
-    return single_page(document)
 
 
 def picture_of(figure: str | None) -> str:

@@ -22,6 +22,8 @@ OWN_FILE = "entropylaw.toml"
 GROUP = "columns"
 """The table of the names of columns."""
 
+HINT = "settings have the names of flags, which `entropylaw fit --help` lists with their defaults"
+
 LARGEST = 1 << 15
 """Bytes of a settings file: keys of many parts take a time that grows with the square."""
 
@@ -68,8 +70,7 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
             meant = nearest_key(key, settings)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(settings)}"
             message = f"{shown} sets {key[:80]!r}, which is not a setting; {near}"
-            hint = "settings are named as the flags that `entropylaw COMMAND --help` lists"
-            raise UsageError("unknown-setting", message, hint)
+            raise UsageError("unknown-setting", message, HINT)
         try:
             settings[key].from_toml(value)
         except ValueError:
@@ -77,11 +78,20 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
     return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
 
 
+def values_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
+    """Name of a field → its value, of all that a file sets for some options; an empty list sets nothing."""
+    return {
+        name: option.from_toml(table[option.key])
+        for name, option in options.items()
+        if table.get(option.key, []) != []
+    }
+
+
 def nearest_key(key: str, settings: Settings) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
     names: dict[str, str] = {}
-    for known, option in settings.items():
-        names |= dict.fromkeys([known, option.flag.lower().lstrip("-"), known.rpartition(".")[2]], known)
+    for name, option in settings.items():
+        names |= dict.fromkeys([name, option.flag.lower().lstrip("-"), name.rpartition(".")[2]], name)
     full = key.lower().replace("_", "-").lstrip("-")[:80]
     last = full.rpartition(".")[2]
     close = [name for name in (full, last) if name in names]
@@ -95,8 +105,7 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
         text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
     except (ValueError, RecursionError):
         text = "a value that is too long to print"
-    hint = "`entropylaw COMMAND --help` lists the flags, whose names settings have, with their defaults"
-    return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
+    return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", HINT)
 
 
 def toml_of(content: bytes, shown: str) -> dict[str, Any]:

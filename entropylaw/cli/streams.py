@@ -1,10 +1,11 @@
-"""Standard output and standard error: results, messages and errors. Nothing heavy is imported."""
+"""Standard output and standard error: results, messages, errors, progress. Nothing heavy is imported."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 import typer
@@ -58,3 +59,20 @@ def _give_up(stream: TextIO) -> None:
     """Discard the rest of a stream: what is left in its buffer would fail again at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def share_shown(text: str) -> Iterator[Callable[[float], None] | None]:
+    """Show the share that is done after a text, on a terminal, by the function that is yielded."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    from rich import console, progress
+
+    columns = (progress.BarColumn(), progress.TaskProgressColumn(), progress.TimeRemainingColumn())
+    terminal = console.Console(stderr=True)
+    with progress.Progress(
+        progress.TextColumn(text), *columns, console=terminal, transient=True, auto_refresh=False
+    ) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share, refresh=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import TokensCommand
-from entropylaw.cli.progress import share_shown
-from entropylaw.cli.streams import print_result, say
+from entropylaw.cli.streams import print_result, say, share_shown
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.results.tokens import TokenSummary

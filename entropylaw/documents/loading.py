@@ -62,10 +62,10 @@ def as_document(data: Any, kinds: Sequence[str], shown: str, *, arrays: bool = T
     schema = schema_of(data)
     kind = KINDS.get(schema.split("/")[1]) if schema.startswith("entropylaw/") else None
     if kind is None or kind.name not in kinds:
-        known = [KINDS[name] for name in kinds]
-        expected = " or ".join(known_kind.schema for known_kind in known)
+        readable = [KINDS[name] for name in kinds]
+        expected = " or ".join(each_kind.schema for each_kind in readable)
         message = f"{shown} has schema {known_form(schema)}, expected {expected}"
-        commands = " or ".join(dict.fromkeys(f"`{known_kind.command}`" for known_kind in known))
+        commands = " or ".join(dict.fromkeys(f"`{each_kind.command}`" for each_kind in readable))
         raise InputError("not-a-document", message, f"give a file that {commands} wrote, or the log itself")
     if schema != kind.schema:
         raise InputError(

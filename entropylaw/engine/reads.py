@@ -162,13 +162,13 @@ def merged(
     weight = weight[heavy] / weight[heavy].sum()
     mean = location @ weight
     apart = location - mean
-    spread = np.sqrt((scale**2 + apart**2) @ weight)
-    least = max(1e-9 * spread, 1e-14 * np.abs(location).max(), 1e-150)
+    spread = max(float(np.sqrt((scale**2 + apart**2) @ weight)), 1e-300)
+    least = max(1e-9 * spread, 1e-14 * float(np.abs(location).max()), 1e-150)
     scale = np.maximum(scale, least)
-    width = np.round(np.log(scale / max(spread, 1e-300)) / CELL)
-    place = np.clip(np.round(apart / (CELL * max(spread, 1e-300) * np.exp(CELL * width))), -1e9, 1e9)
+    width = np.round(np.log(scale / spread) / CELL)
+    place = np.clip(np.round(apart / (CELL * spread * np.exp(CELL * width))), -1e9, 1e9)
     _, cell = np.unique(place.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
-    total = np.bincount(cell, weight)
+    total = np.bincount(cell, weight).astype(float)
     centre = np.bincount(cell, weight * apart) / total
     square = np.bincount(cell, weight * (scale**2 + apart**2)) / total - centre**2
     return Cells(

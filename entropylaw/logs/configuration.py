@@ -2,17 +2,17 @@
 
 W&B writes ``config.yaml`` as ``key: {value: …}``. YAML is read without what makes it dangerous: PyYAML's
 loaders build objects by tag, copy merged mappings without end and recurse as deep as a file says. Here its
-events are read, with a bound on their number, by libyaml where that is installed: both parsers give the same.
+events are counted, and its nodes read, by libyaml where that is installed: both parsers give the same.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "no", "off"), False),
 }
 _NULLS = ("", "~", "null", "Null", "NULL")
+_NO_TAG = "tag:yaml.org,2002:str"
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
 # Between the coefficient of a KL term and the switch without which it has no effect.
@@ -110,82 +111,50 @@ def read_yaml(data: bytes) -> Node:
     """Return the first document of some YAML.
 
     A tag is left out, its value is kept. An alias is the very object that its anchor names, so that the
-    result may contain itself: code that traverses it needs a bound.
+    result may contain itself: code that traverses it needs a bound. Mappings are not merged (``<<``).
 
     Raises a :class:`ValueError` where the bytes are no YAML, or hold more than 100,000 values or 64 levels.
     """
     import yaml
 
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    depth, values = 0, 0
     try:
-        events = yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        documents = map(
-            _Builder(events).node, (event for event in events if isinstance(event, yaml.NodeEvent))
-        )
-        root = next(documents, None)
-        next(events, None)  # the document's end, before which invalid YAML may follow
-        return root
+        for event in yaml.parse(data, Loader=loader):
+            ends = isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - ends
+            values += not ends
+            if depth >= _DEEPEST or values > _MOST_NODES:
+                raise ValueError(f"more than {_MOST_NODES} values or {_DEEPEST} levels")
+        document = loader(data)
+        return yaml_value(document.get_node(), {}) if document.check_node() else None
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         raise ValueError(f"not YAML at line {mark.line + 1}" if mark else "not YAML") from None
 
 
-class _Builder:
-    """Builds a document from its events."""
-
-    def __init__(self, events: Iterator[Any]) -> None:
-        self._events = events
-        self._anchors: dict[str | None, Node] = {}
-        self._nodes = 0
-
-    def node(self, event: Any, depth: int = 1) -> Node:
-        """Return the value that begins with an event."""
-        self._count(1)
-        kind = type(event).__name__
-        if kind == "AliasEvent":
-            if event.anchor not in self._anchors:
-                raise ValueError("not YAML: an alias without its anchor")
-            return self._anchors[event.anchor]
-        if kind == "ScalarEvent":
-            self._anchors[event.anchor] = scalar = yaml_scalar(event)
-            return scalar
-        if depth == _DEEPEST:
-            raise ValueError(f"more than {_DEEPEST} levels")
-        events = takewhile(lambda other: not type(other).__name__.endswith("EndEvent"), self._events)
-        inner = (self.node(other, depth + 1) for other in events)
-        if kind == "SequenceStartEvent":
-            sequence: list[Any] = []
-            self._anchors[event.anchor] = sequence
-            sequence.extend(inner)
-            return sequence
-        mapping: dict[str, Any] = {}
-        self._anchors[event.anchor] = mapping
-        for name in inner:
-            value = next(inner)
-            if not isinstance(name, dict | list):
-                mapping[str(name)] = value
-        self._merge(mapping)
-        return mapping
-
-    def _merge(self, mapping: dict[str, Any]) -> None:
-        """Copy what ``<<`` names and the mapping itself does not have, the first one named first."""
-        merged = mapping.pop("<<", None)
-        for other in merged if isinstance(merged, list) else [merged]:
-            if isinstance(other, dict):
-                self._count(len(other))
-                for name, value in tuple(other.items()):
-                    mapping.setdefault(name, value)
-
-    def _count(self, nodes: int) -> None:
-        self._nodes += nodes
-        if self._nodes > _MOST_NODES:
-            raise ValueError(f"more than {_MOST_NODES} values")
+def yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
+    """Return what a node means; ``ready`` holds the values of those that an alias may name."""
+    if isinstance(node.value, str):
+        return yaml_scalar(node)
+    if node in ready:
+        return ready[node]
+    if node.id == "sequence":
+        ready[node] = sequence = list[Any]()
+        sequence += [yaml_value(item, ready) for item in node.value]
+        return sequence
+    ready[node] = mapping = dict[str, Any]()
+    for key, value in node.value:
+        if isinstance(key.value, str):
+            mapping[str(yaml_scalar(key))] = yaml_value(value, ready)
+    return mapping
 
 
-def yaml_scalar(event: Any) -> Node:
+def yaml_scalar(node: Any) -> Node:
     """Return what a scalar means: text if it is quoted or has a tag."""
-    text: str = event.value
+    text: str = node.value
     text.encode()  # half a surrogate pair, which libyaml refuses by itself
-    if event.tag or not event.implicit[0]:
+    if node.style or node.tag != _NO_TAG:
         return text
     if text in _NULLS:
         return None

@@ -110,7 +110,6 @@ def results_of(
         rewards,
         level=options.level,
         margin=options.margin,
-        between_sd=options.between_sd,
         along=along,
         **how,
     )
@@ -211,7 +210,7 @@ def _series(run: ArmRun, along: Along, options: CompareOptions, rewards: Kinds) 
         raise UsageError("column-needs-logs", message, "give the logs themselves")
     reward, at, values = rewards_at(log, along.column, options.reward)
     rewards.setdefault(reward_kind(reward.choice), run)
-    pairs = reward.best.pairs
+    pairs = reward.pairs
     start = -np.inf if options.from_step is None else options.from_step
     inside = (max(at[0], start) <= pairs.step) & (pairs.step <= at[-1])
     step, value = pairs.step[inside], pairs.reward[inside]

@@ -210,7 +210,6 @@ def compare(
     baseline: str | None = None,
     all_pairs: bool = False,
     margin: float | None = None,
-    between_sd: float | None = None,
     level: float = 0.95,
     jobs: int = 1,
     **options: Any,
@@ -228,8 +227,6 @@ def compare(
         control, else the one with most seeds; ``all_pairs`` compares all.
     margin
         The smallest difference of reward that counts, in reward units, as of the option ``--margin``.
-    between_sd
-        Standard deviation of the reward between seeds, where it is known from elsewhere.
     level
         Of the intervals.
     jobs
@@ -258,7 +255,6 @@ def compare(
             baseline=baseline,
             all_pairs=all_pairs,
             margin=margin,
-            between_sd=between_sd,
             level=level,
             **options,
         )

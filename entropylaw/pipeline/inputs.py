@@ -97,16 +97,6 @@ class Inputs:
 
 
 @dataclass(slots=True)
-class _Place:
-    """An argument: the documents at its path, and whether there are ``others`` that may be logs."""
-
-    path: str
-    documents: Sequence[Stored]
-    others: bool = False
-    folder: bool = False
-
-
-@dataclass(slots=True)
 class _Found:
     """The documents and the logs of some arguments; for gates what else was ``seen``, and its flaws."""
 
@@ -116,42 +106,42 @@ class _Found:
     warnings: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
 
-    def take(self, place: _Place, kinds: Sequence[str]) -> None:
-        """The documents of an argument, those that an index names, or else its logs."""
-        index = next((stored for stored in place.documents if stored.kind == "index"), None)
+    def take(self, path: str, documents: Sequence[Stored], kinds: Sequence[str], *, others: bool) -> None:
+        """The documents at a path, those that an index names, or else its logs."""
+        index = next((stored for stored in documents if stored.kind == "index"), None)
         if index is not None and "index" in kinds:
             self.documents += find([*map(str, whole_pages(index))], kinds).documents
-        elif place.documents and not place.others:
-            self.documents += place.documents
+        elif documents and not others:
+            self.documents += documents
         else:
-            self.logs.append(place.path)
+            self.logs.append(path)
 
-    def take_all(self, place: _Place) -> None:
-        """All documents of an argument, and its logs, for gates: nothing is skipped in silence."""
-        if place.others and is_own_table(place.path):
-            shown = shown_path(place.path)
+    def take_all(self, path: str, documents: Sequence[Stored], *, others: bool, folder: bool) -> None:
+        """All documents at a path, and its logs, for gates: nothing is skipped in silence."""
+        if others and is_own_table(path):
+            shown = shown_path(path)
             message = f"{shown} is a table that entropylaw wrote, and gates read documents"
             hint = "give the JSON of the same call, or the folder of the report"
             self.flaws.append((shown, InputError("not-a-document", message, hint)))
             return
         used: list[Stored] = []
-        for stored in place.documents:
+        for stored in documents:
             self.seen.add(shown_path(stored.path))
-            used += self.usable(stored, place)
+            used += self.usable(stored, path, folder=folder)
         if used:
-            self.seen.add(place.path)
+            self.seen.add(path)
         taken = {(stored.path, stored.content) for stored in self.documents}
         self.documents += [stored for stored in used if (stored.path, stored.content) not in taken]
-        if place.others or place.path not in self.seen:
-            self.logs.append(place.path)
+        if others or path not in self.seen:
+            self.logs.append(path)
 
-    def usable(self, stored: Stored, place: _Place) -> list[Stored]:
+    def usable(self, stored: Stored, path: str, *, folder: bool) -> list[Stored]:
         """A document that gates read; of an index its runs, those in a folder are found there."""
         if stored.kind == "index":
-            self.seen.add(place.path)
+            self.seen.add(path)
             self.flaws += flaws_of(stored)
-            return [] if place.folder else documents_of(stored)
-        if not place.folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
+            return [] if folder else documents_of(stored)
+        if not folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
             return [stored]
         self.warnings.append(f"{shown_path(stored.path)} was not read: no gate uses such a document")
         return []
@@ -248,25 +238,30 @@ def find(arguments: Sequence[Any], kinds: Sequence[str] | None, *, strict: bool 
     for argument in chain.from_iterable(paths):
         if kinds is None or not isinstance(argument, str):
             sources.logs.append(argument)
-        elif strict:
-            sources.take_all(_place(argument, kinds))
+            continue
+        documents, others, folder = documents_at(argument, kinds)
+        if strict:
+            sources.take_all(argument, documents, others=others, folder=folder)
         else:
-            sources.take(_place(argument, kinds), kinds)
+            sources.take(argument, documents, kinds, others=others)
     return sources
 
 
-def _place(path: str, kinds: Sequence[str]) -> _Place:
-    """What is at a path; folders are searched for documents where the command can use any."""
+def documents_at(path: str, kinds: Sequence[str]) -> tuple[list[Stored], bool, bool]:
+    """The documents at a path, whether anything else is there, and whether it is a folder.
+
+    Folders are searched for documents where the command can use any.
+    """
     document = document_at(path)
     if document is not None and not kinds:
         message = f"{path} is a document of entropylaw, a log was expected"
         hint = "`entropylaw predict` and `entropylaw report` read fit documents"
         raise UsageError("already-a-fit", message, hint)
     if document is not None:
-        return _Place(path, [document])
+        return [document], False, False
     if kinds and path != "-" and is_folder(path):
-        return _Place(path, *documents_in(path), folder=True)
-    return _Place(path, [], others=True)
+        return *documents_in(path), True
+    return [], True, False
 
 
 def load(stored: Stored, kinds: Sequence[str]) -> Any:
@@ -304,19 +299,18 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
     columns = columns_named(options)
     reading = read_all(sources.logs, step=options.step, run=options.run, columns=columns, any_table=strict)
     order = list(dict.fromkeys(reading.given.values()))
-    entries = [(run.source.path, Input.of_run(run)) for run in reading.runs]
+    entries = [*map(Input.of_run, reading.runs)]
     for path, error, name in reading.failures:
         if isinstance(error, UsageError):
             raise error
         # A folder with documents of runs needs no log.
         if error.slug != "no-logs-in-folder" or path not in sources.seen:
-            entries.append((path, Input(name=name or named(path), path=path, error=error)))
+            entries.append(Input(name=name or named(path), path=path, error=error))
     for file, reason in reading.ignored:
         if shown_path(file) not in sources.seen:
             sources.warnings.append(f"{shown_path(file)}{NOT_READ}{reason}")
     sources.warnings += (f"{shown_path(path)}: {note}" for path, note in reading.half_written.items())
-    entries.sort(key=lambda pair: order.index(reading.given[pair[0]]))
-    return [entry for _, entry in entries]
+    return sorted(entries, key=lambda entry: order.index(reading.given[entry.path]))
 
 
 def with_table(entries: Sequence[Input], join: Joined) -> list[Input]:
@@ -381,16 +375,3 @@ def is_own_table(path: str) -> bool:
     with suppress(OSError), Path(path).open("rb") as file:
         return is_own(file.read(100))
     return False
-
-
-def histogram_beside(run: Run) -> tuple[str, str]:
-    """The file with the sums of tokens that ``entropylaw tokens`` wrote with a log, and a warning.
-
-    Either may be empty. The file is an input of the call.
-    """
-    from entropylaw.tokens.files import histogram_of
-
-    beside, warning = histogram_of(Path(run.source.path)) if is_file(run.source.path) else (None, "")
-    if beside is not None:
-        note_input(beside)
-    return str(beside or ""), warning

@@ -157,11 +157,11 @@ def _made(task: Task) -> tuple[Done, Files]:
         reports = tuple(RunReport(fit=entry) for entry in results)
     if run is not None and making.phases:
         reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
-    made = _drawn(task, reports)
-    entries = [entry for report in reports for entry in (report.fit, report.phases) if entry is not None]
-    if all(entry.refusal is None for entry in entries):
-        making.cache.put(key, made)
-    return made
+    done, files = _drawn(task, reports)
+    phases = reports[0].phases
+    if not done.refused and (phases is None or phases.refusal is None):
+        making.cache.put(key, (done, files))
+    return done, files
 
 
 def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:

@@ -23,17 +23,18 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
-from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
+from entropylaw.paths import LARGEST, check_targets, is_file, is_own, note_input, read_regular
+from entropylaw.pipeline.inputs import RUNS, distinct_files, gather
 from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import IN_FILE, IN_FOLDER, Neighbour, phases_page, section_of
+from entropylaw.report.pages import Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
+from entropylaw.tokens.files import histogram_of
 
 try:
     import fcntl
@@ -46,7 +47,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", IN_FOLDER.phases
+PAGE, PHASES = "index.html", f"{pages.PHASES}.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -166,8 +167,8 @@ def one_page(outcome: Outcome) -> str:
         return sections[0]
     index = index_of(outcome)
     if index.across is not None:
-        sections = [phases_page(index.across, slugs_of(index), IN_FILE), *sections]
-    return index_html(index, outcome, addresses=IN_FILE, sections=sections)
+        sections = [phases_page(index.across, slugs_of(index), one_file=True), *sections]
+    return index_html(index, outcome, one_file=True, sections=sections)
 
 
 def remove_figures(outcome: Outcome, folder: Path) -> None:
@@ -199,9 +200,13 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     tasks: list[Task] = []
     warnings = list(inputs.warnings)
     for entry in inputs.entries:
-        beside, warning = histogram_beside(entry.run) if entry.run is not None else ("", "")
-        warnings += [warning] if warning else []
-        tasks.append(Task(input=entry, making=making, histogram=beside))
+        beside, warning = None, ""
+        if entry.run is not None and is_file(entry.run.source.path):
+            beside, warning = histogram_of(Path(entry.run.source.path))
+        if beside is not None:
+            note_input(beside)
+        warnings += filter(None, [warning])
+        tasks.append(Task(input=entry, making=making, histogram=str(beside or "")))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds
     if kinds is None:
@@ -267,7 +272,7 @@ def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     if drawn is None:
         made = {PAGE: index_html(index, outcome, files=FILES)}
         if index.across is not None:
-            made[PHASES] = phases_page(index.across, slugs_of(index), IN_FOLDER)
+            made[PHASES] = phases_page(index.across, slugs_of(index))
         drawn = {name: zlib.compress(page.encode()) for name, page in made.items()}
         cache.put(key, drawn)
     contents = {

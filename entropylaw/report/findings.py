@@ -221,8 +221,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "says which arm is faster",
     "seeds-share-data": "the runs of one seed begin with the same reward in every arm, as where seeds share "
     "their data: --pair seed compares them in pairs",
-    "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
-    "estimated: the intervals are no better than it",
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations",
     "extrapolated": lambda values: (

@@ -47,16 +47,15 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     It is the first figure of its description that fits on one pair of axes. Raises FitError
     ``nothing-to-draw``: there is none.
     """
-    from entropylaw.report.figures.drawings import DRAWINGS
+    from entropylaw.report.figures.drawings import ONTO
 
     for block in describe(result):
-        draw = DRAWINGS[block.name].onto if isinstance(block, Figure) and block.part is not None else None
-        if draw is not None:
+        if isinstance(block, Figure) and block.part is not None and block.name in ONTO:
             if ax is None:
                 from matplotlib import pyplot
 
                 ax = pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
-            draw(ax, block.part)
+            ONTO[block.name](ax, block.part)
             return ax
     message = f"a {type(result).__name__} has no figure for one pair of axes"
     raise FitError("nothing-to-draw", message, "plot the columns of to_frame()")

@@ -145,7 +145,7 @@ def cell_text(cell: Cell, unit: str = "") -> str:
         return format_interval(cell, "%" if unit == "%" else "")
     if isinstance(cell, str | int):
         return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
-    return MISSING if cell is None else _FORMATS.get(unit, format_number)(cell)
+    return MISSING if cell is None or isinstance(cell, tuple) else _FORMATS.get(unit, format_number)(cell)
 
 
 _FORMATS: Mapping[str, Callable[[float], str]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -40,21 +41,6 @@ class Neighbour(NamedTuple):
     href: str
 
 
-class Addresses(NamedTuple):
-    """The addresses of a report's pages from its index: files of a folder, or sections of ``one_file``."""
-
-    one_file: bool = False
-
-    def run(self, slug: str) -> str:
-        """The page of a run."""
-        return f"#{section_of(slug)}" if self.one_file else f"runs/{slug}.html"
-
-    @property
-    def phases(self) -> str:
-        """The page of the phases over several runs."""
-        return f"#{PHASES}" if self.one_file else f"{PHASES}.html"
-
-
 class Drawn(NamedTuple):
     """One of several rewards of a run: the name of its figures, these as SVG, and the addresses of files."""
 
@@ -64,12 +50,14 @@ class Drawn(NamedTuple):
     links: Mapping[str, Sequence[str]]
 
 
-IN_FOLDER, IN_FILE = Addresses(), Addresses(one_file=True)
-
-
 def section_of(slug: str) -> str:
     """The id of the section of a run."""
     return f"run:{slug}"
+
+
+def address_of(slug: str, *, one_file: bool) -> str:
+    """The page of a run from the index: a file of a folder, or a section of ``one_file``."""
+    return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
 
 
 _EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
@@ -226,11 +214,12 @@ def single_page(
     return _page(title, heading or first, body, home=index, links=links, section=section)
 
 
-def phases_page(across: PhasesAcross, slugs: Mapping[str, str], addresses: Addresses) -> str:
+def phases_page(across: PhasesAcross, slugs: Mapping[str, str], *, one_file: bool = False) -> str:
     """The page of the phases of several runs; ``slugs`` maps the name of a run to that of its own page."""
-    links = [Neighbour(run.run, addresses.run(slugs[run.run])) for run in across.each if run.run in slugs]
+    names = [run.run for run in across.each if run.run in slugs]
+    links = [Neighbour(name, address_of(slugs[name], one_file=one_file)) for name in names]
     title = f"Phases of {across.runs} runs — Entropy law report"
-    index, section = ("", PHASES) if addresses.one_file else ("index.html", "")
+    index, section = ("", PHASES) if one_file else ("index.html", "")
     return single_page(across, title, "Phases of planning and execution", links, index=index, section=section)
 
 
@@ -242,7 +231,7 @@ def index_page(
     files: Mapping[str, str] | None = None,
     version: str = __version__,
     phases: bool = False,
-    addresses: Addresses = IN_FOLDER,
+    one_file: bool = False,
     sections: Sequence[str] = (),
 ) -> str:
     """The index of a report.
@@ -259,10 +248,8 @@ def index_page(
         The one that wrote the report.
     phases
         Whether there is a :func:`phases_page`.
-    addresses
-        Those of the other pages.
-    sections
-        These pages, where they are sections of the index.
+    one_file, sections
+        Whether the other pages are sections of this one; and these pages.
     """
     named = by_name(rows)
     blocks = index.ceilings(named)
@@ -276,10 +263,10 @@ def index_page(
         kicker="Entropy law report",
         about=runs.levels(cells),
         summary=(*runs.overall(named), *stopped),
-        phases=addresses.phases if phases else "",
+        phases=(f"#{PHASES}" if one_file else f"{PHASES}.html") if phases else "",
         warnings=warnings,
         orders=ORDERS if named else {},
-        groups=fragment(index.groups(named, addresses.run), {}),
+        groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),
         reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},

@@ -257,8 +257,6 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
         Level of all intervals, and the smallest difference of reward that counts.
     along
         The column at equal values of which rewards are compared.
-    between_sd
-        Standard deviation of rewards between seeds that was given; None where it is estimated.
     paired
         What the runs of two arms are paired by: ``seed``, ``run``; empty where they are not.
     reward
@@ -274,7 +272,6 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
     level: float
     margin: float
     along: Along = Along()
-    between_sd: float | None = None
     paired: str = ""
     reward: str = ""
     findings: tuple[Finding, ...] = ()

@@ -50,14 +50,21 @@ class Chosen:
     notes: tuple[str, ...]
 
 
-class Paired(NamedTuple):
-    """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs."""
+class Reward(NamedTuple):
+    """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs.
+
+    ``why`` is the reason for the column where it is chosen. ``longer`` names a training reward with many more
+    pairs, where this column has few.
+    """
 
     match: catalog.Match
+    values: FloatArray
     how: str
-    why: str
+    how_why: str
     averaged: bool
     pairs: Pairs
+    why: str = ""
+    longer: str = ""
 
     @property
     def training(self) -> bool:
@@ -70,16 +77,34 @@ class Paired(NamedTuple):
         meaning = self.match.key.meaning
         return f"{meaning.trainer}'s {meaning.kind} key {shown(self.match.key.template)}"
 
+    @property
+    def choice(self) -> Choice:
+        """The column with the reasons for it."""
+        column, key = self.match.column, self.match.key
+        return Choice(
+            column=column,
+            meaning=key.meaning,
+            why=self.why,
+            usable=int(np.isfinite(self.values).sum()),
+            pair=self.how,
+            label=key.label(column),
+        )
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ChosenReward(Chosen):
-    """A reward column, how it is paired and with what result.
-
-    ``longer`` names a training reward with many more pairs, where this column has few.
-    """
-
-    best: Paired
-    longer: str = ""
+    def notes(self, run: Run) -> Iterator[str]:
+        """Note that it is a training reward, which evaluations are left out, and how initial ones pair."""
+        column, pairs = self.match.column, self.pairs
+        if self.training:
+            yield f"the reward is a training reward ({shown(column)})"
+        if units.largest_reward(column, self.values[np.isfinite(self.values)]) == units.PERCENT:
+            yield f"{shown(column)} is in percent; --reward {in_shell(f'{column}:percent')} makes it a rate"
+        for reason, at in pairs.lost.items():
+            # The last evaluation of any log has no entropy after it, and reading has a note on text.
+            if 0 < at.size <= MOST_LISTED and reason not in (NO_NEXT, REWARD_IS_TEXT):
+                yield f"{reason}: {places('step', at.tolist())}"
+        if pairs.initial:
+            before = shown(catalog.initial_column(self.match.key, column, run.columns))
+            note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
+            yield f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step"
 
 
 def choose_entropy(run: Run, column: str | None = None, reward: str | None = None) -> Chosen:
@@ -184,7 +209,7 @@ def entropy_sign(
 
 def choose_rewards(
     run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
-) -> list[ChosenReward]:
+) -> list[Reward]:
     """Choose the reward columns by the pairs that they give, validation first; errors as of :func:`select`.
 
     Without the ``column`` that the user names these are the best, those of its kind on other data sets, and
@@ -199,81 +224,57 @@ def choose_rewards(
         unit, column = units.named_unit(column)[1], name
     if unit == "percent":
         run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
-    best, reason, usable = _best(run, entropy, column, pair)
-    trainings = [candidate for candidate in usable if candidate.training]
-    training = longer_reward(best, trainings)
-    longer = ""
+    best, usable = _best(run, entropy, column, pair)
+    training, rewards = longer_reward(best, [reward for reward in usable if reward.training]), [best]
     if training is not None:
-        evaluations = counted(len(training.pairs), "evaluation")
-        longer = f"the training reward has {evaluations}, this one {len(best.pairs)}: --reward "
-        longer += in_shell(training.match.column)
-    rewards = [_chosen_reward(run, best, reason, longer)]
+        longer = f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
+        longer += f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
+        rewards = [best._replace(longer=longer)]
     if column is None:
         for other in others_of_kind(best, usable):
-            reason = f"{other.known_as} ({counted(len(other.pairs), 'pair')})"
-            rewards.append(_chosen_reward(run, other, reason))
+            pairs = counted(len(other.pairs), "pair")
+            rewards.append(other._replace(why=f"{other.known_as} ({pairs})"))
         if training is not None:
             pairs = counted(len(training.pairs), "pair")
-            reason = f"the training reward with {pairs}, fitted with the validation"
-            rewards.append(_chosen_reward(run, training, reason))
+            rewards.append(
+                training._replace(why=f"the training reward with {pairs}, fitted with the validation")
+            )
+    if any(reward.how == "next" and reward.averaged for reward in rewards):
+        message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
+        hint = "use --pair same, or export the whole history in place of a chart"
+        raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
     return rewards
 
 
-def others_of_kind(best: Paired, usable: Sequence[Paired]) -> list[Paired]:
+def others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
     """The other validations of the best one's kind, in the catalog's order; none for a training reward."""
     if best.training or not best.match.key.kind:
         return []
     validations = (reward for reward in usable if not reward.training)
     alike = [reward for reward in validations if reward.match.key.kind == best.match.key.kind]
-    return [reward for reward in sorted(alike, key=catalog_order) if reward is not best]
+    return [reward for reward in sorted(alike, key=catalog_order) if reward.match != best.match]
 
 
-def _best(
-    run: Run, entropy: Chosen, column: str | None, pair: str | None
-) -> tuple[Paired, str, Sequence[Paired]]:
-    """The best reward, or the one that the user names; why, and all that the catalog has."""
+def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tuple[Reward, Sequence[Reward]]:
+    """The best reward, or the one that the user names; and all that the catalog has."""
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
     if column is not None:
-        best, reason = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair), NAMED
+        best = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair, NAMED)
     elif not any(len(candidate.pairs) for candidate in usable) and (
         evident := suggest.evident(run, "reward", [entropy_column, *(match.column for match in matches)])
     ):
         kind = "validation" if catalog.is_evaluation(evident) else "training"
         key = Key(evident, Meaning(role="reward", trainer="generic", kind=kind))
-        best, reason = _paired(run, entropy, catalog.Match(evident, key, 0), pair), BY_NAME
+        best = _paired(run, entropy, catalog.Match(evident, key, 0), pair, BY_NAME)
     elif usable:
-        best, reason = best_reward(usable)
+        best = best_reward(usable)
     else:
         named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
         raise suggest.missing(run, matches, "reward", named)
-    return best, reason, usable
-
-
-def _chosen_reward(run: Run, best: Paired, reason: str, longer: str = "") -> ChosenReward:
-    """A reward column with what is said of it."""
-    column = best.match.column
-    if best.how == "next" and best.averaged:
-        message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
-        hint = "use --pair same, or export the whole history in place of a chart"
-        raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
-    usable_values = run.finite(column).size
-    return ChosenReward(
-        choice=Choice(
-            column=column,
-            meaning=best.match.key.meaning,
-            why=reason,
-            usable=usable_values,
-            pair=best.how,
-            label=best.match.key.label(column),
-        ),
-        values=run.columns[column],
-        best=best,
-        notes=tuple(pairing_notes(run, best)),
-        longer=longer,
-    )
+    return best, usable
 
 
 def named_reward(
@@ -289,7 +290,7 @@ def named_reward(
     return next((match for match in matches if match.column == column), unknown)
 
 
-def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
+def longer_reward(best: Reward, trainings: Sequence[Reward]) -> Reward | None:
     """The training reward that answers where a validation has few pairs, or a part of the entropies alone.
 
     None where there is none.
@@ -304,24 +305,7 @@ def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
     return longer
 
 
-def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
-    """Note that the reward is one of training, which evaluations are left out, and how initial ones pair."""
-    column, pairs = reward.match.column, reward.pairs
-    if reward.training:
-        yield f"the reward is a training reward ({shown(column)})"
-    if units.largest_reward(column, run.finite(column)) == units.PERCENT:
-        yield f"{shown(column)} is in percent; --reward {in_shell(f'{column}:percent')} makes it a rate"
-    for reason, at in pairs.lost.items():
-        # The last evaluation of any log has no entropy after it, and reading has a note on text.
-        if 0 < at.size <= MOST_LISTED and reason not in (NO_NEXT, REWARD_IS_TEXT):
-            yield f"{reason}: {places('step', at.tolist())}"
-    if pairs.initial:
-        before = shown(catalog.initial_column(reward.match.key, column, run.columns))
-        note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
-        yield f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step"
-
-
-def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> Paired:
+def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, why: str = "") -> Reward:
     """Pair one column as the user requests, or else as its key says."""
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
     average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
@@ -338,16 +322,17 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     before = catalog.initial_column(match.key, match.column, run.columns)
     initial = run.columns[before] if before else None
     spoiled = (run.spoiled.get(column) for column in (match.column, entropy.choice.column))
-    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, *spoiled)
-    return Paired(match, how, reason, average, pairs)
+    values = run.columns[match.column]
+    pairs = pair_values(run.step, entropy.values, values, how, initial, *spoiled)
+    return Reward(match, values, how, reason, average, pairs, why)
 
 
-def catalog_order(reward: Paired) -> tuple[int, int, str]:
+def catalog_order(reward: Reward) -> tuple[int, int, str]:
     """By the catalog's order, then by pairs, then by name."""
     return reward.match.rank, -len(reward.pairs), reward.match.column
 
 
-def best_reward(candidates: Sequence[Paired]) -> tuple[Paired, str]:
+def best_reward(candidates: Sequence[Reward]) -> Reward:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     trainings = [candidate for candidate in candidates if candidate.training]
     ordered = sorted((candidate for candidate in candidates if not candidate.training), key=catalog_order)
@@ -355,22 +340,20 @@ def best_reward(candidates: Sequence[Paired]) -> tuple[Paired, str]:
     if enough is not None:
         others = [candidate.match.column for candidate in ordered if candidate is not enough]
         others_named = f"; other validation columns: {listing(others, 4)}" if others else ""
-        return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){others_named}"
+        pairs = counted(len(enough.pairs), "pair")
+        return enough._replace(why=f"{enough.known_as} ({pairs}){others_named}")
     if not ordered:
-        return best_training(trainings)
+        # The first in the catalog's order with at least half as many pairs as any.
+        most = max(len(candidate.pairs) for candidate in trainings)
+        longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
+        why = f"training reward: the log has no validation reward; {longer.known_as}"
+        return longer._replace(why=why)
     best = max(ordered, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
-        return best, f"{best.known_as}; no training reward gives more pairs"
+        return best._replace(why=f"{best.known_as}; no training reward gives more pairs")
     few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
-    return longest, f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}"
-
-
-def best_training(trainings: Sequence[Paired]) -> tuple[Paired, str]:
-    """Choose the first training reward in the catalog's order with at least half as many pairs as any."""
-    most = max(len(candidate.pairs) for candidate in trainings)
-    longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
-    return longer, f"training reward: the log has no validation reward; {longer.known_as}"
+    return longest._replace(why=f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}")
 
 
 def named_column(run: Run, column: str, option: str) -> str:

@@ -14,7 +14,7 @@ from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
 from entropylaw.results.result import sentences
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import Chosen, ChosenReward, choose_entropy, choose_rewards
+from entropylaw.roles.choose import Chosen, Reward, choose_entropy, choose_rewards
 from entropylaw.roles.rewards import named_columns, select_all
 
 
@@ -32,7 +32,7 @@ def explain(
     """
     entropy, reward = texts(entropy, "entropy"), texts(reward, "reward")
     chosen: list[Chosen] = []
-    rewarded: list[ChosenReward] = []
+    rewarded: list[Reward] = []
     error = problem
     settings, paired = run_settings.entropy_settings(run), dict[str, Any]()
     notes, findings = list(run.notes), [*run_settings.findings(settings, run, None)]
@@ -51,9 +51,9 @@ def explain(
         error = problem or refused
     notes += run_settings.notes(settings)
     if rewarded:
-        notes += rewarded[0].notes
-        best, pairs = rewarded[0].best, rewarded[0].best.pairs
-        paired = {"pair": best.how, "pair_why": best.why, "pairs": len(pairs)}
+        best, pairs = rewarded[0], rewarded[0].pairs
+        notes += best.notes(run)
+        paired = {"pair": best.how, "pair_why": best.how_why, "pairs": len(pairs)}
         paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
     trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
@@ -106,7 +106,10 @@ def other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
 
 
 def _candidates(
-    run: Run, matches: Sequence[catalog.Match], chosen: Sequence[Chosen], before: Sequence[Candidate] = ()
+    run: Run,
+    matches: Sequence[catalog.Match],
+    chosen: Sequence[Chosen | Reward],
+    before: Sequence[Candidate] = (),
 ) -> tuple[Candidate, ...]:
     """List the used columns first, also those that the user names, then the others in the catalog's order."""
     taken = {candidate.column for candidate in before}

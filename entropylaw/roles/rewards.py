@@ -21,7 +21,7 @@ from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
 from entropylaw.results.result import caution, replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, ChosenReward, choose_entropy, choose_rewards
+from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, Reward, choose_entropy, choose_rewards
 from entropylaw.roles.pairing import logged_entropies, noise_of
 from entropylaw.roles.series import Series
 from entropylaw.run_names import reward_matches
@@ -112,18 +112,16 @@ def _rewards(
     return list({paired.reward_choice.column: paired for paired in series}.values())
 
 
-def _paired(
-    run: Run, chosen: Chosen, rewarded: Sequence[ChosenReward], entropy_sd: str | None
-) -> Iterator[Series]:
+def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: str | None) -> Iterator[Series]:
     """The series of some rewards, each with a label of its own."""
     require_pairs(run, chosen, rewarded)
     settings, labels = run_settings.entropy_settings(run), Counter(reward.choice.label for reward in rewarded)
     for reward in rewarded:
-        pairs, column = reward.best.pairs, reward.choice.column
+        pairs, column = reward.pairs, reward.match.column
         try:
             noise = None if entropy_sd is None else noise_of(run, pairs, entropy_sd)
         except InputError:
-            if reward is rewarded[0] or not reward.best.training:
+            if reward is rewarded[0] or not reward.training:
                 raise
             continue  # not all entropies of the training reward beside the validation have a known noise
         yield Series(
@@ -135,7 +133,7 @@ def _paired(
             entropy_choice=chosen.choice,
             reward_choice=reward.choice,
             dropped=pairs.dropped,
-            notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes),
+            notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes(run)),
             findings=run_settings.findings(settings, run, chosen.values),
             offer=reward.longer,
             max_reward=largest_reward(column, reward.values[np.isfinite(reward.values)]),
@@ -146,14 +144,14 @@ def _paired(
         )
 
 
-def require_pairs(run: Run, chosen: Chosen, rewarded: Sequence[ChosenReward]) -> None:
+def require_pairs(run: Run, chosen: Chosen, rewarded: Sequence[Reward]) -> None:
     """Raise ``no-pairs`` where no reward has a pair with the entropy."""
-    if any(len(reward.best.pairs) for reward in rewarded):
+    if any(len(reward.pairs) for reward in rewarded):
         return
     best = rewarded[0]
     there = (run.step[np.isfinite(side.values)] for side in (chosen, best))
     first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
-    reasons = "; ".join(f"{reason}: {number}" for reason, number in best.best.pairs.dropped.items())
+    reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
     message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
     message += f"{first}, {shown(best.choice.column)} at steps {second} ({reasons})"
     hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
@@ -213,7 +211,7 @@ def ended(series: Sequence[Series]) -> list[Series]:
     return marked
 
 
-def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[ChosenReward, FloatArray, FloatArray]:
+def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[Reward, FloatArray, FloatArray]:
     """The reward of a run for a comparison at equal values of a column; and that column with its steps.
 
     Raises
@@ -235,7 +233,7 @@ def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[ChosenRewar
     chosen = Chosen(choice=choice, values=np.zeros(run.step.size), notes=())
     there = np.isfinite(values)
     rewards = choose_rewards(run, chosen, next(iter(named_columns(run, names)), None), "same")
-    require_one_reward(run.name, [reward.choice.label for reward in rewards if not reward.best.training])
+    require_one_reward(run.name, [reward.choice.label for reward in rewards if not reward.training])
     return rewards[0], run.step[there], values[there]
 
 

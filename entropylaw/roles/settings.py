@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from itertools import product
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -126,28 +126,11 @@ def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
             coefficients[name] = run.columns[name]
     if coefficients and not any(run.finite(name).any() for name in coefficients):
         return {}  # turned on or not, it never had an effect
-    by = control_by_setting(run) or control_by_column(run, coefficients.keys())
-    return by or control_by_coefficient(coefficients, entropy)
+    return next(chain(controls_named(run, coefficients), controls_by_value(coefficients, entropy)), {})
 
 
-def control_by_coefficient(
-    coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
-) -> dict[str, float | str]:
-    """Find a coefficient that follows the entropy, or else one that varies."""
-    if entropy is not None:
-        for name, values in coefficients.items():
-            if (target := adaptive_target(values, entropy)) is not None:
-                return {"by": "coefficient", "name": name, "value": target}
-    for name, values in coefficients.items():
-        finite = values[np.isfinite(values)]
-        low, high = float(finite.min()), float(finite.max())
-        if high - low > _ROUNDING * max(abs(low), abs(high)):
-            return {"by": "varying-coefficient", "name": name, "low": low, "high": high}
-    return {}
-
-
-def control_by_setting(run: Run) -> dict[str, float | str]:
-    """Find the setting that turns a control of the entropy on; empty where there is none."""
+def controls_named(run: Run, coefficients: Collection[str]) -> Iterator[dict[str, float | str]]:
+    """Yield the setting that turns a control of the entropy on, then logged switches and targets."""
     switches, targets = (
         {name: str(value).casefold() for name, value in run.settings.items() if is_a(name, kind)}
         for kind in ("entropy_control", "entropy_target")
@@ -155,18 +138,28 @@ def control_by_setting(run: Run) -> dict[str, float | str]:
     active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
     if not switches:
         active = [name for name, value in targets.items() if value not in ("none", "null", "")]
-    return {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])} if active else {}
-
-
-def control_by_column(run: Run, coefficients: Collection[str]) -> dict[str, float | str]:
-    """Find a logged switch or target of the entropy's control, which is none of the coefficients."""
+    for name in active:
+        yield {"by": "setting", "name": name, "value": str(run.settings[name])}
     for name, kind in product(run.columns, _CONTROL_COLUMNS):
         if name not in coefficients and is_a(name, kind):
             # A switch that is logged as 0 is off; a target may be 0.
             there = run.finite(name)
             if there.any() if kind == "entropy_control" else there.size:
-                return {"by": _CONTROL_COLUMNS[kind], "name": name}
-    return {}
+                yield {"by": _CONTROL_COLUMNS[kind], "name": name}
+
+
+def controls_by_value(
+    coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
+) -> Iterator[dict[str, float | str]]:
+    """Yield coefficients that follow the entropy, then those that vary."""
+    for name, values in coefficients.items():
+        if entropy is not None and (target := adaptive_target(values, entropy)) is not None:
+            yield {"by": "coefficient", "name": name, "value": target}
+    for name, values in coefficients.items():
+        finite = values[np.isfinite(values)]
+        low, high = float(finite.min()), float(finite.max())
+        if high - low > _ROUNDING * max(abs(low), abs(high)):
+            yield {"by": "varying-coefficient", "name": name, "low": low, "high": high}
 
 
 def notes(settings: EntropySettings) -> tuple[str, ...]:

@@ -187,3 +187,22 @@ def check_columns(columns: TokenColumns, types: Mapping[str, pa.DataType], file:
     if unit != "nats":
         message += f"in {unit} by its name, and tokens' entropies are in nats"
         raise InputError("entropy-in-bits", message, f"multiply it by {nats:.6f}, and name it without {unit}")
+
+
+def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, str]:
+    """SQL types of the used columns of JSON lines, which each engine would otherwise infer in its own way.
+
+    Measured numbers are ``double``, whatever the first records hold; flags are text, because 0.5 would be
+    rounded to a flag.
+    """
+    sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
+    flags, numbers = (columns.planning, columns.mask, columns.correct), {pa.int64(), pa.float64()}
+    measured = (columns.entropy, columns.logprob, columns.advantage, columns.position)
+    types = {}
+    for name in columns.stored:
+        kinds = {element_type(file.types[name]) for file in files} - {pa.null()}
+        kind = sql.get(next(iter(kinds), pa.string()), "string")
+        if name in measured or kinds == numbers or (name == columns.step and kinds <= numbers):
+            kind = "double"
+        types[name] = ("string" if name in flags else kind) + ("[]" if name in columns.lists else "")
+    return types

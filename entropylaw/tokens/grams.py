@@ -7,7 +7,7 @@ Text is split into units: words, punctuation marks, and single characters in scr
 matches whole units, so that "try" does not match in "trying" nor "let" in "let's". Units are compared after
 NFKC and case folding, with all apostrophes equal; white space between them is ignored, punctuation is not.
 
-A table of tokens is read once; one chunk of whole responses is in memory, and 20 bytes per occurrence.
+A table of tokens is read once; one chunk of whole responses is in memory, and 16 bytes per occurrence.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from functools import lru_cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from entropylaw.arrays import BoolArray, IntArray
 from entropylaw.errors import InputError
@@ -228,9 +227,8 @@ class GramScan:
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
         self._step, self._position, self._token = columns.step, columns.position, columns.token
         self._notation: Notation | None = None
-        self._responses, self._steps = 0, set[int]()
-        # Three numbers per occurrence: step, gram, response.
-        self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
+        # Of every occurrence.
+        self._steps, self._grams = list[IntArray](), list[IntArray]()
 
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order with the column :data:`PLANNING`.
@@ -252,11 +250,10 @@ class GramScan:
         if waiting:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
-    def result(self) -> pa.Table:
+    def result(self, steps: Sequence[int]) -> pa.Table:
         """Semantic entropy over the rows read so far, one row per step, see :func:`semantic_entropy`."""
-        parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 3]
-        step, gram, response = map(np.concatenate, zip(*parts, strict=True))
-        return semantic_entropy(step, gram, cluster=response, steps=np.array(sorted(self._steps), np.int64))
+        step, gram = (np.concatenate([np.zeros(0, np.int64), *parts]) for parts in (self._steps, self._grams))
+        return semantic_entropy(step, gram, steps=steps)
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows in which a response begins."""
@@ -282,13 +279,8 @@ class GramScan:
         texts.append(_BREAK_BYTE)
         places = coded.indices.fill_null(len(texts) - 1).to_pylist()
         matches = match_tokens(self.grams, map(texts.__getitem__, places), breaks)
-        step = _integers(table, self._step)
-        self._steps.update(step.tolist())
-        response = self._responses + np.cumsum(starts) - 1
-        self._responses += int(starts.sum())
-        # Two of the three fit in 32 bits, and there can be millions of each.
-        short = (np.asarray(c, dtype=np.int32) for c in (matches.gram, response[matches.start]))
-        self._parts.append((step[matches.start], *short))
+        self._steps.append(_integers(table, self._step)[matches.start])
+        self._grams.append(matches.gram)
         yield from table.append_column(PLANNING, pa.array(matches.covered)).to_batches()
 
     def _jumps(self, table: pa.Table, starts: BoolArray) -> BoolArray:

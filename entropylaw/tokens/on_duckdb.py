@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -16,9 +17,9 @@ import pyarrow as pa
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.backends import FILE, cause_of
+from entropylaw.paths import is_file
 from entropylaw.tokens.files import TableFile, plain_type
-from entropylaw.tokens.query import Table, TokenColumns, quoted, text
+from entropylaw.tokens.query import FILE, Table, TokenColumns, quoted, text
 
 if TYPE_CHECKING:
     import duckdb
@@ -168,10 +169,16 @@ def _explained() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except duckdb.OutOfMemoryException as error:
-        message = f"DuckDB ran out of its memory: {shown(cause_of(error))}"
+        message = f"DuckDB ran out of its memory: {shown(without_quotations(str(error)))}"
         hint = "free space in the folder for temporary files, or use --backend spark"
         raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:
-        message = f"the table cannot be read: {shown(cause_of(error), 300)}"
+        message = f"the table cannot be read: {shown(without_quotations(str(error)), 300)}"
         hint = "copy or write the file again"
         raise InputError("file-corrupt", message, hint) from None
+
+
+def without_quotations(message: str) -> str:
+    """The first line of an error's message without quotations, such as of a cell; names of files stay."""
+    line, quoted = message.strip().partition("\n")[0], r"'[^']*'|\"[^\"]*\""
+    return re.sub(quoted, lambda match: match[0] if is_file(match[0][1:-1]) else "…", line)

@@ -22,9 +22,9 @@ from pyspark.sql.functions import input_file_name
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.backends import FILE, cause_of, first_line
 from entropylaw.tokens.files import TableFile, plain_type
-from entropylaw.tokens.query import WIDE, Table, TokenColumns
+from entropylaw.tokens.on_duckdb import without_quotations
+from entropylaw.tokens.query import FILE, WIDE, Table, TokenColumns
 
 
 @contextmanager
@@ -142,7 +142,7 @@ class Spark:
         try:
             yield
         except (Py4JError, PySparkException) as error:
-            message = f"Spark could not finish the query: {shown(cause_of(error), 300)}"
+            message = f"Spark could not finish the query: {shown(without_quotations(first_line(error)), 300)}"
             hint = "every worker must see the files at the same path; "
             hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
             raise InputError("spark-failed", message, hint) from None
@@ -163,3 +163,15 @@ def _spark_type(kind: str) -> str:
 def _location(path: Path) -> str:
     """A file as Hadoop names it, which decodes no URI, and takes some characters for a pattern."""
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, that of the innermost Java exception if there is one."""
+    java, lines = getattr(error, "java_exception", None) or getattr(error, "_origin", None), ""
+    with suppress(Exception):  # Java may have stopped
+        while java is not None and java.getCause() is not None:
+            java = java.getCause()
+        lines = "" if java is None else str(java.toString())
+    kind, _, message = (lines.strip().splitlines() or [""])[0].partition(": ")
+    summary = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return message or kind.rpartition(".")[2] or summary

@@ -77,6 +77,9 @@ WHOLE = r"^\s*[+-]?[0-9]{1,15}(\.0*)?\s*$"
 HIGH, HIGH_POINT = 8.0, 1 << 14
 """Nats above which there is likely padding (2,981 equally likely tokens); compared in 1/HIGH_POINT nats."""
 
+FILE = "entropylaw_file"
+"""Column of a scan with the file that a row is of."""
+
 ROW = "entropylaw_row"
 """Column with a different number in each row, where no other column identifies responses."""
 

@@ -12,17 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from entropylaw.arrow import from_values
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens.backends import json_types
-from entropylaw.tokens.columns import resolve
+from entropylaw.tokens.columns import json_types, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TableFile, find
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
@@ -206,7 +203,8 @@ def by_grams(
         "grams": len(grams.grams),
         "sha256": grams.fingerprint,
     }
-    return sums.with_masked(all_tokens), rule, scan.result()
+    sums = sums.with_masked(all_tokens)
+    return sums, rule, scan.result(sums.steps)
 
 
 def _finished(
@@ -229,11 +227,8 @@ def _finished(
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
     if plans is not None:
-        row_of = {step: row for row, step in enumerate(plans["step"].to_pylist())}
-        # Null for a step without a token that counts.
-        rows = from_values([row_of.get(step) for step in steps["step"].to_pylist()], np.int64)
         for name in plans.column_names[1:]:
-            steps = steps.append_column(name, plans[name].take(rows))
+            steps = steps.append_column(name, plans[name])
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})

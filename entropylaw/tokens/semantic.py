@@ -9,16 +9,11 @@ rises with the amount of text alone. There are two corrections: Miller and Madow
 (K − 1)/(2N) with the *observed* types, and rarefaction, the expected plug-in value of N occurrences drawn
 without replacement, with one N for all steps: it is still biased, but equally for equal plans, so that steps
 can be compared.
-
-The standard error of the plug-in value, which is also that of Miller and Madow's estimate, is by the delta
-method: the standard deviation of the first-order influence of an occurrence, summed within clusters
-(responses or prompts) if these are given, because the grams of one response are correlated. If all types are
-equally frequent the first-order term vanishes, and the error is unknown (None), not 0. The error is up to a
-fifth too small if a type has about one occurrence (0.82 of the true standard deviation for 300 occurrences of
-249 types with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +23,14 @@ from scipy.special import gammaln, xlogy
 from entropylaw.arrays import FloatArray
 from entropylaw.tokens.query import IntArray
 
-_Maybe = float | None
+_COLUMNS = {
+    "grams": pa.int64(),
+    "gram_types": pa.int64(),
+    "entropy_semantic": pa.float64(),
+    "entropy_semantic_mm": pa.float64(),
+    "entropy_semantic_rarefied": pa.float64(),
+    "entropy_semantic_rarefied_n": pa.int64(),
+}
 
 
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
@@ -56,12 +58,7 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
 
 
 def semantic_entropy(
-    step: IntArray,
-    label: IntArray,
-    *,
-    cluster: IntArray | None = None,
-    steps: IntArray | None = None,
-    common: int | None = None,
+    step: IntArray, label: IntArray, *, steps: Sequence[int], common: int | None = None
 ) -> pa.Table:
     """Entropy by step of the frequencies of plans, in nats.
 
@@ -69,39 +66,38 @@ def semantic_entropy(
     ----------
     step, label
         (n,) step and gram, or plan, of every occurrence, as numbers from 0.
-    cluster
-        (n,) response or prompt of every occurrence, for the standard error.
     steps
-        All steps to report, including those without an occurrence; by default those in ``step``.
+        All steps, ascending, including those without an occurrence.
     common
         Number of occurrences to rarefy to, at least 2; by default :func:`common_size`.
 
     Returns
     -------
     pyarrow.Table
-        One row per step, ascending. ``grams, gram_types``: numbers of occurrences N, and of different ones K.
+        One row per step. ``grams, gram_types``: numbers of occurrences N, and of different ones K.
         ``entropy_semantic, entropy_semantic_mm``: entropy of the observed frequencies, null if a step has no
         occurrence; and the same + (K − 1)/(2N). ``entropy_semantic_rarefied``: expected plug-in value of
         ``entropy_semantic_rarefied_n`` occurrences drawn without replacement, null if a step has fewer; they
-        are as many at all steps. ``entropy_semantic_se``: standard error by the delta method, null if it is
-        unknown.
+        are as many at all steps.
     """
     # Numbered as they first appear, so that sums have one order for any numbers.
-    label = np.asarray(pa.array(label).dictionary_encode().indices)
-    every = np.unique(step if steps is None else steps)
-    order = np.argsort(step, kind="stable")
-    bounds = np.searchsorted(step[order], np.append(every, every[-1:] + 1))
-    count = np.diff(bounds)
-    size = common_size(count) if common is None else common
-    rows = [
-        step_entropy(label[at], None if cluster is None else cluster[at], size)
-        for at in np.split(order, bounds[1:])[:-1]
-    ]
-    types, *numbers = zip(*rows, strict=True) if rows else [()] * 5
-    columns = {"step": every, "grams": count, "gram_types": pa.array(types, pa.int64())}
-    for end, cells in zip(("", "_se", "_mm", "_rarefied"), numbers, strict=True):
-        columns[f"entropy_semantic{end}"] = pa.array(cells, pa.float64())
-    columns["entropy_semantic_rarefied_n"] = pa.array([size] * len(every), pa.int64())
+    label = np.asarray(pa.array(label).dictionary_encode().indices, dtype=np.int64)
+    labels = int(label.max(initial=0)) + 1
+    coded, times = np.unique(np.searchsorted(steps, step) * labels + label, return_counts=True)
+    counts = np.split(times, np.searchsorted(coded, labels * np.arange(1, len(steps))))
+    size = common_size([row.sum() for row in counts]) if common is None else common
+    rows = list[tuple[float | None, ...]]()
+    for row in counts:
+        n, types, value, corrected, rarefied = int(row.sum()), len(row), None, None, None
+        if n:
+            value = float(-(row / n) @ np.log(row / n)) + 0.0
+            corrected = value + (types - 1) / (2 * n)
+        if size is not None and n >= size:
+            rarefied = rarefied_entropy(row, size)
+        rows.append((n, types, value, corrected, rarefied, size))
+    columns = {"step": pa.array(steps, pa.int64())}
+    for name, cells in zip(_COLUMNS, zip(*rows, strict=True), strict=True):
+        columns[name] = pa.array(cells, _COLUMNS[name])
     return pa.table(columns)
 
 
@@ -110,35 +106,6 @@ def common_size(counts: ArrayLike) -> int | None:
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
     size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
-
-
-def step_entropy(
-    label: IntArray, cluster: IntArray | None, size: int | None
-) -> tuple[int, _Maybe, _Maybe, _Maybe, _Maybe]:
-    """The numbers of a step with these occurrences, in the order of the columns."""
-    n = len(label)
-    if n == 0:
-        return 0, None, None, None, None
-    _, code, counts = np.unique(label, return_inverse=True, return_counts=True)
-    share = counts / n
-    value = float(-share @ np.log(share)) + 0.0
-    rarefied = None if size is None or n < size else rarefied_entropy(counts, size)
-    corrected = value + (len(counts) - 1) / (2 * n)
-    return len(counts), value, _standard_error(counts, code, cluster), corrected, rarefied
-
-
-def _standard_error(counts: IntArray, code: IntArray, cluster: IntArray | None) -> _Maybe:
-    """Delta method: the centred influence of every type, summed within clusters."""
-    n = len(code)
-    influence = -np.log(counts / n)
-    centred = influence - counts @ influence / n
-    if np.abs(centred).max() < 1e-12 * max(1.0, float(np.abs(influence).max())):
-        return None
-    if cluster is None:
-        return float(np.sqrt(counts @ centred**2)) / n
-    sums = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=centred[code])
-    m = len(sums)
-    return None if m < 2 else float(np.sqrt(m / (m - 1) * (sums @ sums))) / n
 
 
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,6 @@ from entropylaw.tokens.sums import Responses, Sums, steps_of
 from entropylaw.units import LOW
 
 Value = float | int | None
-
-_BLOCK = 64
-"""Steps that are summarised at a time."""
 
 _LEFT_OUT = {
     "tokens_masked": (query.MASKED, query.NO_MASK),
@@ -74,39 +70,26 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     """
     cells, (steps, starts) = sums.cells, steps_of(sums.cells)
     step_of = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
-    columns = token_columns(sums, steps, starts, step_of)
-    columns |= response_columns(sums, steps.tolist(), step_of)
+    columns: dict[str, list[Value]] = {"step": steps.tolist()}
+    columns |= group_columns(cells_by_class(sums, len(steps), step_of))
+    columns |= response_columns(sums, steps.tolist(), starts)
     if cuts is not None:
         columns["class_cut"] = [cuts[step] for step in steps.tolist()]
     for name, reasons in _LEFT_OUT.items():
         counts = cells["tokens"] * np.isin(cells["bin"], reasons)
-        columns[name] = [*_by_step(counts, step_of, len(steps)).tolist()]
+        columns[name] = np.add.reduceat(counts, starts).tolist()
     whole = re.compile("step|responses|prompts|tokens.*")
     kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
     return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
 
 
-def token_columns(sums: Sums, steps: IntArray, starts: IntArray, place: IntArray) -> dict[str, list[Value]]:
-    """The step, and columns of its tokens: of all, and by class and correctness where these are known."""
+def cells_by_class(sums: Sums, steps: int, step_of: IntArray) -> dict[str, Cells]:
+    """The cells of each step by the suffix of their class or correctness: '' for all, others where known."""
     cells, subsets = sums.cells, {"": sums.usable}
     for column, codes in _SUBSETS.items():
         if (cells[column] >= 0).any():
             subsets |= {f"_{name}": sums.usable & (cells[column] == code) for name, code in codes.items()}
-    columns: dict[str, list[Value]] = defaultdict(list)
-    # A block of steps at a time: each of thousands of steps has hundreds of bins.
-    for first in range(0, len(steps), _BLOCK):
-        last = min(first + _BLOCK, len(steps))
-        rows = slice(starts[first], starts[last] if last < len(steps) else None)
-        block = {name: values[rows] for name, values in cells.items()}
-        groups = {}
-        for suffix, chosen in subsets.items():
-            at = np.flatnonzero(chosen[rows])
-            kind = {name: block[name][at] for name in ("bin", *Cells.__slots__)}
-            groups[suffix] = Cells.of(kind, last - first, place[rows][at] - first)
-        columns["step"] += steps[first:last].tolist()
-        for name, values in group_columns(groups).items():
-            columns[name] += values
-    return columns
+    return {suffix: Cells.of(sums.rows(chosen), steps, step_of[chosen]) for suffix, chosen in subsets.items()}
 
 
 def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
@@ -141,27 +124,20 @@ def _ratios(numbers: IntArray, wholes: IntArray) -> list[Value]:
     return [number / whole if whole else None for number, whole in pairs]
 
 
-def _by_step(values: IntArray, place: IntArray, steps: int) -> IntArray:
-    """Sum of the cells' values in each step."""
-    totals = np.zeros(steps, dtype=np.int64)
-    np.add.at(totals, place, values)
-    return totals
-
-
 def _or_none(values: FloatArray) -> list[Value]:
     """The values (n,), with None for nan."""
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str, list[Value]]:
+def response_columns(sums: Sums, steps: list[int], starts: IntArray) -> dict[str, list[Value]]:
     """Columns of each step's log-probabilities, responses and prompts; None for unknown numbers.
 
-    ``place`` is the number of each cell's step.
+    ``starts`` are the first cells of the steps.
     """
     columns: dict[str, list[Value]] = {}
     if sums.has_logprob:
-        number = _by_step(sums.cells["logprobs"] * sums.usable, place, len(steps))
-        total = _by_step(sums.cells["logprob_total"] * sums.usable, place, len(steps))
+        number = np.add.reduceat(sums.cells["logprobs"] * sums.usable, starts)
+        total = np.add.reduceat(sums.cells["logprob_total"] * sums.usable, starts)
         columns["logprob"] = _ratios(total, number * query.LOGPROB_POINT)
     if sums.covariances is not None:
         columns["cov_logp_advantage"] = [sums.covariances.get(step) for step in steps]

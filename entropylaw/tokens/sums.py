@@ -225,7 +225,7 @@ def add_rows(parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
     if len(parts) > 1:
         columns = {name: np.concatenate([table[name] for table in parts]) for name in columns}
-    order = _order([columns[name] for name in keys])
+    order = np.lexsort([columns[name] for name in reversed(keys)])
     for name in columns:
         columns[name] = columns[name][order]
     new = np.any([_changes(columns[name]) for name in keys], axis=0)
@@ -235,21 +235,6 @@ def add_rows(parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str
     for name, values in columns.items():
         columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
     return columns
-
-
-def _order(columns: Sequence[NDArray[Any]]) -> IntArray:
-    """Rows (n,) in ascending order of integer columns, the first one above all."""
-    if not len(columns[0]):
-        return np.arange(0)
-    ends = [(int(column.min()), int(column.max())) for column in columns]
-    if math.prod(high - low + 1 for low, high in ends) >= 1 << 63:
-        return np.lexsort(columns[::-1])
-    # One number per row is sorted several times as fast.
-    packed = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, (low, high) in zip(columns, ends, strict=True):
-        packed = packed * (high - low + 1) + (column - column.dtype.type(low)).astype(np.int64)
-    # Stable: the order of equal rows is not the processor's.
-    return np.argsort(packed, kind="stable")
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -168,7 +168,6 @@ def comparisons() -> str:
         "no spread": one_pair(change=untested),
         "no common range": one_pair(change=nothing),
         "one seed each": arms.comparison("clip_cov", arms=alone),
-        "one seed each and a spread": arms.comparison("clip_cov", arms=alone, between_sd=0.1),
         "all pairs": arms.comparison(baseline=None),
         "no run failed": arms.comparison(
             "a",
@@ -186,7 +185,6 @@ def comparisons() -> str:
         texts.append(f"# complete, {medium}\n{rendered(arms.complete(), medium)}")
     found = (
         caution("law-fails-in-arms", failing=3, runs=7),
-        caution("between-sd-given", sd=0.02),
         note("no-entropy-in-arms"),
     )
     return "\n".join([*texts, *map(sentence, found)])

@@ -144,7 +144,6 @@ CASES = {
         (
             f"compare runs --baseline plain {ALL.format('arms')} -o arms.tex -o -",
             "compare runs --baseline plain --details -q -o -",
-            "compare a=runs/plain_s0 b=runs/bonus_s0 --between-sd 0.01 -q",
             "compare a=runs/plain_s0 b=runs/bonus_s0 -q",
             "check arms.json --fail-if difference(bonus,plain).reward_at_entropy<0",
             "check arms.json --fail-if difference(plain,bonus).last_reward>-0.01",
@@ -226,9 +225,8 @@ CASES = {
         (inputs.curves, inputs.three, inputs.refused),
         (
             "plot law curves.csv -o law.svg",
-            "plot series curves.csv -o series.png",
-            "plot residuals curves.csv -o residuals.pdf",
-            "plot forecast curves.csv -o forecast.svg -q",
+            "plot forecast curves.csv -o forecast.png",
+            "plot phases curves.csv -o phases.pdf -q",
             "plot law three.csv -o law.svg",
             "plot law three.csv --run seed1 -o law.svg",
             "plot law short.csv -o short.svg",

@@ -38,7 +38,7 @@ def test_lines_fit_a_terminal(names, width):
         COLUMNS.reset(token)
     # The title is a line of its own.
     assert max(map(len, lines[1:])) <= width
-    whole = rendered(arms.complete(*names, between_sd=None), "details").splitlines()
+    whole = rendered(arms.complete(*names), "details").splitlines()
     assert max(map(len, whole[1:])) <= WIDTH
 
 

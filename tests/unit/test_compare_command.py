@@ -143,7 +143,6 @@ ERRORS = {
     "no such file": (("a={logs}/grpo_*", "b=nothing.csv"), "file-not-found", 3),
     "a baseline of all pairs": (("{logs}", "--baseline", "grpo", "--all-pairs"), "baseline-of-all-pairs", 2),
     "a wrong margin": (("{logs}", "--margin", "0"), "bad-option", 2),
-    "a wrong spread": (("{logs}", "--between-sd", "0"), "bad-option", 2),
     "an unknown column": (("{logs}", "--reward", "val"), "column-not-found", 3),
     "details as JSON": (("{logs}", "--details", "--format", "json"), "details-are-text", 2),
     "another document": (("a=other.json", "b={logs}/clip_*"), "not-a-document", 3),

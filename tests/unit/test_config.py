@@ -208,7 +208,6 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("arms = ''", "arms = ''"),
         ("columns = 'H'", "columns = 'H', expected a table"),
         ("[columns]\nentropy = 3", "columns.entropy = 3, expected a column's name"),
-        ("style = ['a']", "style = ['a']"),
         ("max-reward = " + "9" * 400, "max-reward = 400 characters, expected a number"),
         ("from-step = inf", "from-step = inf, expected a number"),
         ("arms = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 302 characters"),

@@ -107,7 +107,7 @@ def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):
     [
         ("x.csv", {}, "file-empty"),
         ("x.csv", {"head": CSV}, "file-corrupt"),
-        ("x.csv", {"head": CSV, "tail": CSV}, "file-corrupt"),
+        ("x.csv", {"head": CSV, "tail": CSV}, "file-too-large"),
         ("x.jsonl", {"middle": b'{"step": 1}\n'}, "file-empty"),
         ("x.json", {"head": b'{"a": ['}, "file-corrupt"),
         ("x.parquet", {"head": b"PAR1", "tail": b"PAR1"}, "file-corrupt"),

@@ -15,15 +15,11 @@ from tests.hostile import write
 STEPS = range(40)
 
 
-def chart(metric, runs, axis="Step", bounds=None, calls=None):
+def chart(metric, runs, axis="Step", bounds=None):
     """A chart of the W&B page: ``runs`` maps a name to {x: value}, ``bounds`` (name, x) to two bounds."""
     xs = sorted({x for values in runs.values() for x in values})
     header, rows = [axis], [[str(x)] for x in xs]
     for run, values in runs.items():
-        if calls:
-            header.append(f"{run} - _step")
-            for row, x in zip(rows, xs, strict=True):
-                row.append(str(calls(x)))
         header += [f"{run} - {metric}{end}" for end in ("", "__MIN", "__MAX")]
         for row, x in zip(rows, xs, strict=True):
             value = values.get(x)
@@ -58,17 +54,7 @@ def test_charts_of_several_runs_are_joined_run_by_run(tmp_path):
     assert "part of a log" in caught.value.hint
 
 
-def test_log_calls_become_steps_where_one_chart_has_both(tmp_path):
-    trainer = chart("train/entropy", {"a": ENTROPIES}, "train/global_step", calls=lambda s: 3 * s + 1)
-    write(tmp_path, "e.csv", trainer)
-    write(tmp_path, "r.csv", chart("train/reward", {"a": {3 * s + 1: reward(s) for s in (*STEPS, 77)}}))
-    (run,) = read_runs(tmp_path)
-    assert run.step_column == "train/global_step"
-    assert run.dropped == {joining.NO_COUNTERPART: 1}
-    assert select(run).reward.tolist() == [*REWARDS.values()]
-
-
-def test_charts_over_axes_that_nothing_connects_stay_apart(tmp_path):
+def test_charts_over_two_axes_stay_apart(tmp_path):
     write(tmp_path, "e.csv", chart("entropy", {"a": ENTROPIES}, "train/global_step"))
     write(tmp_path, "r.csv", chart("reward", {"a": REWARDS}))
     runs = read_runs(tmp_path)

@@ -36,19 +36,6 @@ def test_a_report_that_is_one_page_says_so(tmp_path: Path) -> None:
     assert "nothing was fitted: l.html was not written" in done.stderr
 
 
-def test_arms_that_are_no_expression(log: Path) -> None:
-    done = typed("report", "mine.csv", "--arms", "(", cwd=log)
-    assert_error(done, "bad-option", 2)
-    assert "is not a regular expression: missing )" in done.stderr
-    assert "give --arms" not in done.stderr
-
-
-def test_arms_that_match_no_run_get_a_pattern_that_does(log: Path) -> None:
-    said = hint(log, "no-such-arm", "report", "mine.csv", *FLAGS, "--arms", "zork")
-    (pattern,) = re.findall("'(.*?)'", said)
-    assert typed("report", "mine.csv", *FLAGS, "--arms", pattern, cwd=log).returncode == 0
-
-
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

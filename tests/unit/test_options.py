@@ -142,7 +142,7 @@ def test_a_part_of_a_command_is_a_family():
     [
         FitOptions(seams=(1.0, 2.5), find_seams=True),
         PhaseOptions(planning="p"),
-        CompareOptions(arms="B", between_sd=0.02, all_pairs=True),
+        CompareOptions(arms="B", margin=0.02, all_pairs=True),
     ],
 )
 def test_settings_in_documents_are_the_options(options):

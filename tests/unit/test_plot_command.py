@@ -39,7 +39,7 @@ def stored(tmp_path: Path) -> dict[str, str]:
     return {name.partition(".")[0]: name for name in documents}
 
 
-@pytest.mark.parametrize("figure", ["law", "series", "forecast", "phases"])
+@pytest.mark.parametrize("figure", ["law", "forecast", "phases"])
 def test_every_figure_of_a_log(run, lab, tmp_path, figure):
     done = run("plot", figure, LOG, "-o", "out/drawn.svg")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote out/drawn.svg\n")

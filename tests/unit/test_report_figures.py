@@ -22,10 +22,9 @@ from entropylaw.report.figures.law import (
     SHOWN,
     draw_on,
     law_figure,
-    series_figure,
     verdict_title,
 )
-from entropylaw.report.figures.palette import inline, minify
+from entropylaw.report.figures.palette import inline
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
 from entropylaw.results import Verdict, Why
@@ -36,13 +35,7 @@ from tests.drawing import assert_words_can_be_read
 from tests.typed import started
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
 
-
-def ahead(run: Entry) -> Figure:
-    return forecast_figure(run)
-
-
-MAKERS = [law_figure, series_figure]
-EVERY = [*MAKERS, ahead]
+EVERY: list[Callable[[Entry], Figure]] = [law_figure, forecast_figure]
 # Fitted by the tests and not here: every process that runs tests imports every file of them.
 RUNS: dict[str, Callable[[], Entry]] = {
     "sample": synthetic,
@@ -71,8 +64,7 @@ def sample(make: Callable[[Entry], Figure], salt: str = "s") -> str:
 
 @pytest.mark.parametrize(
     ("make", "name"),
-    # Six evaluations have no forecast, and neither has a fit by hand.
-    [pair for pair in product(EVERY, RUNS) if pair not in ((ahead, "few"), (ahead, "by hand"))],
+    list(product(EVERY, RUNS)),
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[Entry], Figure], name: str) -> None:
@@ -216,7 +208,7 @@ def test_a_grid_of_axes_has_room_for_every_name() -> None:
 @pytest.mark.parametrize("name", ["falling", "sample"])
 def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
     run = RUNS[name]()
-    svg = figure_bytes(series_figure(run), "svg", "s").decode()
+    svg = figure_bytes(forecast_figure(run), "svg", "s").decode()
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', inline(svg, "r1", "title", "text"))
     assert size
@@ -226,12 +218,6 @@ def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
     assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
     assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")
     assert "figure-title" not in inline(svg, "r1", "title", "text")
-
-
-def test_the_law_is_drawn_over_the_steps_where_it_does_not_fail() -> None:
-    assert "law" in [text.get_text() for text in words_of(series_figure(synthetic()))]
-    assert "law" not in [text.get_text() for text in words_of(series_figure(falling()))]
-    assert NAMED["series"].caption(falling()) == "Entropy and reward over the steps."
 
 
 def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
@@ -309,7 +295,7 @@ def test_many_figures_under_one_style_are_as_they_are_alone() -> None:
 
 
 def test_labels_of_panels_stand_in_one_line() -> None:
-    figure = series_figure(synthetic())
+    figure = forecast_figure(synthetic())
     with plotting.style():
         figure.canvas.draw()
     upper, lower = (axes.yaxis.label.get_window_extent() for axes in figure.axes)
@@ -340,20 +326,12 @@ def test_a_forecast_shows_its_interval_and_the_best_step() -> None:
     assert "best so far, step" in words
 
 
-def test_a_run_that_is_too_short_has_no_forecast_and_says_why() -> None:
-    with pytest.raises(ValueError, match="needs at least 8"):
-        ahead(synthetic("few", n=6))
+def test_a_run_that_is_too_short_has_its_series_without_a_forecast() -> None:
+    few = synthetic("few", n=6)
+    assert "forecast" not in text_of(forecast_figure(few))
+    assert NAMED["forecast"].caption(few) == "The reward and the entropy so far."
     with pytest.raises(ValueError, match="no figures"):
         law_figure(refused())
-
-
-def test_marks_that_look_alike_say_it_once() -> None:
-    mark = '<use xlink:href="#m" x="{}" y="2" style="fill: #111111"/>\n'
-    other = '<use xlink:href="#m" x="9" y="2" style="fill: #222222"/>\n'
-    few, many = mark.format(1) + mark.format(2), "".join(mark.format(i) for i in range(3))
-    shorter = minify(f"<svg>\n{few}{other}{many}{other}</svg>")
-    plain = many.replace(' style="fill: #111111"', "")
-    assert shorter == f'<svg>\n{few}{other}<g style="fill: #111111">\n{plain}</g>\n{other}</svg>\n'
 
 
 @pytest.mark.parametrize("n", [40, 200, 300, 301])

@@ -43,7 +43,9 @@ def page(fit: Entry, found: Entry | None = None, links: dict[str, Sequence[str]]
 @cache
 def good() -> str:
     return page(
-        synthetic(), phases(), {"law": ["../figures/slug-law.svg"], "series": ["../figures/slug-series.svg"]}
+        synthetic(),
+        phases(),
+        {"law": ["../figures/slug-law.svg"], "forecast": ["../figures/slug-forecast.svg"]},
     )
 
 
@@ -129,8 +131,8 @@ def test_what_is_not_there_is_said() -> None:
 
 def test_files_of_a_figure_that_is_not_drawn_are_named() -> None:
     run = run_report(synthetic())
-    text = pages.run_page(report(run), run, {}, {"series": ["../figures/slug-series.svg"]})
-    assert "Not drawn here: series." in Page(text).text
+    text = pages.run_page(report(run), run, {}, {"forecast": ["../figures/slug-forecast.svg"]})
+    assert "Not drawn here: forecast." in Page(text).text
 
 
 def test_files_are_those_of_the_run() -> None:

@@ -217,6 +217,26 @@ def test_several_rewards_are_compared_together_as_rows(verl, tmp_path):
         entropylaw.compare({arm: [tmp_path / f"{arm}_s{seed}.jsonl" for seed in range(2)] for arm in "ab"})
 
 
+def test_a_run_without_one_of_the_rewards_has_failed_in_that_one_alone(tmp_path):
+    changes = {"a_s0": 0.0, "a_s1": 0.01, "b_s0": 0.05, "b_s1": 0.06}
+    for name, change in changes.items():
+        rewards = {column: REWARDS[column] + change for column in COLUMNS[:2]}
+        if name == "b_s1":
+            rewards[COLUMNS[1]] = 0.0 * STEP
+        log(tmp_path / f"{name}.jsonl", rewards)
+    logs = [f"{name[0]}={name}.jsonl" for name in changes]
+    only = ("--reward", COLUMNS[0], "--reward", COLUMNS[1])
+    done = typed("compare", *logs, *only, "-o", "c.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    stored = json.loads((tmp_path / "c.json").read_text())
+    failed = {
+        compared["reward"]: [run["failed"] for run in compared["arms"][1]["runs"]]
+        for compared in (stored["comparison"], *stored["others"])
+    }
+    assert failed[LABELS[0]] == [None, None]
+    assert failed[LABELS[1]] == [None, "refused: reward is 0 in all 30 evaluations, expected one that moves"]
+
+
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_gate_with_a_pattern_is_for_the_rewards_that_match(verl, tmp_path, stored):
     source = "four.jsonl"

@@ -80,7 +80,6 @@ def test_links_hard_links_and_folders_lead_to_the_same_file(call, tmp_path):
     [
         "backtest log.csv -o log.csv",
         "phases log.csv --entropy actor/entropy -o log.csv",
-        "phases log.svg --entropy actor/entropy --figure log.svg",
         "plot law log.svg -o log.svg",
         "predict fit.json -o fit.json",
         "predict log.csv -o log.csv",

@@ -156,7 +156,7 @@ def rule(
 def refuted(tests: LawTests) -> bool:
     """Whether the law is too improbable, or a term in the step is needed beside it."""
     least_p = min((p for p in (tests.p_step, tests.p_log_step) if p is not None), default=1.0)
-    counted = ODDS
+    counted: tuple[str, ...] = ODDS
     if least_p >= constants.UNNEEDED_STEP:
         counted = tuple(name for name in ODDS if name != "saturation")
     remaining = min(law_probability(tests, among, lagged=True) for among in (counted, OF_ENTROPY))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
@@ -153,7 +154,7 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
         return np.full(len(column), np.nan)
     if not any(test(kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
         return list(column.to_pylist())
-    values = column.cast("float64", safe=False).to_numpy()
+    values: FloatArray = column.cast("float64", safe=False).to_numpy()
     written = column.is_valid().to_numpy() & np.isnan(values)
     if not written.any():
         return values

@@ -30,7 +30,6 @@ from entropylaw.logs.sources.assemble import display_name, is_generic_folder
 LATE = 5
 
 UNLIKE_POINTS = "average over several steps, where another chart has a single value"
-NO_COUNTERPART = "log call without a step in the other file"
 
 # With fewer evaluations, the entropies of two runs may be equal by chance.
 _FEWEST_ENTROPIES = 8
@@ -44,7 +43,9 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """
     merged: list[Run] = []
     for group in grouped_parts(runs):
-        by_axis = on_common_axis(group)
+        by_axis: dict[str, list[Run]] = {}
+        for chart in group:
+            by_axis.setdefault(chart.step_column, []).append(chart)
         whole = list(map(_merged, by_axis.values()))
         if len(by_axis) > 1:
             note = "not joined with the other files of this run, because their x axes differ "
@@ -94,36 +95,6 @@ def averaged(run: Run, column: str) -> BoolArray:
     """
     missing = np.full(len(run.step), np.nan)
     return np.asarray(run.columns.get(column + LEAST, missing) < run.columns.get(column + GREATEST, missing))
-
-
-def on_common_axis(parts: Sequence[Run]) -> dict[str, list[Run]]:
-    """Group parts by step column, with log calls converted to steps where a chart has both.
-
-    Charts over W&B's count of log calls (``_step``) are brought to the only other axis, if each shares a call
-    with a chart over that axis.
-    """
-    by_axis: dict[str, list[Run]] = {}
-    for chart in parts:
-        by_axis.setdefault(chart.step_column, []).append(chart)
-    if len(by_axis) != 2 or "_step" not in by_axis:
-        return by_axis
-    (axis,) = by_axis.keys() - {"_step"}
-    both = next((run for run in by_axis[axis] if "_step" in run.columns), None)
-    if both is None:
-        return by_axis
-    steps = dict(zip(both.columns["_step"].tolist(), both.step.tolist(), strict=True))
-    note = f"log calls turned into {shown(axis)} by {shown(PurePath(both.source.path).name)}"
-    moved = []
-    for run in by_axis["_step"]:
-        step = np.array([steps.get(call, np.nan) for call in run.step.tolist()])
-        matched = ~np.isnan(step)
-        if not matched.any():
-            return by_axis
-        columns = {name: values[matched] for name, values in run.columns.items()}
-        dropped = added(run.dropped, {NO_COUNTERPART: int((~matched).sum())})
-        run = replace(run, columns=columns, dropped=dropped, notes=(*run.notes, note))
-        moved.append(replace(run, step=step[matched], step_column=axis))
-    return {axis: [*by_axis[axis], *moved]}
 
 
 def _merged(parts: Sequence[Run]) -> Run:

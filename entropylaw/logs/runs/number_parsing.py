@@ -15,9 +15,8 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,7 +47,6 @@ DECIMAL_COMMA = re.compile(
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
 #: int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 JSON_DECODER = json.JSONDecoder(parse_int=float)
-_JSON_NUMBERS = msgspec.json.Decoder(list[float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,13 +90,7 @@ class MixedColumn(Sequence[object]):
     def __len__(self) -> int:
         return len(self.values)
 
-    @overload
-    def __getitem__(self, index: int) -> object: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[object]: ...
-    def __getitem__(self, index: int | slice) -> object:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def __getitem__(self, index: Any) -> Any:
         code = self._codes[index]
         return self._words[code] if code >= 0 else float(self.values[index])
 
@@ -203,27 +195,12 @@ def _nans(cells: Column, values: FloatArray) -> list[int]:
     return [row for row in np.flatnonzero(np.isnan(values)).tolist() if is_nan(cells[row])]
 
 
-def plain_numbers(cells: Sequence[str]) -> list[float] | None:
-    """Parse cells that are all numbers of JSON; None where one of them is not.
-
-    The numbers are those of ``float``, but for the sign of zero, in a tenth of its time.
-    """
-    try:
-        numbers = _JSON_NUMBERS.decode(f"[{','.join(cells)}]")
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return None
-    # No cell is empty, so that each gave one number, and one with a comma two.
-    return numbers if len(numbers) == len(cells) else None
-
-
 def _clean(cells: Sequence[object]) -> FloatArray | None:
     """Parse all cells at once, or return None where one of them needs :func:`classify`."""
     types = set(map(type, cells))
     with suppress(ValueError, OverflowError, TypeError):
         if types <= {float, int, type(None)}:
             return np.array(cells, dtype=np.float64)
-        if types == {str} and (numbers := plain_numbers(cells)) is not None:  # type: ignore[arg-type]
-            return np.array(numbers, dtype=np.float64)
         # float() reads "1_000" and "١", we do not.
         if types == {str} and "_" not in (joined := "".join(cells)) and joined.isascii():  # type: ignore[arg-type]
             return np.array([cell or "nan" for cell in cells], dtype=np.float64)

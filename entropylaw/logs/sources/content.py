@@ -1,7 +1,7 @@
-"""What readers see of a file: its head, its text block by block, or all of it where a format needs that.
+"""What readers see of a file: its head, its bytes or its text.
 
-Files that are compressed with gzip, Zstandard, bzip2 or xz are decompressed block by block. The compression
-is detected by the first bytes, for names may differ.
+Files that are compressed with gzip, Zstandard, bzip2 or xz are decompressed. The compression is detected by
+the first bytes, for names may differ.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import gzip
 import hashlib
 import io
 import lzma
+import re
 import stat
 import sys
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path, PurePath
-from types import SimpleNamespace
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path
@@ -30,14 +29,17 @@ from entropylaw.paths import is_file, is_folder, note_input
 _HEAD = 1 << 16
 # A job may print for long before its first step: so much of a file is searched for its format.
 _OPENING = 1 << 25
-# Formats that have to be in memory as a whole, such as one large JSON value, may be as long as this.
+# What has to be in memory as a whole, text and all but Parquet and databases, may be as long as this.
 MOST_AT_ONCE = 1 << 30
 # Beyond this, standard input is taken as endless.
 _MOST_PIPED = MOST_AT_ONCE
 # Beyond this, columns that no analysis uses are not kept.
 _LARGE = 1 << 26
 _PIECE = 1 << 20
-_LONGEST_LINE = 1 << 28
+# A larger file with nothing but NUL in its middle and at its end is lost.
+_LARGEST_LOST = 1 << 28
+# Between two blocks of text: a progress bar moves the cursor, and may return to its start.
+_LINE_END = re.compile(r"\n(?![\x1b\r\n])")
 # A limit against decompression bombs: trainers' logs decompress to 3 to 20 times their size.
 _MOST_UNPACKED = 40
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -60,10 +62,6 @@ _OTHER_TABLES = frozenset(
 )
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
-Part = TypeVar("Part", str, bytes)
-Read = Callable[[int], bytes]
-"""Returns so many bytes, or what is left of them."""
-
 
 class Content:
     """The bytes behind one path, which is as the user gave it; ``-`` for standard input.
@@ -76,17 +74,13 @@ class Content:
         self.path, self._raw = path, data
         #: Length in bytes, as stored.
         self.size = Path(path).stat().st_size if data is None else len(data)
-        self._digest: str | None = None
-        self._text_notes: tuple[str, ...] | None = None
-        self._cut = ""
         #: Whether the compressed bytes are cut off or damaged; known when the content was read.
         self.damaged = False
         #: How many NULs at the end of a text were left out; known when the content was read.
         self.nuls = 0
-        #: Whether the last line has its end; known when the content was read.
-        self.ended = True
         #: Whether any analysis uses a column of this name; None where all may be used.
         self.useful: Callable[[str], bool] | None = None
+        self._cut = ""
 
     @property
     def suffix(self) -> str:
@@ -117,79 +111,66 @@ class Content:
     @cached_property
     def head(self) -> bytes:
         """The first 64 KiB, decompressed."""
-        return b"".join(_first(self._plain(), _HEAD))
+        return self._first(_HEAD)
 
     @cached_property
     def data(self) -> bytes:
         """All bytes, decompressed; raises ``file-too-large`` beyond 1 GiB."""
         if self._raw is not None and not self.packed:
             return self._raw
-        return b"".join(self._at_once(self._plain()))
+        data = b"" if self.size > MOST_AT_ONCE else self._first(MOST_AT_ONCE + 1)
+        if max(self.size, len(data)) > MOST_AT_ONCE:
+            message = f"holds more than {MOST_AT_ONCE >> 30} GiB, and has to be in memory as a whole"
+            hint = "write the lines or columns with metrics alone into a file, as with grep, or as Parquet"
+            raise self.error("file-too-large", message, hint)
+        return data
 
     @cached_property
     def sha256(self) -> str:
         """Digest of the bytes as stored."""
-        if self._digest is not None:
-            return self._digest
-        digest = hashlib.sha256()
+        # A file that is being written may have grown since it was read.
+        if "data" in vars(self) and not self.packed:
+            return hashlib.sha256(self.data).hexdigest()
         with self._stream() as stream:
-            while piece := stream.read(_PIECE):
-                digest.update(piece)
-        return digest.hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
-    @cached_property
+    @property
     def text(self) -> str:
-        """All of the text, as :meth:`blocks` has it; raises ``file-too-large`` beyond 1 GiB."""
-        return "".join(self._at_once(self.blocks()))
+        """All of the text, in which bytes that are not UTF-8 (or UTF-16 with a mark) are U+FFFD.
+
+        The NULs that a crashed file system leaves at the end are left out.
+        """
+        return self._decoded[0]
+
+    @property
+    def text_notes(self) -> tuple[str, ...]:
+        """What was left out or replaced to get text out of the bytes."""
+        return self._decoded[1]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last line has its end."""
+        return not self.text or self.text.endswith(("\n", "\r"))
 
     @cached_property
     def opening(self) -> str:
         """The first 32 MiB of the text, or all of it: what a reader may search to recognise it."""
         if self.size <= _OPENING and not self.packed:
             return self.text
-        return "".join(_first(self.blocks(), _OPENING))
-
-    def free_opening(self) -> None:
-        """Free the opening of a large file, which is of no use once its format is known."""
-        if self.extent > _OPENING:
-            vars(self).pop("opening", None)
+        return self._decode(self._first(_OPENING))[0]
 
     def blocks(self) -> Iterator[str]:
-        """Yield the text in blocks that end where a line ends.
-
-        Bytes that are not UTF-8 (or UTF-16 with a mark) become U+FFFD; the NULs that a crashed file system
-        leaves at the end are left out. No block ends within a line end or before a cursor movement.
-
-        Raises ``file-corrupt`` where a line is longer than 256 MiB.
-        """
-        bad_lines, wide = 0, self.head.startswith(_UTF16)
-        notes = ["the file is UTF-16"] * wide
-        narrowed = map(str.encode, codecs.iterdecode(self._plain(), "utf-16", "replace"))
-        for block in _whole_lines(narrowed if wide else self._without_tail(), self.path):
-            try:
-                text = block.decode()
-            except UnicodeDecodeError:
-                text = block.decode(errors="replace")
-                bad_lines += sum("\ufffd" in line for line in text.split("\n"))
-            self.ended = text.endswith(("\n", "\r"))
-            yield text
-        if self.nuls:
-            notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
-        if bad_lines:
-            notes.append(f"{counted(bad_lines, 'line')} with bytes that are not UTF-8; these were replaced")
-        self._text_notes = (*notes, *filter(None, [self._cut]))
+        """Yield the text in blocks that end where a line ends, and not before a cursor movement."""
+        start = 0
+        while start < len(self.text):
+            end = _LINE_END.search(self.text, start + _PIECE)
+            yield self.text[start : end.end() if end else None]
+            start = end.end() if end else len(self.text)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line is kept."""
-        for block in filter(None, self.blocks()):
+        for block in self.blocks():
             yield from (line.removesuffix("\r") for line in block.removesuffix("\n").split("\n"))
-
-    @property
-    def text_notes(self) -> tuple[str, ...]:
-        """What was left out or replaced to get text out of the bytes."""
-        if self._text_notes is None:
-            deque(self.blocks(), maxlen=0)
-        return self._text_notes or ()
 
     @cached_property
     def is_text(self) -> bool:
@@ -204,12 +185,12 @@ class Content:
     @cached_property
     def is_blank(self) -> bool:
         """Whether the first 32 MiB hold white space and NUL only."""
-        return all(map(is_blank, _first(self._plain(), _OPENING)))
+        return is_blank(self.head) and is_blank(self._first(_OPENING))
 
     @cached_property
     def is_lost(self) -> bool:
         """Whether a large file on this machine has a head, and NUL in its middle and at its end."""
-        if self.size <= _LONGEST_LINE or self.local_file() is None:
+        if self.size <= _LARGEST_LOST or self.local_file() is None:
             return False
         with self._stream() as stream:
             places = (stream.seek(position) for position in (self.size // 2, self.size - _HEAD))
@@ -235,64 +216,48 @@ class Content:
         except OSError as problem:
             raise unreadable_file(self.path, problem) from None
 
-    def _plain(self) -> Iterator[bytes]:
-        """Yield the bytes, decompressed, or raise ``file-too-large``; at their end, the digest is known."""
+    def _first(self, most: int) -> bytes:
+        """Return the first bytes, decompressed; raises ``file-too-large`` for a decompression bomb."""
         with self._stream() as stream:
-            digest = hashlib.sha256()
-
-            def read(size: int) -> bytes:
-                piece = stream.read(size)
-                digest.update(piece)
-                return piece
-
-            plain, most, size = iter(lambda: read(_PIECE), b""), sys.maxsize, 0
-            if self.packed:
-                plain, most = _decompressed(read, self.packed), max(_MOST_UNPACKED * self.size, _OPENING)
+            if not self.packed:
+                return stream.read(most)
+            pieces, size = list[bytes](), 0
             try:
-                for piece in plain:
+                for piece in _decompressed(stream, self.packed):
+                    pieces.append(piece)
                     size += len(piece)
-                    if size > most:
+                    if size > max(_MOST_UNPACKED * self.size, _OPENING):
                         packed = counted(self.size, "byte")
                         message = f"unpacks to more than {_MOST_UNPACKED} times its {packed}"
                         raise self.error("file-too-large", message, "unpack it, and name what is in it")
-                    yield piece
+                    if size >= most:
+                        break
             except _DAMAGES as problem:
-                if not self.packed:
-                    raise
                 self.damaged = True
                 damage = str(problem).partition("\n")[0][:200] or type(problem).__name__
                 damage = f"breaks off or is damaged ({damage})"
                 self._cut = f"the compressed file {damage}: what came before was read"
-                return
-            if not read(1):
-                self._digest = self._digest or digest.hexdigest()
+        return b"".join(pieces)[:most]
 
-    def _without_tail(self) -> Iterator[bytes]:
-        """Yield the bytes without the NULs at the end, and without the mark of UTF-8 at the start."""
-        held, mark = 0, codecs.BOM_UTF8
-        for piece in self._plain():
-            piece, mark = piece.removeprefix(mark), b""
-            text = piece.rstrip(b"\0")
-            while text and held:
-                yield b"\0" * min(held, _PIECE)
-                held -= min(held, _PIECE)
-            if text:
-                yield text
-            held += len(piece) - len(text)
-            if held > _LONGEST_LINE:
-                message = f"has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
-                raise self.error("file-corrupt", message, "copy the file again")
-        self.nuls = held
+    @cached_property
+    def _decoded(self) -> tuple[str, tuple[str, ...]]:
+        return self._decode(self.data)
 
-    def _at_once(self, parts: Iterator[Part]) -> list[Part]:
-        """Return the parts of what has to be in memory as a whole, up to 1 GiB."""
-        whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
-        if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
-            most = f"{MOST_AT_ONCE >> 30} GiB"
-            message = f"holds more than {most} in a format that has to be in memory as a whole"
-            hint = "write it as CSV, Parquet or one JSON object per line, which are read piece by piece"
-            raise self.error("file-too-large", message, hint)
-        return whole
+    def _decode(self, data: bytes) -> tuple[str, tuple[str, ...]]:
+        """Return the text of some bytes, and notes on it."""
+        if data.startswith(_UTF16):
+            return data.decode("utf-16", "replace"), ("the file is UTF-16", *filter(None, [self._cut]))
+        whole, notes = data.rstrip(b"\0").removeprefix(codecs.BOM_UTF8), list[str]()
+        self.nuls = len(data) - len(data.rstrip(b"\0"))
+        if self.nuls:
+            notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
+        try:
+            text = whole.decode()
+        except UnicodeDecodeError:
+            text = whole.decode(errors="replace")
+            bad_lines = counted(sum("\ufffd" in line for line in text.split("\n")), "line")
+            notes.append(f"{bad_lines} with bytes that are not UTF-8; these were replaced")
+        return text, (*notes, *filter(None, [self._cut]))
 
 
 def load(path: str) -> Content:
@@ -378,52 +343,17 @@ def format_not_read(path: str, content: Content | None = None) -> InputError | N
     return InputError("format-not-read", message, hint)
 
 
-def _decompressed(read: Read, how: str) -> Iterator[bytes]:
+def _decompressed(stream: IO[bytes], how: str) -> Iterator[bytes]:
     """Yield the decompressed bytes in pieces of at most 1 MiB; raises one of ``_DAMAGES`` where they end."""
     if how == "zstd":
         import pyarrow as pa
 
-        # What pyarrow needs of a Python file; the caller closes it.
-        file = SimpleNamespace(read=read, closed=False, close=lambda: None)
-        source = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+        source = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
         yield from iter(lambda: source.read(_PACKED_PIECE), b"")
         return
     # read1 gives what there is before the place where a file breaks off.
-    opened: Any = _OPENERS[how](SimpleNamespace(read=read))
+    opened = _OPENERS[how](stream)
     yield from iter(lambda: opened.read1(_PIECE), b"")
-
-
-def _first(pieces: Iterator[Part], most: int) -> Iterator[Part]:
-    """Yield the first so many characters or bytes."""
-    size = 0
-    for piece in pieces:
-        yield piece[: most - size]
-        size += len(piece)
-        if size >= most:
-            return
-
-
-def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
-    """Cut bytes where lines end: at line feeds, or else where a progress bar returns to its start."""
-    parts, size = list[bytes](), 0
-    for piece in pieces:
-        # The position after the last line end that the next bytes do not belong to; 0 for none.
-        for mark in (b"\n", b"\r"):
-            end = piece.rfind(mark, 0, len(piece) - 1) + 1
-            while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
-                end = piece.rfind(mark, 0, end - 1) + 1
-            if end:
-                break
-        if end:
-            yield b"".join((*parts, piece[:end]))
-            parts, size = [], 0
-        parts.append(piece[end:])
-        size += len(piece) - end
-        if size > _LONGEST_LINE:
-            message = f"{quoted_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB"
-            raise InputError("file-corrupt", message, "check how the file was made; a log has lines")
-    if any(parts):
-        yield b"".join(parts)
 
 
 def is_blank(piece: bytes) -> bool:

@@ -39,18 +39,61 @@ _CHUNK = 1 << 14
 Keep = Callable[[str], bool]
 
 
-class _Texts:
-    """The texts of a column by row, each distinct one once, up to a bound: beyond it, one represents all."""
+class _Cells:
+    """The cells of a column by row, as they are read; where a row has one already, the later one replaces it.
 
-    def __init__(self) -> None:
-        self.rows, self._codes = array("q"), array("i")
+    Each distinct text is kept once, up to a bound: beyond it, one represents all.
+    """
+
+    def __init__(self, *, label: bool) -> None:
+        self._label = label
+        self._rows, self._values = array("q"), array("d")
+        self._text_rows, self._codes = array("q"), array("i")
         self._words: list[str] = []
         self._known: dict[str, int] = {}
         self._size = 0
 
-    def put(self, row: int, text: str | None) -> None:
+    def __len__(self) -> int:
+        return len(self._rows) + len(self._text_rows)
+
+    def put(self, row: int, cell: object) -> None:
+        """Put a cell into a row."""
+        if type(cell) is float:
+            if cell == cell:
+                self._rows.append(row)
+                self._values.append(cell)
+            else:
+                self._put_text(row, None)
+            return
+        value, is_text = classify(cell)
+        # Labels of digits only may be longer than a float is exact.
+        if is_text or (self._label and type(cell) in (int, str) and value == value):
+            self._put_text(row, str(cell))
+        elif value == value:
+            self._rows.append(row)
+            self._values.append(value)
+        elif is_nan(cell):
+            self._put_text(row, None)
+
+    def put_all(self, first: int, cells: Sequence[str]) -> None:
+        """Put cells into consecutive rows."""
+        parsed = parse_column(cells)
+        # How texts are written as numbers is decided for the whole column.
+        for row, cell in enumerate(cells if parsed.texts or parsed.written or self._label else ()):
+            value, is_text = classify(cell)
+            if is_text:
+                parsed.values[row] = np.nan
+            if is_text or (self._label and value == value):
+                self._put_text(first + row, cell)
+        for row in parsed.nans:
+            self._put_text(first + row, None)
+        there = np.flatnonzero(~np.isnan(parsed.values))
+        self._rows.frombytes((first + there).astype(np.int64).tobytes())
+        self._values.frombytes(parsed.values[there].tobytes())
+
+    def _put_text(self, row: int, text: str | None) -> None:
         """Put a text into a row; None for a nan that was written as a value."""
-        self.rows.append(row)
+        self._text_rows.append(row)
         if text is None:
             self._codes.append(NOT_A_NUMBER)
             return
@@ -63,47 +106,15 @@ class _Texts:
             self._words.append(text)
         self._codes.append(self._known.get(text, len(self._words) - 1))
 
-    def among(self, values: FloatArray) -> FloatArray | MixedColumn:
-        """Return the column with these numbers, and the texts in their rows."""
-        if not self.rows:
-            return values
-        codes = np.full(len(values), NO_TEXT, dtype=np.int32)
-        codes[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self._codes, dtype=np.int32)
-        return MixedColumn(values, codes, self._words)
-
-
-class _Sparse:
-    """Cells by row, as they are read; where a row has one already, the later one replaces it."""
-
-    def __init__(self, *, label: bool) -> None:
-        self.rows, self.values = array("q"), array("d")
-        self._label, self._texts = label, _Texts()
-
-    def put(self, row: int, cell: object) -> None:
-        if type(cell) is float:
-            if cell == cell:
-                self.rows.append(row)
-                self.values.append(cell)
-            else:
-                self._texts.put(row, None)
-            return
-        value, is_text = classify(cell)
-        # Labels of digits only may be longer than a float is exact.
-        if is_text or (self._label and type(cell) in (int, str) and value == value):
-            self._texts.put(row, str(cell))
-        elif value == value:
-            self.rows.append(row)
-            self.values.append(value)
-        elif is_nan(cell):
-            self._texts.put(row, None)
-
-    def __len__(self) -> int:
-        return len(self.rows) + len(self._texts.rows)
-
     def filled(self, rows: int) -> FloatArray | MixedColumn:
+        """Return the column with so many rows."""
         values = np.full(rows, np.nan)
-        values[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self.values)
-        return self._texts.among(values)
+        values[np.frombuffer(self._rows, dtype=np.int64)] = np.frombuffer(self._values)
+        if not self._text_rows:
+            return values
+        codes = np.full(rows, NO_TEXT, dtype=np.int32)
+        codes[np.frombuffer(self._text_rows, dtype=np.int64)] = np.frombuffer(self._codes, dtype=np.int32)
+        return MixedColumn(values, codes, self._words)
 
 
 class Records:
@@ -116,7 +127,7 @@ class Records:
         self.rows = 0
         self.unread: dict[str, None] = {}
         self._keep = keep
-        self._columns: dict[str, _Sparse] = {}
+        self._columns: dict[str, _Cells] = {}
 
     def add(self, record: Mapping[str, object]) -> None:
         """Add one record; a key with an empty cell counts as a column."""
@@ -140,7 +151,7 @@ class Records:
                 return
             if len(self._columns) >= _MOST_COLUMNS:
                 return
-            column = self._columns[name] = _Sparse(label=folded(name) in RUN_NAMES)
+            column = self._columns[name] = _Cells(label=folded(name) in RUN_NAMES)
         column.put(row, cell)
 
     def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
@@ -175,39 +186,13 @@ class Records:
         )
 
 
-class _Dense:
-    """A column of a rectangular table: numbers chunk by chunk, and texts."""
-
-    def __init__(self, empty: int, *, label: bool) -> None:
-        self._label, self._texts = label, _Texts()
-        self._chunks: list[FloatArray] = [np.full(empty, np.nan)]
-
-    def add(self, cells: Sequence[str], at: int) -> None:
-        parsed = parse_column(cells)
-        self._chunks.append(parsed.values)
-        # How texts are written as numbers is decided for the whole column.
-        for row, cell in enumerate(cells if parsed.texts or parsed.written or self._label else ()):
-            value, is_text = classify(cell)
-            if is_text:
-                parsed.values[row] = np.nan
-            if is_text or (self._label and value == value):
-                self._texts.put(at + row, cell)
-        for row in parsed.nans:
-            self._texts.put(at + row, None)
-
-    def column(self) -> FloatArray | MixedColumn:
-        values = np.concatenate(self._chunks)
-        self._chunks = []
-        return self._texts.among(values)
-
-
 class Rows:
     """Rows of equal length below a header, such as those of a CSV file."""
 
     def __init__(self, header: Sequence[str], keep: Keep | None = None) -> None:
         #: Names of the columns that are not kept.
         self.unread: list[str] = []
-        self._columns: dict[int, tuple[str, _Dense]] = {}
+        self._columns: dict[int, tuple[str, _Cells]] = {}
         self._width = self._flushed = 0
         self._pending: list[Sequence[str]] = []
         self._keep = keep
@@ -223,7 +208,7 @@ class Rows:
         """Add a column, which is empty in all rows so far."""
         self._flush()
         if len(self._columns) < _MOST_COLUMNS and (self._keep is None or self._keep(name)):
-            self._columns[self._width] = name, _Dense(empty=self._flushed, label=folded(name) in RUN_NAMES)
+            self._columns[self._width] = name, _Cells(label=folded(name) in RUN_NAMES)
         else:
             self.unread.append(name)
         self._width += 1
@@ -237,11 +222,12 @@ class Rows:
     def columns(self) -> dict[str, Column]:
         """Return the columns."""
         self._flush()
-        return {name: column.column() for name, column in self._columns.values()} if self.rows else {}
+        rows = self.rows
+        return {name: cells.filled(rows) for name, cells in self._columns.values()} if rows else {}
 
     def _flush(self) -> None:
         if self._pending:
-            for index, (_, column) in self._columns.items():
-                column.add([row[index] for row in self._pending], self._flushed)
+            for index, (_, cells) in self._columns.items():
+                cells.put_all(self._flushed, [row[index] for row in self._pending])
             self._flushed += len(self._pending)
             self._pending = []

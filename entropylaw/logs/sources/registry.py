@@ -274,7 +274,6 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tu
         return reader_of(forced), ()
     for reader in READERS:
         if reader.recognises(content):
-            content.free_opening()
             expected = [other.name for other in READERS if (content.suffix or None) in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()

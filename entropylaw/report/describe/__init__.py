@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from entropylaw.documents.document import CheckDocument, Entry, GateCase
+from entropylaw.documents.document import Entry
 from entropylaw.report.blocks import Block, Table
-from entropylaw.report.describe import check
+
+DESCRIBED = {
+    "law": ("Fit", "RunFit"),
+    "runs": ("FitDocument", "ReportDocument", "RunReport", "entry of Fit", "entry of NoneType"),
+    "forecast": ("Forecast",),
+    "prediction": ("PredictionDocument", "entry of RunPrediction"),
+    "backtest": ("Backtest", "BacktestDocument", "RunBacktest", "entry of RunBacktest"),
+    "phases": (
+        "PhasesDocument",
+        "PhaseFit",
+        "PhasesAcross",
+        "CurvePhases",
+        "PooledCurve",
+        "entry of PhaseFit",
+    ),
+    "logs": ("ColumnsDocument", "ColumnReport"),
+    "tokens": ("TokenSummary",),
+    "samples": ("SamplesDocument",),
+    "arms": ("ArmComparison", "ComparisonDocument"),
+    "check": ("CheckDocument", "GateCase"),
+}
+"""Module of this package → the classes of what it describes. One is imported when it is needed: that of a
+check imports no numpy."""
+
+MODULES = {described: module for module, classes in DESCRIBED.items() for described in classes}
 
 
 def describe(result: Any) -> list[Block]:
@@ -22,9 +47,7 @@ def table(result: Any) -> Table:
 
 
 def _module_of(result: Any) -> Any:
-    if isinstance(result, CheckDocument | GateCase):
-        return check
-    # These import numpy, which a check of stored fits does without.
-    from entropylaw.report.describe.modules import ENTRIES, MODULES
-
-    return ENTRIES[type(result.result)] if isinstance(result, Entry) else MODULES[type(result)]
+    name = type(result).__name__
+    if isinstance(result, Entry):
+        name = f"entry of {type(result.result).__name__}"
+    return import_module(f"{__name__}.{MODULES[name]}")

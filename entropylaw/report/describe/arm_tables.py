@@ -16,11 +16,11 @@ TABLE = (
     *b.columns("reward", "arm", "baseline", "seeds", "seeds_baseline", "equal", "common_low", "common_high"),
     *b.columns("last_step", "quantity", "unit", "headline"),
     b.Column("difference", estimate=True),
-    *b.columns("p_value", "p_adjusted", "p_welch", "between", "within", "between_sd", "margin"),
+    *b.columns("p_value", "p_adjusted", "p_welch", "between", "within", "margin"),
     *b.columns("inner_low", "inner_high", "decision", "smallest", "seeds_needed", "level", "method", "note"),
 )
-"""A row per comparison and quantity. ``equal`` is the column at equal values of which rewards are compared,
-``between_sd`` the spread between seeds that was given; decisions are those of the family and of failures."""
+"""A row per comparison and quantity. ``equal`` is the column at equal values of which rewards are compared;
+decisions are those of the family and of failures."""
 
 
 def decided(row: Difference) -> str:
@@ -130,11 +130,7 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
     interval = f"difference, {format_percent(results[0].level)} interval"
     heads = [*b.columns("arm", "quantity"), b.Column("difference", interval)]
-    table = of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
-    if (between_sd := results[0].between_sd) is None:
-        return table
-    repeated = [(*row, f"{between_sd:g} as given") for row in table.rows]
-    return replace(table, columns=[*table.columns, b.Column("between_sd", "sd between seeds")], rows=repeated)
+    return of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
 
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:
@@ -189,7 +185,12 @@ def rows(result: ArmComparison) -> Iterator[b.Row]:
     """The rows of all comparisons for CSV; only what was tested in a family has a decision."""
     for pair in result.pairs:
         low, high = pair.common or (None, None)
-        base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
+        base: b.Row = {
+            "reward": result.reward,
+            "arm": pair.arm,
+            "baseline": pair.baseline,
+            "last_step": pair.last_step,
+        }
         base |= {"equal": result.along.column, "common_low": low, "common_high": high}
         for row in pair.differences:
             cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
@@ -199,5 +200,4 @@ def rows(result: ArmComparison) -> Iterator[b.Row]:
             decision = NOT_COMPARABLE if row.headline else None
             if row.p_adjusted is not None:
                 decision = row.decision.value
-            given: b.Row = {"reward": result.reward, "between_sd": result.between_sd}
-            yield base | cells | given | {"difference": row.estimate, "decision": decision}
+            yield base | cells | {"difference": row.estimate, "decision": decision}

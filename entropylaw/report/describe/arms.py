@@ -28,7 +28,7 @@ MOST_NAMED = 8
 MOST_FAILED = 5
 """Failed runs that a terminal names."""
 
-MORE_SEEDS = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
+MORE_SEEDS = "add a seed to an arm"
 NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
 
 
@@ -143,8 +143,6 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     if left is not None and tables.excludes_0(left.estimate):
         gap = format_number(abs(float(left.estimate)), 2)
         parts.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
-    if result.between_sd is not None:
-        parts.append(f"between-seed sd {result.between_sd:g} as given")
     return parts or ["nothing is comparable"]
 
 
@@ -229,18 +227,16 @@ def _method(results: Sequence[ArmComparison]) -> b.Notes:
     result, comparisons = results[0], sum(len(result.pairs) for result in results)
     several = f" in {counted(comparisons, 'comparison')}" if comparisons > 1 else ""
     inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
-    spread = "the arms' spreads integrated out"
-    if result.between_sd is not None:
-        spread = f"the spread of rewards as given ({result.between_sd:g})"
     unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"
     method = (
         f"one family: final reward and reward at equal {result.along.column}{several}, p-values adjusted by "
-        f"Holm's method; the {format_percent(result.level)} intervals are not adjusted; {unit}, {spread}; "
+        f"Holm's method; the {format_percent(result.level)} intervals are not adjusted; {unit}, the arms' "
+        "spreads integrated out; "
         f"failures apart by an exact test, curves by a simultaneous band; same: the {inner} interval lies "
         f"{tables.within(result.margin)} of reward; would be found: in 80 % of experiments"
     )
     advice = []
-    if result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms):
+    if all(len(arm.runs) < 2 for arm in result.arms):
         advice.append(MORE_SEEDS)
     if any(pair.common is None for pair in result.pairs):
         advice.append(NO_OVERLAP)

@@ -9,7 +9,7 @@ from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_percent, format_step
 from entropylaw.results.forecast import PEERS, Backtest, RunBacktest, Skill
-from entropylaw.results.stop import STATES, Replay, ReplayScore
+from entropylaw.results.stop import STATES, Replay
 
 NAMES = {
     "forecast": "the forecast",
@@ -77,8 +77,11 @@ def describe(result: Tested) -> list[b.Block]:
     if refused := sum(tested is None for _, tested, _ in runs):
         text = f"Not tested: {refused} of {len(runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
-    if isinstance(result, BacktestDocument) and result.replayed is not None:
-        blocks.append(b.Notes([over_all_replays(result.replayed)]))
+    score = getattr(result, "replayed", None)
+    if score is not None:
+        false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
+        counts = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
+        blocks.append(b.Notes([b.Note("stop line", f"{counted(score.runs, 'run')}: {counts}")]))
     if result.overall is not None:
         blocks.append(over_all_cuts(result.overall, result.level))
     return blocks + [block for run in runs for block in _of_run(*run)]
@@ -98,13 +101,6 @@ def over_all_cuts(skill: Skill, level: float) -> b.Notes:
         "intervals": f"{cover}; median width {skill.width:.2f} ranges of the reward",
     }
     return b.Notes([b.Note(label, text) for label, text in notes.items()])
-
-
-def over_all_replays(score: ReplayScore) -> b.Note:
-    """What the stop line said of all runs."""
-    false = f"false in {score.false_stops} of {counted(score.improving, 'improving run')}"
-    counts = f"stop in {score.stopped}, {false}; lost in {score.lost}; exploded in {score.exploded}"
-    return b.Note("stop line", f"{counted(score.runs, 'run')}: {counts}")
 
 
 def replay_words(played: Replay) -> str:

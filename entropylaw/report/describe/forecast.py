@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from entropylaw.report import blocks as b
 from entropylaw.report import words
-from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_number, format_percent, format_step
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -72,7 +71,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     notes.append(b.Note("rests on", reliability))
     notes += b.labelled("note", ahead.notes)
     return [
-        *([] if detail else figures_of("forecast", part)),
+        *([] if detail else [b.Figure("forecast", part)]),
         b.paragraphs(now, detail=detail),
         rows,
         b.Notes(notes, detail=detail),

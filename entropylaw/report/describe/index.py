@@ -44,29 +44,24 @@ def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Bloc
     all_open = len(rows) <= FEW or not (groups["holds"] or groups["undecided"])
     tables: list[Block] = []
     for name, members in groups.items():
-        if members:
-            is_open = all_open or name in (LOST, LawVerdict.holds, LawVerdict.undecided)
-            links = [address(row.slug) for row in members]
-            tables.append(_group(name, members, links, is_open=is_open))
+        if not members:
+            continue
+        reasons = Counter(str(row.refusal or row.why) for row in members if row.why or not row.fitted)
+        counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        group = RunsTable(
+            *_cells(members),
+            badge=Verdict(name, "", HOLDS.get(name, False)),
+            title=runs.counted_rows([row.cells for row in members]),
+            note=", ".join(f"{number} {reason}" for reason, number in counts),
+            open=all_open or name in (LOST, LawVerdict.holds, LawVerdict.undecided),
+            links=[address(row.slug) for row in members],
+        )
+        tables.append(group)
     return tables
 
 
 LOST = "lost"
 """The group of the runs that lost the reward."""
-
-
-def _group(name: str, rows: Sequence[IndexRow], links: Sequence[str], *, is_open: bool) -> RunsTable:
-    """The runs of one group, with the number of runs by reason."""
-    reasons = Counter(str(row.refusal or row.why) for row in rows if row.why or not row.fitted)
-    counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return RunsTable(
-        *_cells(rows),
-        badge=Verdict(name, "", HOLDS.get(name, False)),
-        title=runs.counted_rows([row.cells for row in rows]),
-        note=", ".join(f"{number} {reason}" for reason, number in counts),
-        open=is_open,
-        links=links,
-    )
 
 
 def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:

@@ -74,16 +74,11 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     # The level shifts have a section.
     notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
-    curve, *first = figures_of("law", part, text)
-    last: list[b.Block] = []
-    if fit.forecast is not None:
-        first, last = figures_of("forecast", part), first
     return [
         heading,
         b.Answers(answers),
         b.Notes(findings + b.labelled("note", notes), detail=True),
-        curve,
-        *first,
+        *figures_of("law", part, text),
         b.Heading("Forecast", name="forecast"),
         *forecast.of_fit(fit, part),
         b.Heading("Estimates, averaged over functional forms", name="numbers"),
@@ -98,7 +93,6 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(_diagnostics(fit), detail=True),
-        *last,
     ]
 
 

@@ -64,8 +64,10 @@ COLUMNS = (
 )
 """In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts."""
 
-_OF_FIT = ("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law")
-_OF_FIT += ("level", "drop_per_100_steps")
+_OF_FIT = (
+    *("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law"),
+    *("level", "drop_per_100_steps"),
+)
 """Columns that are attributes of a fit."""
 
 
@@ -451,19 +453,14 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     """Sentences over all runs: which will probably gain, where most is left on the curve, and the law."""
     if not rows:
         return ("There are no runs.",)
-    cells, readable = [row.cells for row in rows], [row for row in rows if row.readable]
-    left = (gain_left(readable),) if readable else ()
-    return (*probable_gains(cells), *left, totals(cells))
-
-
-def probable_gains(cells: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
-    """In how many runs a gain that counts is probable by the forecast; nothing without forecasts."""
-    known = [row for row in cells if isinstance(row.get("p_gain"), float)]
-    forecast = [row for row in known if "lost" not in row and "no_forecast" not in row]
-    if not forecast:
-        return ()
-    probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
-    return (f"By the forecasts {probable} of {counted_rows(forecast)} will probably gain more.",)
+    cells, sentences = [row.cells for row in rows], list[str]()
+    forecast = [row for row in cells if "p_gain" in row and "lost" not in row and "no_forecast" not in row]
+    if forecast:
+        probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
+        sentences.append(f"By the forecasts {probable} of {counted_rows(forecast)} will probably gain more.")
+    if readable := [row for row in rows if row.readable]:
+        sentences.append(gain_left(readable))
+    return (*sentences, totals(cells))
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:

@@ -15,8 +15,8 @@ from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
 from entropylaw.report.numbers import format_percent
-from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.result import has
 
 if TYPE_CHECKING:
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal[
-    "law", "rewards", "forecast", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"
-]
-"""The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry
-of a fit with a forecast, the entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+Need = Literal["law", "rewards", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
+"""The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry of
+phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
 ``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
@@ -104,6 +102,18 @@ def law_caption(part: Entry[Fit] | Fit) -> str:
     return text
 
 
+def forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
+    """What is drawn of the series: a bare forecast has a best step, and is of a run that may go on."""
+    has_best = goes_on = True
+    if not isinstance(part, Forecast):
+        fit = answer_of(part)
+        has_best, goes_on = fit.best_so_far is not None, fit.forecast is not None and not fit.lost
+    text = "The reward and the entropy so far"
+    if has_best:
+        text += ", the best step (diamond)"
+    return f"{text}, and both ahead with intervals." if goes_on else f"{text}."
+
+
 def arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
     of = f"Reward against {part.along.column}"
@@ -123,19 +133,7 @@ def arms_caption(part: ArmComparison) -> str:
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "law": law_caption,
-    "series": lambda part: (
-        "Entropy and reward over the steps"
-        + ("." if answer_of(part).verdict is Verdict.fails else ", with the law's reward.")
-    ),
-    "forecast": lambda part: (
-        "The reward and the entropy so far, the best step (diamond)"
-        # A bare forecast is of a run that may go on.
-        + (
-            "."
-            if getattr(getattr(part, "result", part), "lost", False)
-            else ", and both ahead with intervals."
-        )
-    ),
+    "forecast": forecast_caption,
     "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
     "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
     "average over the functional forms with its interval, where the log can tell it.",
@@ -171,10 +169,9 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
 
 FIGURES = (
     FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
-    FigureEntry("series", "law", "both over the steps", "Entropy and reward of", "entropy and reward"),
+    FigureEntry("forecast", "law", "reward and entropy by step, the best step, and ahead", "Forecast of"),
     FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
-    FigureEntry("forecast", "forecast", "reward and entropy ahead, and the best step so far", "Forecast of"),
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
@@ -212,10 +209,8 @@ def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.result, report.phases
-    has_forecast = getattr(law, "forecast", None) is not None
     drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
-        "forecast": report.fit if has_forecast else None,
         "phases": phases if phases is not None and phases.result is not None else None,
         "tokens": tokens,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib import axes, figure
 
@@ -24,35 +24,30 @@ from entropylaw.report.figures import (
 )
 from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
-
-class Drawing(NamedTuple):
-    """How a figure is drawn from its part.
-
-    ``draw`` raises ValueError with the reason where the part is not enough. ``onto`` draws it on given axes;
-    None where it takes more than one pair of them.
-    """
-
-    draw: Callable[[Any], figure.Figure]
-    onto: Callable[[axes.Axes, Any], None] | None = None
-
-
-DRAWINGS = {
-    "law": Drawing(law.law_figure, law.draw_on),
-    "series": Drawing(law.series_figure),
-    "curves": Drawing(rewards.curves_figure),
-    "rewards": Drawing(rewards.rewards_figure),
-    "forecast": Drawing(forecast.forecast_figure, forecast.draw_on),
-    "phases": Drawing(phases.phase_figure, phases.draw_on),
-    "tokens": Drawing(phases.token_figure),
-    "turns": Drawing(phases.across_figure),
-    "ceilings": Drawing(ceilings.ceilings_figure),
-    "arms": Drawing(arms.arms_figure, arms.draw_on),
-    "pass_pair": Drawing(samples.pair_figure),
-    "flow": Drawing(samples.flow_figure),
-    "pass_at_k": Drawing(samples.pass_figure),
-    "distinct_right": Drawing(samples.distinct_figure),
+DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
+    "law": law.law_figure,
+    "curves": rewards.curves_figure,
+    "rewards": rewards.rewards_figure,
+    "forecast": forecast.forecast_figure,
+    "phases": phases.phase_figure,
+    "tokens": phases.token_figure,
+    "turns": phases.across_figure,
+    "ceilings": ceilings.ceilings_figure,
+    "arms": arms.arms_figure,
+    "pass_pair": samples.pair_figure,
+    "flow": samples.flow_figure,
+    "pass_at_k": samples.pass_figure,
+    "distinct_right": samples.distinct_figure,
 }
-"""Name of a figure → how it is drawn."""
+"""Name of a figure → what draws it from its part, or raises ValueError with the reason why it cannot."""
+
+ONTO: Mapping[str, Callable[[axes.Axes, Any], None]] = {
+    "law": law.draw_on,
+    "forecast": forecast.draw_on,
+    "phases": phases.draw_on,
+    "arms": arms.draw_on,
+}
+"""The same on given axes, for figures with one pair of them."""
 
 
 def files(name: str, part: Any, kinds: Iterable[Kind], stem: str = "") -> dict[Kind, bytes]:
@@ -60,7 +55,7 @@ def files(name: str, part: Any, kinds: Iterable[Kind], stem: str = "") -> dict[K
 
     Raises ValueError: there is nothing to draw.
     """
-    made = DRAWINGS[name].draw(part)
+    made = DRAWINGS[name](part)
     return {kind: figure_bytes(made, kind, stem or name) for kind in kinds}
 
 

@@ -1,9 +1,8 @@
-"""The forecast of a run: its series over the steps, the band ahead, and the best step so far."""
+"""The series of a run over the steps, the best step so far, and the band ahead."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -18,39 +17,33 @@ from entropylaw.report.numbers import format_percent, format_step
 from entropylaw.report.words import p_words
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast
+from entropylaw.results.forecast import BestSoFar, Forecast
 
 _BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 _DASHED: Any = (0, (4, 2))
 
 
 def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
-    """Reward, and entropy below it: the log, the band ahead, and the best step; a bare forecast is alone.
-
-    Raises ValueError: there is no forecast; the message says why.
-    """
+    """Reward, and entropy below it: the log, the best step, and the band ahead; a bare forecast is alone."""
     if isinstance(part, Forecast):
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, part)
         return figure
-    fit = answer_of(part)
-    ahead = fit.forecast
-    if ahead is None:
-        raise ValueError(fit.no_forecast or "no forecast was made")
-    best = ahead.best_so_far
-    marked = f"best so far, step {format_step(best.step)}"
-    if best.stands_out:
-        marked += f", better than now with {p_words(best.p_better)}"
-    elif best.step != ahead.last_step:
-        marked += ", not distinguishable from now"
-    diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
-    line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
-    keys: list[Any] = [("vermilion", marked, [diamond])]
-    if not fit.lost:
-        keys.insert(0, ("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]))
+    fit, keys = answer_of(part), list[Any]()
+    ahead, best = fit.forecast, fit.best_so_far
+    if ahead is not None and not fit.lost:
+        line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
+        keys.append(("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]))
+    if best is not None:
+        marked = f"best so far, step {format_step(best.step)}"
+        if best.stands_out:
+            marked += f", better than now with {p_words(best.p_better)}"
+        elif best.step != fit.evaluations[0][-1]:
+            marked += ", not distinguishable from now"
+        diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
+        keys.append(("vermilion", marked, [diamond]))
     room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
-    notes = chain.from_iterable(p.wrapped(text, 66, 3) for text in ahead.notes)
-    with p.panels([1.42, 0.78], **room, notes=list(notes), keys=keys) as (figure, (upper, lower)):
+    with p.panels([1.42, 0.78], **room, keys=keys) as (figure, (upper, lower)):
         draw_reward(upper, fit)
         draw_entropy(lower, fit)
         upper.set_ylabel(reward_label(part))
@@ -63,11 +56,10 @@ def draw_reward(axes: Axes, fit: Fit) -> None:
     steps, _, rewards = fit.evaluations
     ends, last = list[float | None](), float(steps[-1])
     _log(axes, steps, rewards, p.colour("blue"))
-    if fit.forecast is not None and fit.lost:
-        _best(axes, fit.forecast)
-    elif fit.forecast is not None:
-        draw_on(axes, fit.forecast)
-        axes.set(xlabel="", ylabel="")
+    if fit.best_so_far is not None:
+        _best(axes, fit.best_so_far)
+    if fit.forecast is not None and not fit.lost:
+        _ahead(axes, fit.forecast)
         last = max(fit.forecast.step)
         for reward in fit.forecast.rewards:
             ends += [reward.low, reward.value, reward.high]
@@ -86,19 +78,18 @@ def draw_entropy(axes: Axes, fit: Fit) -> None:
     axes.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), 1.2 * highest, 0.0, 0.08))
 
 
-def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
+def draw_on(axes: Axes, ahead: Forecast) -> None:
     """The band ahead and the best step on given axes, which may have the rewards of the run already."""
-    if not isinstance(ahead, Forecast):
-        made = answer_of(ahead).forecast
-        assert made is not None
-        ahead = made
     axes.set(xlabel="step", ylabel="reward")
+    _ahead(axes, ahead)
+    _best(axes, ahead.best_so_far)
+
+
+def _ahead(axes: Axes, ahead: Forecast) -> None:
     _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
-    _best(axes, ahead)
 
 
-def _best(axes: Axes, ahead: Forecast) -> None:
-    best = ahead.best_so_far
+def _best(axes: Axes, best: BestSoFar) -> None:
     axes.plot([best.step], [best.level], "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
 
 

@@ -1,4 +1,4 @@
-"""The figures of a law: reward against entropy, and both by step."""
+"""The figure of a law: reward against entropy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import headline, p_words
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.fit import Fit
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import JUMP, has
 
 SHOWN = 0.01
@@ -220,32 +219,3 @@ def _steps() -> LinearSegmentedColormap:
     """Early steps near the colour of the paper, late steps far from it; also for colour-blind readers."""
     shades = [p.colour(name) for name in PALETTE if name.startswith("step-")]
     return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
-
-
-def series_figure(run: Entry[Fit] | Fit) -> Figure:
-    """Entropy and reward over the steps; the law's reward where the law does not fail."""
-    fit = answer_of(run)
-    law = fit.law
-    with p.panels([0.95, 0.95], right=0.52, **verdict_title(fit)) as (figure, (upper, lower)):
-        ink = p.colour("ink")
-        _trace(upper, law, law.entropy, p.colour("purple"))
-        _trace(lower, law, law.reward, p.colour("blue"))
-        look: dict[str, Any] = {"color": ink, "linewidth": 0.9, "alpha": 0.85, "zorder": 5}
-        if law.entropy_noise is not None:
-            upper.plot(law.step, law.smoothed_entropy, **look)
-            p.label_right(upper, float(law.smoothed_entropy[-1]), "smoothed", color=ink)
-        if fit.verdict is not Verdict.fails:
-            lower.plot(law.step, law.fitted, **look)
-            p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
-        upper.set(ylim=p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2), ylabel="entropy (nats)")
-        lower.set(ylim=p.limits(law.reward, (), 0.0, 0.1, 0.1), ylabel=reward_label(run))
-    return figure
-
-
-def _trace(axes: Axes, law: LawFit, values: FloatArray, colour: str) -> None:
-    """The evaluations as points, joined by a thin line where they are few enough to distinguish."""
-    if law.n <= 500:
-        axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
-    size, alpha = (1.7, 0.45) if law.n > 120 else (2.8, 1.0)
-    p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
-    axes.set_xlim(*p.padded(float(law.step[0]), float(law.step[-1]), 0.025, 0.025))

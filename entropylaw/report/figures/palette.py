@@ -105,16 +105,10 @@ def css() -> str:
 def minify(svg: str) -> str:
     """The same picture without prolog, comments and extra blanks; coordinates to a hundredth of a point."""
     svg = re.sub(r"(?s)(<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->)\s*", "", svg)
-
-    def together(match: re.Match[str]) -> str:
-        """One style for marks in a row that look the same."""
-        return f'<g style="{match[1]}">\n' + match[0].replace(f' style="{match[1]}"', "") + "</g>\n"
-
     svg = re.sub(
         r'(?<=[ \n])(d|x|y|width|height)="([^"]*)"', lambda f: f'{f[1]}="{_rounded(f[2], f[1] == "d")}"', svg
     )
-    svg = re.sub(r">\s+<", ">\n<", svg).strip() + "\n"
-    return re.sub(r'<use [^>]* style="([^"]*)"/>\n(?:<use [^>]* style="\1"/>\n){2,}', together, svg)
+    return re.sub(r">\s+<", ">\n<", svg).strip() + "\n"
 
 
 @lru_cache(maxsize=1024)

@@ -143,12 +143,11 @@ def panels(
     keys: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]] = (),
     head: float = 0.0,
     foot: float = 0.0,
-    notes: Sequence[str] = (),
     left: float = 0.48,
     right: float = 0.36,
     gap: float = 0.1,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure as wide as the layout, with a title, a key, panels over one axis, and notes; in inches.
+    """A figure as wide as the layout, with a title, a key, and panels over one axis; in inches.
 
     It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
     panels are moved in until the labels are on the paper.
@@ -164,7 +163,7 @@ def panels(
     """
     width, title = _LAYOUT.get().width, title if _LAYOUT.get().titles else ()
     top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
-    bottom = 0.38 + foot + LINE * len(notes)
+    bottom = 0.38 + foot
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     with style():
         figure = Figure(figsize=(width, height))
@@ -177,7 +176,6 @@ def panels(
         made[-1].set_xlabel("step", labelpad=2)
         look: dict[str, Any] = {"color": colour(title_colour), "weight": "bold", "size": 7.5, "gid": TITLE}
         write(figure, 0.06, 0.05, "\n".join(title), **look)
-        write(figure, 0.06, height - 0.04, "\n".join(notes), va="bottom")
         for i, (name, text, looks) in enumerate(keys):
             y = 0.06 + LINE * (len(title) + i)
             for line in looks:
@@ -216,12 +214,6 @@ def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
     width, height = figure.get_size_inches()
     places = np.asarray(x) / width, np.full(len(x), 1 - y / height)
     figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
-
-
-def label_right(axes: Axes, y: float, text: str, color: str) -> None:
-    """A label at height ``y``, on the right of the axes."""
-    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-    axes.annotate(text, (axes.get_xlim()[1], y), (2.0, 0), color=color, **look)
 
 
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
@@ -270,9 +262,9 @@ def shown(text: str) -> str:
     return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in others else "?" for c in text)
 
 
-def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
-    """``text`` on at most ``most`` lines, of so many ``letters`` on the width of a column."""
-    return textwrap.wrap(shown(text), int(letters * width() / WIDTH), max_lines=most, placeholder=" …")
+def wrapped(text: str, letters: int) -> list[str]:
+    """``text`` in lines of so many ``letters`` on the width of a column."""
+    return textwrap.wrap(shown(text), int(letters * width() / WIDTH))
 
 
 def ends(estimate: Estimate, value: float) -> tuple[float, float]:

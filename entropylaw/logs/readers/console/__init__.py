@@ -58,38 +58,25 @@ class Printout:
     lost: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
-    """A reader of one trainer's console.
+def read_lines(
+    content: Content, needle: str, rows: Callable[[Iterable[str], Printout], Iterator[Row]], what: str
+) -> Table:
+    """Read one trainer's console line by line; raises ``no-records`` where no line holds a record.
 
     ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
-    ``needle`` are skipped. A file is from this console if it holds the ``needle`` and ``matches`` its text.
-    ``what`` completes the error ``holds no …``.
+    ``needle`` are skipped. ``what`` completes the error ``holds no …``.
     """
-
-    rows: Callable[[Iterable[str], Printout], Iterator[Row]]
-    matches: Callable[[str], object]
-    needle: str
-    what: str
-
-    def recognises(self, content: Content) -> bool:
-        """Whether metrics are printed anywhere; a job may print for minutes before its first."""
-        return self.needle in content.opening and bool(self.matches(content.opening))
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line; raises ``no-records`` where no line holds a record."""
-        printout, records = Printout(content), Records(content.column_filter)
-        # A carriage return ends a line, too.
-        blocks = (block.replace("\r", "\n") for block in content.blocks() if self.needle in block)
-        lines = chain.from_iterable(block.split("\n") for block in blocks)
-        for row in self.rows((plain(line) for line in lines if self.needle in line), printout):
-            records.add(row)
-        rows = records.rows + printout.lost
-        table = records.table(content, printout.dropped, printout.notes, rows=rows)
-        if table.columns:
-            return table
-        hint = "check the file, or leave the format out and let the content decide"
-        raise content.error("no-records", f"holds no {self.what}", hint)
+    printout, records = Printout(content), Records(content.column_filter)
+    # A carriage return ends a line, too.
+    blocks = (block.replace("\r", "\n") for block in content.blocks() if needle in block)
+    lines = chain.from_iterable(block.split("\n") for block in blocks)
+    for row in rows((plain(line) for line in lines if needle in line), printout):
+        records.add(row)
+    table = records.table(content, printout.dropped, printout.notes, rows=records.rows + printout.lost)
+    if table.columns:
+        return table
+    hint = "check the file, or leave the format out and let the content decide"
+    raise content.error("no-records", f"holds no {what}", hint)
 
 
 def plain(line: str) -> str:

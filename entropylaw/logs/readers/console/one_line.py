@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 
 from entropylaw.escaping import counted
-from entropylaw.logs.readers.console import BAD_PAIR, NESTING_PAIR, Console, Printout, Row, dict_pairs
+from entropylaw.logs.readers.console import BAD_PAIR, NESTING_PAIR, Printout, Row, dict_pairs, read_lines
 from entropylaw.logs.runs.number_parsing import classify
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
+from entropylaw.logs.sources.registry import FormatFunctions
 
 # --- verl -------------------------------------------------------------------------------------------------
 
@@ -20,13 +20,7 @@ _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
-@partial(
-    Console,
-    matches=_VERL_STEP.search,
-    needle="step:",
-    what="line of verl's console ('step:1 - actor/entropy:0.35 - …')",
-)
-def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+def verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
     for heading in filter(None, map(_VERL_STEP.search, lines)):
         record: dict[str, float] = {}
@@ -65,13 +59,7 @@ LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"
 
 
-@partial(
-    Console,
-    matches=_SLIME_FIRST.search,
-    needle=": {'",
-    what="line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")",
-)
-def slime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+def slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """slime: ``rollout 3: {'rollout/raw_reward': 0.4, …}``, ``step 9: {'train/entropy_loss': 0.3, …}``.
 
     From THUDM/slime 0.3.1, and forks such as miles: ``gather_log_data`` in
@@ -158,3 +146,16 @@ class _Rollouts:
             yield f"a rollout has several training steps: {choice}, on a part of its responses"
         if self._initial:
             yield f"{counted(self._initial, 'evaluation')} from before training: at step -1"
+
+
+_VERL = "line of verl's console ('step:1 - actor/entropy:0.35 - …')"
+_SLIME = "line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")"
+
+verl = FormatFunctions(
+    lambda content: _VERL_STEP.search(content.opening) is not None,
+    lambda content: read_lines(content, "step:", verl_rows, _VERL),
+)
+slime = FormatFunctions(
+    lambda content: ": {'" in content.opening and _SLIME_FIRST.search(content.opening) is not None,
+    lambda content: read_lines(content, ": {'", slime_rows, _SLIME),
+)

@@ -1,0 +1,96 @@
+"""``entropylaw fit``, ``phases`` and ``backtest``: an answer for every run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from entropylaw.cli import output
+from entropylaw.cli.commands import BacktestCommand, FitCommand, PhasesCommand
+from entropylaw.cli.running import document_of
+from entropylaw.cli.streams import say
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.loading import load_fit
+from entropylaw.errors import EntropyLawError
+from entropylaw.escaping import safe_name
+from entropylaw.option import part
+from entropylaw.options import FOLDER, BacktestOptions, FitOptions, PhaseOptions
+from entropylaw.pipeline.steps import Backtest, Fit, Phases
+
+if TYPE_CHECKING:
+    from entropylaw.documents.document import FitDocument
+
+
+def fit(options: FitCommand) -> None:
+    """Run ``entropylaw fit``."""
+    format, quiet = output.format_with_details(options), options.quiet
+    formats = output.destinations(options.output, format)
+    inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
+    document: FitDocument = document_of(Fit, inputs, options.jobs, quiet=quiet)
+    output.say_skipped(document.warnings, quiet=quiet)
+    stored: dict[str, str] = {}
+    if options.save and not options.output and document.answered:
+        stored[path_for(document, options.logs)] = dumps(document.to_json())
+    # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
+    if not document.answered and format in ("text", "details"):
+        formats.pop("-", None)
+    output.deliver(document, formats, others=stored, quiet=quiet)
+    for path in stored:
+        several = len({entry.run for entry in document.runs}) > 1
+        say_stored(path, several=several, quiet=quiet)
+    output.finish_fits(document.runs)
+
+
+def say_stored(path: str, *, several: bool, quiet: bool) -> None:
+    """Say where the fits were stored, and name a command to try next."""
+    fits, command = ("fits", "report") if several else ("fit", "predict")
+    words = f"in {path}, which `entropylaw predict` reads (--no-save stores none)."
+    say(f"Stored the {fits} {words}", quiet=quiet)
+    folder = f" -o {FOLDER}/" if several else ""
+    say(f"next  entropylaw {command} {shlex.quote(path)}{folder}", quiet=quiet)
+
+
+def path_for(document: FitDocument, logs: Sequence[str]) -> str:
+    """``reports/NAME.fit.json``, which is new, or holds an earlier fit of the same files and options.
+
+    NAME is that of the run; of several it is ``runs``. Logs in different folders may have one name. A log
+    that is given by an absolute path, which documents do not keep, or on standard input is the same only if
+    its bytes are.
+    """
+    output.refuse_link(FOLDER)
+    names = {entry.run for entry in document.runs}
+    name = names.pop() if len(names) == 1 else "runs"
+    moved = any(Path(log).is_absolute() or log.startswith("-") for log in logs)
+    taken: set[str] = set()
+    while True:
+        path = Path(FOLDER) / f"{safe_name(name, taken)}.fit.json"
+        try:
+            if not path.exists() or identity(load_fit(path), moved=moved) == identity(document, moved=moved):
+                return path.as_posix()
+        except EntropyLawError:
+            continue
+
+
+def identity(fits: FitDocument, *, moved: bool) -> tuple[object, ...]:
+    """What equal fits have in common."""
+    return fits.settings, [(file.path, file.sha256 if moved else "") for file in fits.inputs]
+
+
+def phases(options: PhasesCommand) -> None:
+    """Run ``entropylaw phases``."""
+    targets = output.destinations(options.output, options.format)
+    inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
+    document = document_of(Phases, inputs, options.jobs, quiet=options.quiet)
+    output.say_skipped(document.warnings, quiet=options.quiet)
+    output.finish_runs(document, targets, quiet=options.quiet)
+
+
+def backtest(options: BacktestCommand) -> None:
+    """Run ``entropylaw backtest``."""
+    formats = output.destinations(options.output, options.format)
+    inputs = output.gather(options.logs, options, part(options, BacktestOptions), kinds=())
+    document = document_of(Backtest, inputs, options.jobs, quiet=options.quiet)
+    output.say_skipped(document.warnings, quiet=options.quiet)
+    output.finish_runs(document, formats, quiet=options.quiet)
