@@ -44,7 +44,6 @@ COMMANDS = (
     "report",
     "check",
     "demo",
-    "config",
     "schema",
 )
 

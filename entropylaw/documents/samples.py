@@ -30,12 +30,6 @@ def with_both(mean: float, error: float, problems: int) -> tuple[float, float]:
     return centre, math.sqrt(max(squares - size * centre**2, 0.0) / (size - 1) / size)
 
 
-def over_problems(value: float, error: float, wide: float, level: float) -> Estimate:
-    """A mean over problems, with an interval of ``wide`` standard errors to either side."""
-    low, high, method = value - wide * error, value + wide * error, "t over problems"
-    return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=error)
-
-
 class SampleTable(Struct, frozen=True, kw_only=True):
     """A file that was read: its name as given, and its bytes."""
 
@@ -145,11 +139,13 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
         value, error, problems = cells.get(name), cells.get(f"{name}_se"), cells["problems"]
         if not isinstance(value, float | int) or not isinstance(error, float | int):
             return None
-        if not name.startswith(SHARES):
-            return over_problems(value, error, self.t[row], self.level)
-        centre, spread = with_both(value, error, int(problems or 0))
-        half, method = self.t[row] * spread, "t over problems, with one of 0 and one of 1"
-        low, high = max(min(centre - half, value), 0.0), min(max(centre + half, value), 1.0)
+        half, centre, method = self.t[row] * error, float(value), "t over problems"
+        if name.startswith(SHARES):
+            centre, spread = with_both(value, error, int(problems or 0))
+            half, method = self.t[row] * spread, "t over problems, with one of 0 and one of 1"
+        low, high = min(centre - half, value), max(centre + half, value)
+        if name.startswith(SHARES):
+            low, high = max(low, 0.0), min(high, 1.0)
         return Estimate(value=value, low=low, high=high, level=self.level, method=method, std_error=error)
 
     def latest(self) -> list[tuple[int, str]]:

@@ -32,15 +32,8 @@ GRAMMAR = (
     "lost or refused; OP is one of < <= > >= == !="
 )
 
-RENAMED = {
-    "holds": "a gate trips on what is bad: type --fail-if \"verdict!='holds'\"",
-    "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
-    "law_weight": "write p_law",
-    "law_probability": "write p_law",
-    "turn_planning": "write onset_planning",
-    "turn_execution": "write settled_execution",
-}
-"""Names that are not quantities, some of them of earlier versions → what to write."""
+HOLDS = "a gate trips on what is bad: type --fail-if \"verdict!='holds'\""
+"""What to write in place of the gate ``holds``."""
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -154,7 +147,7 @@ class _Reader:
         names = [*QUANTITIES, "pass@K", REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
         message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
         message += _meant(name, names)
-        hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
+        hint = HOLDS if name == "holds" else f"the quantities are {', '.join(names)}"
         raise UsageError("unknown-quantity", message, hint)
 
     def inside(self, end: re.Pattern[str], content: str, closed: str, hint: str = GRAMMAR) -> str:

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.samples import (
-    AtK,
-    Fate,
-    PairedSamples,
-    SamplesDocument,
-    SampleTable,
-    Unsolved,
-    over_problems,
-)
+from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocument, SampleTable, Unsolved
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
 from entropylaw.results import Estimate
@@ -138,8 +130,13 @@ def pairing(
     ks, level, size = sizes([min(now.least, base.least)], options.k), options.level, len(now.n)
     passes = [pass_at(now.n, now.right, k) for k in ks]
     base_passes = [pass_at(base.n, base.right, k) for k in ks]
-    band = critical(np.column_stack(np.subtract(passes, base_passes)), level)
+    band = critical(np.column_stack([*np.subtract(passes, base_passes)]), level)
     wide, at_k = student(size, level), []
+
+    def estimate(value: float, error: float) -> Estimate:
+        low, high, method = value - wide * error, value + wide * error, "t over problems"
+        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=error)
+
     for k, ours, theirs in zip(ks, passes, base_passes, strict=True):
         value, spread = float((ours - theirs).mean()), float((ours - theirs).std(ddof=1) / np.sqrt(size))
         low, high = value - band * spread, value + band * spread
@@ -149,7 +146,7 @@ def pairing(
                 k=k,
                 now=float(ours.mean()),
                 base=float(theirs.mean()),
-                difference=over_problems(value, spread, wide, level),
+                difference=estimate(value, spread),
                 band_low=low,
                 band_high=high,
                 word="loss" if high < 0 else word,
@@ -172,9 +169,8 @@ def pairing(
     number, distinct = on_unsolved(now, base)
     unsolved = Unsolved(problems=number)
     if distinct is not None:
-        held_out, before, value, spread = distinct
-        difference = over_problems(value, spread, wide, level)
-        unsolved = Unsolved(problems=number, now=held_out, base=before, difference=difference)
+        held_out, before, *difference = distinct
+        unsolved = Unsolved(problems=number, now=held_out, base=before, difference=estimate(*difference))
     return PairedSamples(
         now=name,
         base=base_name,

@@ -50,6 +50,10 @@ class Cells:
         """Exact Σq of each group (g,)."""
         return np.asarray(self.total.sum(axis=1))
 
+    def below(self, edge: float) -> IntArray:
+        """Tokens of each group (g,) with an entropy below an edge of the bins."""
+        return np.asarray(self.tokens[:, : np.searchsorted(EDGES, edge)].sum(axis=1))
+
     def deviations(self) -> list[float | None]:
         """Standard deviation between a group's tokens in nats, with n − 1; exact until the square root."""
         high, low = self.square_high.sum(axis=1), self.square_low.sum(axis=1)

@@ -239,7 +239,7 @@ class GramScan:
         waiting = list[pa.RecordBatch]()
         for batch in source:
             waiting.append(batch)
-            if sum(part.num_rows for part in waiting) >= self.chunk_rows:
+            if sum(rows.num_rows for rows in waiting) >= self.chunk_rows:
                 table = pa.Table.from_batches(waiting).combine_chunks()
                 starts = self._starts(table)
                 # Fails early where the columns do not identify responses.

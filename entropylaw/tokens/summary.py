@@ -68,8 +68,8 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
         no other column counts.
     """
-    cells, (steps, starts) = sums.cells, steps_of(sums.cells)
-    step_of = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
+    cells, (steps, step_of) = sums.cells, steps_of(sums.cells)
+    starts = np.searchsorted(cells["step"], steps)
     columns: dict[str, list[Value]] = {"step": steps.tolist()}
     columns |= group_columns(cells_by_class(sums, len(steps), step_of))
     columns |= response_columns(sums, steps.tolist(), starts)
@@ -101,7 +101,6 @@ def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
             columns["planning_share"] = _ratios(cells.n, cells.n + others.n)
             columns["planning_entropy_share"] = _ratios(cells.fixed, cells.fixed + others.fixed)
         n, deviations = cells.n.tolist(), cells.deviations()
-        low = cells.tokens[:, : np.searchsorted(EDGES, LOW)].sum(axis=1)
         errors = [None if sd is None else sd / math.sqrt(m) for m, sd in zip(n, deviations, strict=True)]
         values = zip(PERCENTS, cells.percentiles().T, strict=True)
         kind: dict[str, list[Value]] = {
@@ -110,7 +109,7 @@ def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
             "entropy_sd": [*deviations],
             "entropy_se": [*errors],
             **{f"entropy_p{p:02d}": _or_none(column) for p, column in values},
-            "share_below_0.01": _ratios(low, cells.n),
+            "share_below_0.01": _ratios(cells.below(LOW), cells.n),
             "share_top20": _or_none(cells.shares_of_top()),
         }
         columns |= {name + suffix: column for name, column in kind.items()}
@@ -162,20 +161,18 @@ def bands(path: Path) -> dict[str, FloatArray]:
     of :func:`summarise`. The errors are those of :meth:`Sums.read`.
     """
     sums = Sums.read(path)
-    cells, steps = sums.cells, np.array(sums.steps, dtype=float)
-    counts = np.zeros((steps.size, BINS), dtype=np.int64)
-    cell = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
-    np.add.at(counts, cell, cells["tokens"] * sums.usable)
+    steps, step_of = steps_of(sums.cells)
+    cells = cells_by_class(sums, len(steps), step_of)[""]
     # Six neighbouring bins form one band, about 20 % wide at 0.672 nats.
     starts = np.arange(0, BINS, 6)
-    tokens = np.add.reduceat(counts, starts, axis=1)
-    summary = summarise(sums)
+    tokens = np.add.reduceat(cells.tokens, starts, axis=1)
+    total = np.maximum(cells.n, 1)
     return {
-        "step": steps,
+        "step": steps.astype(float),
         "edges": np.append(EDGES[starts], EDGES[-1]),
-        "share": tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1),
-        "top20": np.array(summary.column("share_top20").to_pylist(), dtype=float),
-        "low": np.array(summary.column("share_below_0.01").to_pylist(), dtype=float),
+        "share": tokens / total[:, None],
+        "top20": cells.shares_of_top(),
+        "low": np.where(cells.n, cells.below(LOW) / total, np.nan),
     }
 
 

@@ -243,10 +243,10 @@ def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
-    """The steps (k,) of sorted cells, ascending, and the first row of each (k,)."""
+    """The steps (k,) of sorted cells, ascending, and the number of each cell's step."""
     # numpy.unique would sort again, and import numpy.ma.
-    starts = np.flatnonzero(_changes(cells["step"]))
-    return cells["step"][starts], starts
+    new = _changes(cells["step"])
+    return cells["step"][new], np.cumsum(new) - 1
 
 
 def covariances_by_step(result: pa.Table) -> dict[int, float]:
