@@ -26,7 +26,6 @@ def law(entropy, a=0.2, ceiling=0.55, sd=0.004):
 FALL = falling(60)
 HIGH = 0.5 + falling(60, 1.0, 0.0)
 LINE = falling(100, 2.0)
-FORMAT_LEARNED = np.concatenate([[1.2], falling(40, 0.30)])
 NOISY = falling(200) + noise(200, 0.01, 5)
 DRIFTING = law(NOISY, sd=0.0)[1] + np.cumsum(noise(200, 0.01))
 

@@ -11,11 +11,11 @@ from tests.hostile import refused
 from tests.laws import own_law
 
 
-def world(n=60, *, a=0.2, ceiling=0.55, sd=0.004, seed=0, start=1.0):
+def world(n=60, *, sd=0.004):
     """Evaluations of a known law with independent noise."""
-    rng = np.random.default_rng(seed)
-    entropy = 0.04 + (start - 0.04) * np.exp(-4 * np.arange(n) / n)
-    return 10.0 * np.arange(n), entropy, ceiling - a * np.expm1(entropy) + sd * rng.standard_normal(n)
+    rng = np.random.default_rng(0)
+    entropy = 0.04 + 0.96 * np.exp(-4 * np.arange(n) / n)
+    return 10.0 * np.arange(n), entropy, 0.55 - 0.2 * np.expm1(entropy) + sd * rng.standard_normal(n)
 
 
 def rate_of(*series):
