@@ -98,11 +98,6 @@ def test_texts_become_values(kind, text, value):
     assert known.parsed(text) == value
 
 
-@pytest.mark.parametrize("text", ["0", "-3", "2.5", "axb", "1x2x3", "", "x", "10000000000"])
-def test_numbers_of_samples_that_cannot_be(text):
-    refused("bad-eval-size", option("--x", "", SAMPLES).metadata["option"].parsed, text, kind=UsageError)
-
-
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])
 def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(text):
     known = option("--jobs", "", COUNT).metadata["option"]
