@@ -17,6 +17,7 @@ from entropylaw.escaping import listing, safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.pipeline.inputs import RUNS
 from entropylaw.pipeline.steps import Fit, Phases
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
@@ -66,7 +67,7 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     # --run names the run here, and no column.
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
-    inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
+    inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"), fixed=fixed)
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]

@@ -160,7 +160,12 @@ def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
     assert run("report", "reports", "-o", "stored", *QUICK).returncode == 0
     assert contents(tmp_path / "stored") == contents(tmp_path / "fresh")
     assert_error(run("report", "reports", "-o", "x", "--level", "0.5"), "fit-is-fixed", 2)
-    assert_error(run("report", "fresh/report.json", "-o", "x"), "not-a-document", 3)
+    for place in ("fresh", "fresh/report.json"):
+        again = run("report", place, "-o", "again", *QUICK)
+        assert again.returncode == 0, again.stderr
+        assert contents(tmp_path / "again") == contents(tmp_path / "fresh")
+    # Its own documents are what it is made of.
+    assert_error(run("report", "fresh", "-o", "fresh", *QUICK), "output-is-input", 2)
 
 
 def test_a_folder_has_one_writer(tmp_path):
