@@ -209,7 +209,8 @@ class Content:
         """Return the first bytes, decompressed; raises ``file-too-large`` for a decompression bomb."""
         with self._stream() as stream:
             if not self.packed:
-                return stream.read(most)
+                # As many bytes are allocated before any is read.
+                return stream.read(min(most, self.size or most))
             pieces, size = list[bytes](), 0
             try:
                 for piece in _decompressed(stream, self.packed):
