@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import IO, Any
 
@@ -298,7 +299,8 @@ def _opened(path: str) -> Content:
 
 def _piped(path: str, stream: IO[bytes]) -> Content:
     """Read a pipe, which is in memory as a whole, for it is read more than once."""
-    data = stream.read(_MOST_PIPED + 1)
+    pieces = iter(lambda: stream.read(_PIECE), b"")
+    data = b"".join(islice(pieces, _MOST_PIPED // _PIECE + 1))
     if len(data) > _MOST_PIPED and not is_blank(data):
         message = f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}"
         raise InputError("file-too-large", message, "write it to a file, and name the file")
