@@ -143,8 +143,7 @@ class TokensCommand(TokenOptions, Quiet):
     format: str = formats()
     output: str | None = option(
         "-o --output",
-        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet), "
-        "and print nothing.",
+        "Write the summary here (.parquet .csv .json), and print nothing.",
         PATH,
     )
 

@@ -30,7 +30,6 @@ DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "rewards": rewards.rewards_figure,
     "forecast": forecast.forecast_figure,
     "phases": phases.phase_figure,
-    "tokens": phases.token_figure,
     "turns": phases.across_figure,
     "ceilings": ceilings.ceilings_figure,
     "arms": arms.arms_figure,
