@@ -180,9 +180,6 @@ class SamplesCommand(SampleOptions, Quiet):
         PATH,
         many=True,
     )
-    figure: str | None = option(
-        "--figure", "Draw one figure into FILE (.svg .png .pdf), or every figure into a folder.", PATH
-    )
 
 
 class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
