@@ -30,7 +30,7 @@ WORDS = ("let's", "try", "another", "way", "so", "we", "add", "x", "=", "4", "."
 LAB = Path(__file__).parent.parent / "data" / "lab"
 
 NAMES = {
-    "ours": "`entropylaw tokens`: all columns, by class and correctness, and the histograms",
+    "ours": "`entropylaw tokens`: all columns, by class and correctness",
     "same": "bare DuckDB: mean, variance, `quantile_cont`, by class",
     "moments": "bare DuckDB: mean and variance only, by class",
 }

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forecast import forecast, usual_step
-from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of, why_lost
+from entropylaw.analysis.law.diagnostics import (
+    cautions_of,
+    entropy_ended,
+    lost_reward,
+    reasons_of,
+    why_lost,
+)
 from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
 from entropylaw.analysis.law.evaluations import check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
@@ -22,7 +28,7 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import LOST, Finding, caution, has, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -127,7 +133,8 @@ def fit_law(
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
     later = _ahead(evaluations, law, steps, gain) if ahead else {}
-    cautions = [] if lost is None else [lost]
+    ended = entropy_ended(evaluations[0], float(used.step[-1]))
+    cautions = [finding for finding in (lost, ended) if finding is not None]
     return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
 
 
@@ -157,7 +164,7 @@ def _answer(
         **averaged_numbers(law, reads, level=law.level, gain=gain),
         **later,
     )
-    if reads.passed and not cautions:
+    if reads.passed and not has(cautions, LOST):
         at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
         if at is not None:
             cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))

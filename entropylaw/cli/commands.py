@@ -143,8 +143,7 @@ class TokensCommand(TokenOptions, Quiet):
     format: str = formats()
     output: str | None = option(
         "-o --output",
-        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet), "
-        "and print nothing.",
+        "Write the summary here (.parquet .csv .json), and print nothing.",
         PATH,
     )
 
@@ -180,9 +179,6 @@ class SamplesCommand(SampleOptions, Quiet):
         "Write here (.parquet .csv .json .md .txt .tex .html), and print nothing. Repeatable.",
         PATH,
         many=True,
-    )
-    figure: str | None = option(
-        "--figure", "Draw one figure into FILE (.svg .png .pdf), or every figure into a folder.", PATH
     )
 
 

@@ -89,7 +89,7 @@ def gather(arguments: Sequence[str], command: Command, options: Any, **more: Any
     return gather(arguments, options, config=command.config, join=joining(command), **more)
 
 
-def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
+def format_of(path: str, choices: Sequence[str] = ()) -> str:
     """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
 
     Raises UsageError (``unknown-suffix``).
@@ -98,13 +98,13 @@ def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
     format = suffixes.get({".markdown": ".md", ".htm": ".html"}.get(suffix, suffix))
     if format is None:
-        message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        hint = file_to_name(path, suffix, choices, flag, next(iter(suffixes)))
+        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
+        hint = file_to_name(path, suffix, choices, next(iter(suffixes)))
         raise UsageError("unknown-suffix", message, f"the suffix decides the format; {hint}")
     return format
 
 
-def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, ending: str) -> str:
+def file_to_name(path: str, suffix: str, choices: Sequence[str], ending: str) -> str:
     """What to type where the suffix of a file is that of no ``known`` format; ``ending`` is that of one."""
     typed = shlex.quote(path)
     if is_folder(path):
@@ -115,7 +115,7 @@ def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, endi
         return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
     if suffix in SHEETS and "csv" in choices:
         ending = ".csv"
-    return f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
+    return f"type -o {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
 
 
 def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``entropylaw plot``: one figure of one run, or of arms, for a paper or a slide."""
+"""``entropylaw plot``: one figure of one run, of arms or of samples, for a paper or a slide."""
 
 from __future__ import annotations
 
@@ -47,9 +47,19 @@ def plot(options: PlotCommand) -> None:
 
 def drawn_part(options: PlotCommand) -> tuple[Any, str]:
     """What the figure is drawn from, and the name of its run or comparison."""
-    if DRAWN[options.figure].needs == "arms":
+    needs = DRAWN[options.figure].needs
+    if needs == "arms":
         comparison = load_document("comparison", options.source).comparison
         return comparison, " ".join(arm.arm for arm in comparison.arms)
+    if needs in ("samples", "samples_pair"):
+        document = load_document("samples", options.source)
+        name = document.tables[0].name
+        if needs == "samples":
+            return document, name
+        if document.against is None:
+            hint = "write the document with `entropylaw samples TABLES --against BASE -o FILE.json`"
+            _nothing(name, options.figure, "it is of one table alone", hint)
+        return document.against, name
     result = _result(options)
     entry: Any = result.fit if isinstance(result, RunReport) else result
     if entry.refusal is not None:

@@ -9,8 +9,9 @@ from entropylaw.option import option, switch
 from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Quiet
 from entropylaw.report.figures import FIGURES
 
-# Of one run, without the tokens' sums, which no log and no document holds; and of arms.
-DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in ("law", "phases", "arms")}
+# Of one run, of arms, and of samples.
+NEEDS = ("law", "phases", "arms", "samples", "samples_pair")
+DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in NEEDS}
 
 WIDTHS = {"single": 3.4, "double": 6.9}
 """Inches of the columns of a paper."""
@@ -24,14 +25,16 @@ def width_text(text: str) -> str:
 
 
 class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
-    """Draw one figure of a run or of arms for a paper."""
+    """Draw one figure of a run, of arms or of samples."""
 
     example: ClassVar[str] = "entropylaw plot law demo/grpo_s0.csv -o law.pdf"
 
     figure: str = option(
         "FIGURE", f"{', '.join([*DRAWN][:-1])} or {[*DRAWN][-1]}.", one_of(*DRAWN), required=True
     )
-    source: str = option("SOURCE", "A log, or a fit, report, phases or comparison document.", required=True)
+    source: str = option(
+        "SOURCE", "A log, or a fit, report, phases, comparison or samples document.", required=True
+    )
     width: str = option(
         "--width WIDTH",
         "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",

@@ -8,7 +8,7 @@ from entropylaw.cli.streams import print_result, say, share_shown
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.results.tokens import TokenSummary
-from entropylaw.tokens.run import as_parquet, histogram_path, summarise_tokens, table_format
+from entropylaw.tokens.run import as_parquet, summarise_tokens, table_format
 
 
 def tokens(options: TokensCommand) -> None:
@@ -31,6 +31,5 @@ def tokens(options: TokensCommand) -> None:
         return
     rows = summarised.steps
     data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
-    for path, content in ((histogram_path(target), as_parquet(summarised.histogram)), (target, data)):
-        write_atomically(path, content)
-        say(one_line(f"wrote {path}"), quiet=options.quiet)
+    write_atomically(target, data)
+    say(one_line(f"wrote {target}"), quiet=options.quiet)

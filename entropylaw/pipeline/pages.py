@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +28,6 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhaseFit, PhaseSummary
 from entropylaw.results.result import replace
-from entropylaw.results.tokens import TokenHistogram
 from entropylaw.roles.select import phase_series
 
 
@@ -56,14 +54,12 @@ class Making:
 class Task:
     """A run of a report: its ``input``, the name of its files, and its neighbours in the index.
 
-    ``histogram`` is the file of the tokens' sums with a log that ``entropylaw tokens`` wrote. ``section`` is
-    the id of the run's section in a report of one file and several runs.
+    ``section`` is the id of the run's section in a report of one file and several runs.
     """
 
     input: Input
     making: Making
     slug: str = ""
-    histogram: str = ""
     neighbours: tuple[Neighbour | None, Neighbour | None] = (None, None)
     section: str = ""
 
@@ -79,14 +75,13 @@ class Task:
 
     @property
     def dependencies(self) -> dict[str, Any]:
-        """What its files depend on besides the run; of the tokens' sums the sha256."""
-        making, tokens = self.making, self.histogram
+        """What its files depend on besides the run."""
+        making = self.making
         return {
             "page": (self.slug, self.section, making.folder is None, self.neighbours),
             "options": (making.settings, making.kinds or (), making.phases),
             "inputs": self.input.files,
             "config": self.config,
-            "tokens": hashlib.sha256(Path(tokens).read_bytes()).hexdigest() if tokens else "",
         }
 
 
@@ -220,15 +215,10 @@ def _page(document: Any, task: Task) -> Iterator[tuple[str, bytes]]:
 
     ``document`` has this run alone.
     """
-    slug, tokens = task.slug, None
-    if task.histogram:
-        from entropylaw.tokens.summary import bands
-
-        tokens = TokenHistogram(**bands(Path(task.histogram)))
+    slug = task.slug
     drawn: list[pages.Drawn] = []
     for stem, report in stems(slug, document.reports):
-        # The tokens are those of the run.
-        svgs, links = yield from _figures(stem, parts(report, None if drawn else tokens), task.making)
+        svgs, links = yield from _figures(stem, parts(report), task.making)
         drawn.append(pages.Drawn(report, stem, svgs, links))
     first = drawn[0]
     figures, of_figures = dict(first.figures), dict(first.links)

@@ -23,7 +23,7 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_file, is_own, note_input, read_regular
+from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, distinct_files, gather
 from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
@@ -34,7 +34,6 @@ from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
-from entropylaw.tokens.files import histogram_of
 
 try:
     import fcntl
@@ -194,22 +193,13 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
     inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
-    tasks: list[Task] = []
-    warnings = list(inputs.warnings)
-    for entry in inputs.entries:
-        beside, warning = None, ""
-        if entry.run is not None and is_file(entry.run.source.path):
-            beside, warning = histogram_of(Path(entry.run.source.path))
-        if beside is not None:
-            note_input(beside)
-        warnings += filter(None, [warning])
-        tasks.append(Task(input=entry, making=making, histogram=str(beside or "")))
+    tasks = [Task(input=entry, making=making) for entry in inputs.entries]
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
     final = replace(making, settings=inputs.settings, kinds=kinds)
-    return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=tuple(warnings))
+    return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=inputs.warnings)
 
 
 def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:

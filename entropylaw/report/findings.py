@@ -132,6 +132,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "for runs without such an intervention",
     "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: the curve says what "
     "it was, and neither a ceiling nor what is left",
+    "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve says "
+    "of now is of the former step",
     "entropy-controlled": lambda values: (
         "the entropy is controlled: "
         + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})

@@ -20,7 +20,6 @@ from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.runs import IndexRow, by_name
-from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
@@ -128,7 +127,6 @@ def run_page(
         (heading, *blocks), name = describe(run), run.fit.name
         title = f"{one_line(name)}: {words.verdict_cell(run.fit)}"
     assert isinstance(heading, Heading)
-    blocks += figures_of("tokens", None)
     inputs = [Heading("Files and settings", name="inputs"), *_inputs(document, run)]
     return _page(
         f"{title} — Entropy law report",

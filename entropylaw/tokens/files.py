@@ -24,8 +24,6 @@ Kind = Literal["parquet", "jsonl", "csv"]
 
 METADATA = b"entropylaw"
 """Key of our metadata in the Parquet files that we write."""
-SUMMARY_SUFFIX = ".hist.parquet"
-"""Suffix of the files that :mod:`entropylaw.tokens.sums` writes; in a folder they are not token logs."""
 
 _SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HIVE = re.compile(r"([^=/\\]+)=[^/\\]*$")
@@ -143,14 +141,14 @@ def log_files(table: str) -> list[tuple[str, Path]]:
 
 
 def _files_in(folder: str) -> Iterator[Path]:
-    """The files in a folder that can be logs: no marker, no temporary file, no summary of ours."""
+    """The files in a folder that can be logs: no marker, no temporary file."""
     for visit in walk(folder):
         if not isinstance(visit, OSError):
             where, inner, names = visit
             # Markers and temporary files begin with an underscore, as partitions may do, too.
             inner[:] = filter(_READ.fullmatch, inner)
             paths = (Path(where, name) for name in filter(_READ.fullmatch, names))
-            yield from (path for path in paths if path.is_file() and not path.name.endswith(SUMMARY_SUFFIX))
+            yield from (path for path in paths if path.is_file())
 
 
 def size_of(path: Path, name: str) -> int:
@@ -200,18 +198,6 @@ def metadata_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     with suppress(ValueError, RecursionError):
         ours = json.loads((metadata or {}).get(METADATA, b"null"))
     return ours if isinstance(ours, dict) else {}
-
-
-def histogram_of(summary: Path) -> tuple[Path | None, str]:
-    """The histograms of a summary, and a warning where the file of that name is of other tokens."""
-    histogram = summary.with_suffix(SUMMARY_SUFFIX)
-    if not histogram.is_file():
-        return None, ""
-    with suppress(pa.ArrowException, OSError, ValueError):
-        sums = [metadata_of(pq.read_schema(path).metadata).get("sums") for path in (summary, histogram)]
-        if None not in sums and sums[0] != sums[1]:
-            return None, f"{histogram.name} is of other tokens than {summary.name}: it is not drawn"
-    return histogram, ""
 
 
 def unpacked(path: Path) -> IO[bytes]:

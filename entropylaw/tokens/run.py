@@ -20,7 +20,7 @@ from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
 from entropylaw.tokens.columns import json_types, resolve
-from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TableFile, find
+from entropylaw.tokens.files import METADATA, TableFile, find
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
@@ -43,16 +43,13 @@ class Summarised:
     ----------
     steps
         A row per step, see :func:`entropylaw.tokens.summary.summarise`.
-    histogram
-        The sums, see :meth:`entropylaw.tokens.sums.Sums.to_arrow`.
     about
-        Files, their columns, the definition of classes, and a hash of the sums: JSON values.
+        Files, their columns, and the definition of classes: JSON values.
     notes
         Data left out and assumptions, a sentence each.
     """
 
     steps: pa.Table
-    histogram: pa.Table
     about: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -66,8 +63,8 @@ def summarise_tokens(
 ) -> Summarised:
     """Summarise token logs.
 
-    ``output`` is the file to which the summary will be written, with the histograms next to it: it must not
-    be an input. ``progress`` is called with the share of a query that is done.
+    ``output`` is the file to which the summary will be written: it must not be an input. ``progress`` is
+    called with the share of a query that is done.
 
     Raises
     ------
@@ -83,7 +80,7 @@ def summarise_tokens(
         note_input(file.path)
     if options.grams is not None and options.grams != "default":
         note_input(options.grams)
-    check_targets(() if output is None else (histogram_path(output), output))
+    check_targets(() if output is None else (output,))
     columns, column_notes = resolve(files, options)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
     about: dict[str, Any] = {
@@ -224,7 +221,7 @@ def _finished(
         notes = [*notes, f"{choice}not a finding; cut at the nearest edge of a bin (class_cut)"]
     elif rule["rule"] == "none":
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
-    about = {**about, "class": rule, "sums": sums.identity()}
+    about = {**about, "class": rule}
     steps = summary.summarise(sums, cuts)
     if plans is not None:
         for name in plans.column_names[1:]:
@@ -232,7 +229,7 @@ def _finished(
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
-    return Summarised(steps=steps, histogram=sums.to_arrow(about), about=about, notes=notes)
+    return Summarised(steps=steps, about=about, notes=notes)
 
 
 def table_format(path: str | None) -> str | None:
@@ -240,21 +237,14 @@ def table_format(path: str | None) -> str | None:
     if path is None or path == "-":
         return None
     suffix, suffixes = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
-    if suffix not in suffixes or path.lower().endswith(SUMMARY_SUFFIX):
+    if suffix not in suffixes:
         message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        hint = "the suffix decides the format; .hist.parquet is for the histograms"
-        raise UsageError("unknown-suffix", message, hint)
+        raise UsageError("unknown-suffix", message, "the suffix decides the format")
     return suffix.removeprefix(".")
-
-
-def histogram_path(path: str) -> str:
-    """The file for the histograms of the summary at ``path``."""
-    return str(Path(path).with_suffix(SUMMARY_SUFFIX))
 
 
 def as_parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
     # A dictionary of values that hardly repeat takes time and space.
-    repeated = [name for name in table.column_names if name in ("step", "class", "low", "high", "bin")]
-    pq.write_table(table, buffer := io.BytesIO(), compression="zstd", use_dictionary=repeated)
+    pq.write_table(table, buffer := io.BytesIO(), compression="zstd", use_dictionary=["step"])
     return buffer.getvalue()

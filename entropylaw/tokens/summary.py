@@ -1,11 +1,10 @@
-"""One row per step from exact sums: summary, histogram, and the checks and notes on what they mean."""
+"""One row per step from exact sums: the summary, and the checks and notes on what they mean."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells
-from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
+from entropylaw.tokens.query import EDGES, HIGH, POINT, IntArray, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums, steps_of
 from entropylaw.units import LOW
 
@@ -151,29 +150,6 @@ def response_columns(sums: Sums, steps: list[int], starts: IntArray) -> dict[str
             columns["entropy_response_mean"] = _ratios(means, number * query.MEAN_POINT)
         columns[f"entropy_se_{name}"] = [group.error for group in groups]
     return columns
-
-
-def bands(path: Path) -> dict[str, FloatArray]:
-    """The distribution at each step by a ``.hist.parquet``, with all classes together.
-
-    The ``step`` (n,), ascending; the ``edges`` (k + 1,) of bands of entropy, nats; the ``share`` (n, k) of a
-    step's tokens in each; and, of shape (n,), ``top20`` and ``low``: ``share_top20`` and ``share_below_0.01``
-    of :func:`summarise`. The errors are those of :meth:`Sums.read`.
-    """
-    sums = Sums.read(path)
-    steps, step_of = steps_of(sums.cells)
-    cells = cells_by_class(sums, len(steps), step_of)[""]
-    # Six neighbouring bins form one band, about 20 % wide at 0.672 nats.
-    starts = np.arange(0, BINS, 6)
-    tokens = np.add.reduceat(cells.tokens, starts, axis=1)
-    total = np.maximum(cells.n, 1)
-    return {
-        "step": steps.astype(float),
-        "edges": np.append(EDGES[starts], EDGES[-1]),
-        "share": tokens / total[:, None],
-        "top20": cells.shares_of_top(),
-        "low": np.where(cells.n, cells.below(LOW) / total, np.nan),
-    }
 
 
 def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:

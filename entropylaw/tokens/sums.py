@@ -1,26 +1,20 @@
-"""Exact sums over tokens and over responses: from the query, to Parquet and back."""
+"""Exact sums over tokens and over responses, from the query."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropylaw.arrays import IntArray
-from entropylaw.arrow import from_codes, halves, to_arrow, to_numpy
+from entropylaw.arrow import halves, to_numpy
 from entropylaw.errors import InputError
-from entropylaw.escaping import shown
 from entropylaw.tokens import query
-from entropylaw.tokens.files import METADATA, metadata_of
 from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, SUM_SHIFT
 
 Columns = dict[str, NDArray[Any]]
@@ -28,9 +22,6 @@ Columns = dict[str, NDArray[Any]]
 
 KEYS = ("step", "planning", "correct", "bin")
 SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_total")
-FORMAT = "entropylaw tokens 1"
-
-_CLASSES, _CORRECT = ("execution", "planning"), (False, True)
 
 
 class Responses(NamedTuple):
@@ -106,18 +97,6 @@ class Sums:
         totals = add_rows([{name: self.cells[name] for name in ("bin", "tokens")}], ("bin",), ("tokens",))
         return dict(zip(totals["bin"].tolist(), totals["tokens"].tolist(), strict=True))
 
-    def identity(self) -> str:
-        """A hash of the sums, which a summary and its histograms share."""
-        digest, clusters = hashlib.blake2b(digest_size=12), list[Any]()
-        for name in (*KEYS, *SUMS):
-            digest.update(np.ascontiguousarray(self.cells[name]).data)
-        for by_step in (self.responses, self.prompts):
-            # Integers as text: those of 128 bits are no numbers of JSON.
-            texts = {str(step): list(map(str, sums)) for step, sums in sorted((by_step or {}).items())}
-            clusters.append(texts if by_step is not None else None)
-        digest.update(json.dumps(clusters).encode())
-        return digest.hexdigest()
-
     @classmethod
     def from_table(cls, cells: pa.Table) -> Sums:
         """Sums without responses from the query's result; InputError ``step-missing``, ``step-not-whole``."""
@@ -166,50 +145,6 @@ class Sums:
             cuts[step] = float(EDGES[cut])
             planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
         return replace(self, cells=_add_cells([self.cells | {"planning": planning}])), cuts
-
-    def to_arrow(self, about: dict[str, Any]) -> pa.Table:
-        """The sums as a table for histograms, which :meth:`read` reads back; ``about`` goes to its metadata.
-
-        A row is a bin of one step, class and correctness: its edges ``low`` and ``high`` in nats, its
-        ``tokens``, their summed ``entropy`` (nats). Rows without edges count tokens without a usable entropy;
-        ``bin`` gives the reason.
-        """
-        cells = self.cells
-        irregular, at = cells["bin"] < 0, np.maximum(cells["bin"], 0)
-        planning, correct = (cells[name].astype(np.int8) for name in ("planning", "correct"))
-        columns = {
-            "step": to_arrow(cells["step"]),
-            "class": from_codes(planning, _CLASSES),
-            "correct": to_arrow(correct == query.CORRECT, correct < 0),
-            "low": to_arrow(EDGES[at], irregular),
-            "high": to_arrow(EDGES[at + 1], irregular),
-            "tokens": to_arrow(cells["tokens"]),
-            "entropy": to_arrow(cells["total"] / POINT, irregular),
-            "bin": to_arrow(cells["bin"].astype(np.int16)),
-            **{name: to_arrow(cells[name]) for name in SUMS[1:]},
-        }
-        metadata = {"format": FORMAT, "has_logprob": self.has_logprob, **about}
-        stored = {METADATA: json.dumps(metadata, sort_keys=True).encode()}
-        return pa.table(columns).replace_schema_metadata(stored)
-
-    @classmethod
-    def read(cls, path: Path) -> Sums:
-        """The sums of :meth:`to_arrow` without classes; InputErrors ``not-token-sums``, ``file-corrupt``."""
-        hint = "write it again with entropylaw tokens"
-        try:
-            table = pq.read_table(path)
-            metadata = metadata_of(table.schema.metadata)
-            if metadata.get("format") != FORMAT:
-                message = f"{shown(path.name)} has the name of a file of token sums, but holds "
-                message += f"format {shown(str(metadata.get('format', 'none')))}, expected {shown(FORMAT)}"
-                raise InputError("not-token-sums", message, f"move it elsewhere, or {hint}")
-            names = ("step", "bin", *SUMS)
-            cells = {name: to_numpy(table.column(name)).astype(np.int64) for name in names}
-        except (pa.ArrowException, KeyError, OSError, ValueError) as problem:
-            message = f"{shown(path.name)} is a damaged file of token sums: {shown(str(problem))}"
-            raise InputError("file-corrupt", message, hint) from None
-        cells |= dict.fromkeys(("planning", "correct"), np.full_like(cells["bin"], query.UNCLASSED))
-        return cls(cells=_add_cells([cells]), has_logprob=False)
 
 
 def _add_cells(parts: Sequence[Columns]) -> Columns:

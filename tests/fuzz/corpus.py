@@ -262,6 +262,7 @@ def _plain() -> dict[str, Sample]:
 def _folders() -> dict[str, Sample]:
     """Logs of several files, of which one is damaged."""
     events = {f"run/events.out.tfevents.{i}.host": _events(12 * i + 1) for i in range(2)}
+    parts = {f"run/part-{i}.parquet": _parquet(12 * i + 1) for i in range(2)}
     charts = {"e.csv": _chart("train/entropy", entropy), "r.csv": _chart("train/reward", reward)}
     curves = {"run-a-tag-entropy.csv": _curve(entropy), "run-a-tag-reward.csv": _curve(reward)}
     halves = {"trainer.log": PRIME_TRAINER, "orchestrator.log": PRIME_ORCHESTRATOR}
@@ -272,6 +273,7 @@ def _folders() -> dict[str, Sample]:
         "mlflow-folder": _mlflow("metrics/actor/entropy"),
         "mlflow-folder-meta": _mlflow("meta.yaml"),
         "tfevents-folder": Sample(format="tfevents", files=events),
+        "parquet-parts": Sample(format="parquet", files=parts),
         "wandb-charts": Sample(format="wandb-chart", files=charts),
         "tensorboard-csvs": Sample(format="tensorboard-csv", files=curves),
         "prime-halves": Sample(format="text", files=halves),

@@ -80,8 +80,7 @@ def summarised(run, tmp_path):
     def made(tables, name, *options):
         done = run("tokens", *tables, "-o", name, *options, **JAVA)
         assert done.returncode == 0, done.stderr
-        files = (tmp_path / name, tmp_path / name.replace(".", ".hist."))
-        return [*(path.read_bytes() for path in files), done.stdout]
+        return [(tmp_path / name).read_bytes(), done.stdout]
 
     return made
 

@@ -161,8 +161,8 @@ def test_runs_are_lines_in_their_order_where_no_bar_can_move(capsys):
 )
 def test_skipped_files_are_one_line(capsys, names, said):
     warnings = [f"{name} was not read: no log" for name in names]
-    output.say_skipped([*warnings, "tokens.hist.parquet is older"], quiet=False)
+    output.say_skipped([*warnings, "steps.parquet is older"], quiet=False)
     line, other = capsys.readouterr().err.splitlines()
     what = "are not training log" if len(names) > 1 else "is not a training log"
     assert line == "Skipped " + said.replace("…", what)
-    assert other == "tokens.hist.parquet is older"
+    assert other == "steps.parquet is older"

@@ -13,14 +13,12 @@ from entropylaw.documents.document import Entry, InputFile, PhaseOptions, Phases
 from entropylaw.escaping import wrapped
 from entropylaw.logs.source import Meaning
 from entropylaw.report.figures import plotting
-from entropylaw.report.figures.phases import across_figure, phase_figure, token_figure
+from entropylaw.report.figures.phases import across_figure, phase_figure
 from entropylaw.report.render import rendered
 from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
 from entropylaw.results.phases import CurvePhases, Eruption, PhaseFit, PhasesAcross
 from entropylaw.results.result import replace
-from entropylaw.results.tokens import TokenHistogram
-from entropylaw.tokens.query import EDGES
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import stated
 
@@ -225,21 +223,9 @@ def test_lines_do_not_break_inside_an_interval():
             assert not line.endswith(("=", " p"))
 
 
-def histogram(steps: int = 120) -> TokenHistogram:
-    edges = np.append(EDGES[:-1:6], EDGES[-1])
-    step = np.arange(float(steps)) * 5
-    middle = 0.5 * (edges[1:] + edges[:-1])
-    share = np.exp(-middle / (0.05 + np.exp(-np.arange(steps) / 40))[:, None])
-    share /= share.sum(axis=1, keepdims=True)
-    falls = np.linspace(0.5, 0.8, steps)
-    return TokenHistogram(step=step, edges=edges, share=share, top20=falls, low=falls[::-1] / 2)
-
-
 FIGURES = {
     **{name: lambda run=run: phase_figure(run) for name, run in zip(NAMES, RUNS, strict=True)},
     "across": lambda: across_figure(across()),
-    "tokens": lambda: token_figure(histogram()),
-    "tokens of one step": lambda: token_figure(histogram(1)),
 }
 
 

@@ -236,13 +236,15 @@ def test_gates(run: Any, tmp_path: Path) -> None:
 def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
     targets = [tmp_path / f"x.{suffix}" for suffix in ("parquet", "csv", "json", "md", "txt", "tex", "html")]
     outputs = [word for target in targets for word in ("-o", str(target))]
-    result = run("samples", str(COUNTS), *outputs, "--figure", str(tmp_path / "figures"))
+    result = run("samples", str(COUNTS), *outputs)
     assert result.returncode == 0, result.stderr
     assert all(target.stat().st_size for target in targets)
-    assert {path.name for path in (tmp_path / "figures").glob("*.svg")} == {
-        "pass_at_k.svg",
-        "distinct_right.svg",
-    }
+    for name in ("pass_at_k", "distinct_right"):
+        drawn = run("plot", name, str(targets[2]), "-o", str(tmp_path / f"{name}.svg"))
+        assert drawn.returncode == 0, drawn.stderr
+        assert (tmp_path / f"{name}.svg").read_bytes().startswith(b"<svg")
+    alone = run("plot", "flow", str(targets[2]), "-o", str(tmp_path / "flow.svg"))
+    assert (alone.returncode, "--against BASE" in alone.stderr) == (4, True)
     table = pq.read_table(targets[0])
     assert table["step"].to_pylist() == [0, 40, 100, 200, 400]
     assert table["pass@1"].to_pylist()[-1] == pytest.approx(0.8246875)

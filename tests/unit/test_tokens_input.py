@@ -14,10 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import InputError
 from entropylaw.tokens.files import METADATA
-from entropylaw.tokens.summary import bands
-from tests.conftest import HANGS, LAB, clean_environment
+from tests.conftest import HANGS, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
 from tests.typed import assert_error, imported
 
@@ -235,27 +233,6 @@ def test_one_file_named_twice_is_read_once(table, tmp_path):
     assert [file["name"] for file in result.about["read"]["files"]] == ["a.parquet", "b.parquet"]
 
 
-@pytest.mark.parametrize(
-    ("spoil", "slug"),
-    [
-        (lambda table, facts: (table, b"{not json"), "not-token-sums"),
-        (lambda table, facts: (table, b"[1, 2]"), "not-token-sums"),
-        (lambda table, facts: (table, json.dumps({**facts, "format": 3}).encode()), "not-token-sums"),
-        (lambda table, facts: (table.drop_columns(["total"]), json.dumps(facts).encode()), "file-corrupt"),
-    ],
-)
-def test_damaged_sums_are_refused(tmp_path, spoil, slug):
-    table = summary(LAB / "grpo_s0" / "tokens.parquet").histogram
-    spoiled, facts = spoil(table, json.loads(table.schema.metadata[METADATA]))
-    path = written(tmp_path / "bad.hist.parquet", spoiled.replace_schema_metadata({METADATA: facts}))
-    with pytest.raises(InputError) as caught:
-        bands(path)
-    assert caught.value.slug == slug
-    path.write_bytes(b"PAR1")
-    with pytest.raises(InputError, match="a damaged file of token sums"):
-        bands(path)
-
-
 def test_the_command_and_its_files(run, table, tmp_path):
     table(is_planning=[True, False] * 2)
     done = run("tokens", "t.parquet", "-o", "out/steps.parquet")
@@ -264,8 +241,7 @@ def test_the_command_and_its_files(run, table, tmp_path):
     assert about["read"]["files"][0] | {"name": "t.parquet", "rows": 4} == about["read"]["files"][0]
     assert about["class"] == {"rule": "column 'is_planning'", "column": "is_planning"}
     assert str(tmp_path) not in json.dumps(about)
-    histogram = pq.read_table(tmp_path / "out" / "steps.hist.parquet")
-    assert histogram.column_names[:7] == ["step", "class", "correct", "low", "high", "tokens", "entropy"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["steps.parquet"]
     again = (tmp_path / "out" / "steps.parquet").read_bytes()
     assert run("tokens", "t.parquet", "-o", "out/steps.parquet", "-q").stderr == ""
     assert (tmp_path / "out" / "steps.parquet").read_bytes() == again
@@ -280,7 +256,6 @@ def test_the_command_and_its_files(run, table, tmp_path):
     [
         (("-o", "steps.parquet"), "entropy-negative", 3),
         (("-o", "steps.txt"), "unknown-suffix", 2),
-        (("-o", "steps.hist.parquet"), "unknown-suffix", 2),
         (("--master", "local"), "master-needs-spark", 2),
         # Known without Java, which takes seconds to start.
         (("--backend", "spark", "--master", "no"), "spark-failed", 2),

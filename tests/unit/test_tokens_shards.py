@@ -1,14 +1,11 @@
-"""Files of tokens that are missing, or written by us; notes on units; columns of text in Arrow."""
+"""Files of tokens that are missing, or written by us; notes on units."""
 
 import math
-import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from entropylaw.arrow import from_codes
-from entropylaw.tokens.files import histogram_of
 from tests.conftest import LAB
 from tests.token_tables import made, refused, summary, summary_of, written
 from tests.typed import assert_error
@@ -30,12 +27,9 @@ def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
     assert first.stdout == again.stdout
     assert "2,000 tokens" in again.stdout
     assert "skipped 'steps.parquet'" in again.stderr
-    assert_error(run("tokens", "runs/steps.parquet"), "already-summarised", 3)
-    shutil.copy(folder / "steps.hist.parquet", folder / "renamed.parquet")
-    for histogram in ("runs/renamed.parquet", "runs/steps.hist.parquet"):
-        done = run("tokens", histogram)
-        assert_error(done, "already-summarised", 3)
-        assert "give the token files of all shards in one call" in done.stderr
+    done = run("tokens", "runs/steps.parquet")
+    assert_error(done, "already-summarised", 3)
+    assert "give the token files of all shards in one call" in done.stderr
     (folder / "tokens.parquet").unlink()
     assert_error(run("tokens", "runs"), "no-token-files", 3)
 
@@ -57,19 +51,6 @@ def test_prompts_are_recognised_named_or_left_out(tmp_path):
     assert "entropy_se_prompts" not in without.column_names
     by_sample = summary_of(tmp_path, columns, columns={"prompt": "sample"}, response=("prompt",)).steps
     assert by_sample.column("prompts").to_pylist() == [8] * 3
-
-
-def test_a_summary_names_its_histograms(run, tokens, tmp_path):
-    assert run("tokens", tokens.name, "-o", "one.parquet").returncode == 0
-    assert run("tokens", tokens.name, "--top-quantile", "0.2", "-o", "two.parquet").returncode == 0
-    one, two = (tmp_path / f"{name}.hist.parquet" for name in ("one", "two"))
-    assert histogram_of(tmp_path / "one.parquet") == (one, "")
-    assert histogram_of(tmp_path / "three.parquet") == (None, "")
-    shutil.copy(one, tokens.with_suffix(".hist.parquet"))
-    assert histogram_of(tokens) == (tokens.with_suffix(".hist.parquet"), "")
-    shutil.copy(two, one)
-    warning = "one.hist.parquet is of other tokens than one.parquet: it is not drawn"
-    assert histogram_of(tmp_path / "one.parquet") == (None, warning)
 
 
 BITS = 1 / math.log(2)
@@ -113,12 +94,3 @@ def test_tokens_drawn_with_a_low_temperature_are_named_as_a_possible_reason(tmp_
 @pytest.mark.parametrize("path", sorted(LAB.glob("*/tokens.parquet")), ids=lambda path: path.parent.name)
 def test_the_lab_is_in_nats(path):
     assert [note for note in summary(path).notes if "units" in note] == []
-
-
-@pytest.mark.parametrize("codes", [[], [0], [-1], [1, 0, -1, -2, 1, 1, 0]])
-def test_codes_as_their_names(codes):
-    names = ("execution", "\u00e9")
-    column = from_codes(np.array(codes, dtype=np.int8), names)
-    column.validate(full=True)
-    assert column.type == pa.string()
-    assert column.to_pylist() == [names[code] if code >= 0 else None for code in codes]

@@ -186,7 +186,7 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]
         fields: dict[str, Any] = {role: tuple(_keys(role, name, name, tables)) for role in _FIELDS}
         fields["telltales"] = tuple(table.get("telltales", ()))
         every.append(Trainer(**table | fields))
-    return tuple(every), {what: tuple(listed) for what, listed in file["names"].items()}
+    return tuple(every), {meaning: tuple(listed) for meaning, listed in file["names"].items()}
 
 
 def _keys(role: str, trainer: str, of: str, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Key]:

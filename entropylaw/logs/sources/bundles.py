@@ -31,6 +31,7 @@ from entropylaw.logs.sources.registry import Format, find_reader, reader_of
 from entropylaw.paths import is_file
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
+_PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
 _WANDB_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
 _WANDB_FILES = (
     *("output.log", "config.yaml", "wandb-summary.json", "wandb-metadata.json", "requirements.txt"),
@@ -265,6 +266,22 @@ def run_name(meta: str) -> str:
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
+def parquet_parts(folder: str) -> tuple[str, ...]:
+    """List the parts of one Parquet data set, which have numbered names and one schema, in order."""
+    paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
+    parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
+    if len(parts) < 2:
+        return ()
+    return parts if reader_of("parquet").implementation.are_alike(parts) else ()
+
+
+def read_parts(folder: str, contents: Sequence[Content]) -> Table:
+    """Read them as one table, with the errors of the reader of Parquet."""
+    table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
+    note = f"{counted(len(contents), 'part')} of one Parquet data set"
+    return replace(table, notes=(note, *table.notes))
+
+
 class Bundle(NamedTuple):
     """A kind of folder that is one log; ``name`` and ``about`` are as in :class:`Format`.
 
@@ -300,6 +317,12 @@ BUNDLES = (
         "event files of one folder, in the order of their making: a resumed run is one, a new start another",
         lambda folder: [event_files(folder)],
         read_events,
+    ),
+    Bundle(
+        "parquet",
+        "parts with numbered names and one schema, as one table",
+        lambda folder: [parquet_parts(folder)],
+        read_parts,
     ),
 )
 

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import IO, Any
 
@@ -36,6 +37,8 @@ _MOST_PIPED = MOST_AT_ONCE
 # Beyond this, columns that no analysis uses are not kept.
 _LARGE = 1 << 26
 _PIECE = 1 << 20
+# A larger file with nothing but NUL in its middle and at its end is lost.
+_LARGEST_LOST = 1 << 28
 # Between two blocks of text: a progress bar moves the cursor, and may return to its start.
 _LINE_END = re.compile(r"\n(?![\x1b\r\n])")
 # A limit against decompression bombs: trainers' logs decompress to 3 to 20 times their size.
@@ -185,6 +188,15 @@ class Content:
         """Whether the first 32 MiB hold white space and NUL only."""
         return is_blank(self.head) and is_blank(self._first(_OPENING))
 
+    @cached_property
+    def is_lost(self) -> bool:
+        """Whether a large file on this machine has a head, and NUL in its middle and at its end."""
+        if self.size <= _LARGEST_LOST or self.local_file() is None:
+            return False
+        with self._stream() as stream:
+            places = (stream.seek(position) for position in (self.size // 2, self.size - _HEAD))
+            return not any(stream.read(_HEAD).strip(b"\0") for _ in places)
+
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these bytes; None where there is none."""
         return self.path if self._raw is None and not self.packed and is_file(self.path) else None
@@ -209,7 +221,8 @@ class Content:
         """Return the first bytes, decompressed; raises ``file-too-large`` for a decompression bomb."""
         with self._stream() as stream:
             if not self.packed:
-                return stream.read(most)
+                # As many bytes are allocated before any is read.
+                return stream.read(min(most, self.size or most))
             pieces, size = list[bytes](), 0
             try:
                 for piece in _decompressed(stream, self.packed):
@@ -270,6 +283,10 @@ def load(path: str) -> Content:
         size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
         hint = "check that the run has logged something and that the path is the right one"
         raise content.error("file-empty", f"holds nothing ({size}), a training log was expected", hint)
+    if content.is_lost:
+        message = f"holds NUL bytes in its middle and at its end ({content.size} bytes)"
+        hint = "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there"
+        raise content.error("file-corrupt", message, hint)
     return content
 
 
@@ -297,7 +314,8 @@ def _opened(path: str) -> Content:
 
 def _piped(path: str, stream: IO[bytes]) -> Content:
     """Read a pipe, which is in memory as a whole, for it is read more than once."""
-    data = stream.read(_MOST_PIPED + 1)
+    pieces = iter(lambda: stream.read(_PIECE), b"")
+    data = b"".join(islice(pieces, _MOST_PIPED // _PIECE + 1))
     if len(data) > _MOST_PIPED and not is_blank(data):
         message = f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}"
         raise InputError("file-too-large", message, "write it to a file, and name the file")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from entropylaw.report import blocks as b
-from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.reproducible import rounded
 from entropylaw.results.tokens import Cell, TokenSummary
@@ -60,7 +59,6 @@ def describe(result: TokenSummary) -> list[b.Block]:
         b.Heading("Entropy of tokens", 2, about),
         b.Table([b.Column(head, head) for head in heads], rows),
         b.Notes([published, *b.labelled("note", result.notes, "")]),
-        *figures_of("tokens", None),
     ]
 
 

@@ -22,12 +22,11 @@ from entropylaw.results.result import has
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, RunReport
     from entropylaw.results.arms import ArmComparison
-    from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "rewards", "phases", "tokens", "across", "arms", "rows", "samples", "samples_pair"]
+Need = Literal["law", "rewards", "phases", "across", "arms", "rows", "samples", "samples_pair"]
 """The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry of
-phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
-``ArmComparison``, the rows of an index by arm, a ``SamplesDocument``, or its ``PairedSamples``."""
+phases, the ``PhasesAcross`` of several runs, an ``ArmComparison``, the rows of an index by arm, a
+``SamplesDocument``, or its ``PairedSamples``."""
 
 
 MOST_TOGETHER = len(ARM_COLOURS)
@@ -143,7 +142,6 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
         f"settled, with {format_percent(part.result.level)} intervals; eruptions as triangles."
     ),
-    "tokens": "Entropy of the tokens at every step: their distribution, and the share of the highest fifth.",
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
     "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
@@ -175,13 +173,6 @@ FIGURES = (
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
-    FigureEntry(
-        "tokens",
-        "tokens",
-        "a heat map of the tokens' entropies",
-        "Entropy of the tokens of",
-        "entropy of the tokens",
-    ),
     FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
     FigureEntry("ceilings", "rows", "ceilings of several runs", "Ceilings:"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
@@ -206,12 +197,11 @@ def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
     return [FigureBlock(name, part, "" if i else described) for i, name in enumerate(names)]
 
 
-def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
+def parts(report: RunReport) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.result, report.phases
     drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
         "phases": phases if phases is not None and phases.result is not None else None,
-        "tokens": tokens,
     }
     return {need: result for need, result in drawable.items() if result is not None}

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from matplotlib import axes, figure
 
-from entropylaw.files import write_atomically
 from entropylaw.report.blocks import Block, Figure
 from entropylaw.report.figures import (
-    FIGURES,
-    Need,
     arms,
     ceilings,
     forecast,
@@ -30,7 +26,6 @@ DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "rewards": rewards.rewards_figure,
     "forecast": forecast.forecast_figure,
     "phases": phases.phase_figure,
-    "tokens": phases.token_figure,
     "turns": phases.across_figure,
     "ceilings": ceilings.ceilings_figure,
     "arms": arms.arms_figure,
@@ -68,26 +63,3 @@ def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:
                 with suppress(ValueError):
                     svgs[block.name] = files(block.name, block.part, ["svg"], name)["svg"].decode()
     return svgs
-
-
-def write(parts: Mapping[Need, Any], target: str, picture: str = "", stem: str = "") -> Iterator[str]:
-    """Write the figures of some parts into a folder, or the first as one ``picture`` of that kind.
-
-    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``. Yields the paths. Raises
-    ValueError: the picture has nothing to draw.
-    """
-    kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
-    entries = [entry for entry in FIGURES if entry.needs in parts]
-    for entry in entries[:1] if picture else entries:
-        name = f"{stem}-{entry.name}" if stem else entry.name
-        try:
-            with style():
-                contents = files(entry.name, parts[entry.needs], kinds, name)
-        except ValueError:
-            if picture:
-                raise
-            continue
-        for kind, content in contents.items():
-            path = target if picture else str(Path(target) / f"{name}.{kind}")
-            write_atomically(path, content)
-            yield path

@@ -1,4 +1,4 @@
-"""The phases of a run and of several: the curves, when they rise and settle; and the entropies of tokens."""
+"""The phases of a run and of several: the curves, when they rise and settle."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.documents.document import Entry
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, gaps
-from entropylaw.results.tokens import TokenHistogram
-from entropylaw.units import FORK, LOW
 
 COLOURS = {"planning": "vermilion", "execution": "blue", "semantic": "green", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
 
 _SHORT = {"semantic": "plans", "aggregate": "all"}
-
-HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETTE["purple"].light, "#24102f"])
-"""White to nearly black through the colour of entropy, readable by lightness alone."""
 
 _DASHED: Any = (0, (3, 2))
 
@@ -130,56 +123,4 @@ def across_figure(across: PhasesAcross) -> Figure:
             axes.plot(share, pooled.mean, color=colour, linewidth=1.3)
         axes.set_ylim(bottom=0.0)
         axes.set(xlim=(0.0, 100.0), xlabel="share of the run (%)", ylabel="entropy (nats)")
-    return figure
-
-
-def token_figure(tokens: TokenHistogram) -> Figure:
-    """A column per step, a row per band of entropy; below, shares of the fork and of tokens below 0.01 nats.
-
-    The axis of entropies is that of their fourth root, in which the bands are equally high, so that a
-    colour is the same density everywhere. Dashed are the two thresholds of arXiv:2506.01939.
-    """
-    step, most = tokens.step, float(tokens.share.max())
-    highest = int(np.flatnonzero(tokens.share.max(axis=0))[-1]) + 1
-    top = float(tokens.edges[highest])
-    # Steps are as wide as they are apart; the first and the last end where they are.
-    sides = np.concatenate([step[:1], 0.5 * (step[1:] + step[:-1]), step[-1:]])
-    if step.size == 1:
-        sides = np.array([step[0] - 0.5, step[0] + 0.5])
-    # 0 and as many as have room for their labels, from above.
-    ticks, above = [0.0], top**0.25 * 1.1
-    for tick in (8.0, 4.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001, 0.0001):
-        low = tick**0.25
-        if tick < top and min(low, above - low) > 0.07 * top**0.25:
-            ticks.append(tick)
-            above = low
-    with p.panels([1.82, 0.78], head=0.44, right=0.1, gap=0.4) as (figure, (heat, shares)):
-        look: dict[str, Any] = {"cmap": HEAT, "norm": PowerNorm(0.5, 0.0, most), "rasterized": True}
-        bands = tokens.edges[: highest + 1] ** 0.25
-        drawn = heat.pcolormesh(sides, bands, tokens.share[:, :highest].T, linewidth=0, **look)
-        for edge in (edge for edge in (LOW, FORK) if edge < top):
-            heat.axhline(edge**0.25, color=p.colour("ink"), linewidth=0.6, linestyle=_DASHED)
-        heat.set_yticks([tick**0.25 for tick in ticks], list(map("{:g}".format, ticks)))
-        heat.grid(visible=False)
-        across = p.padded(sides[0], sides[-1], 0.025, 0.025)
-        heat.set(xlim=across, ylim=(0.0, top**0.25), ylabel="entropy of a token (nats)")
-        # The meaning of the colours and the dashes.
-        p.write(figure, 0.06, 0.06, "share of a step's tokens in a band")
-        p.write(figure, 0.06, 0.34, f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939")
-        width, height = figure.get_size_inches()
-        box = figure.add_axes((1.95 / width, 1 - 0.17 / height, 1.2 / width, 0.09 / height))
-        bar: Any = figure.colorbar(drawn, cax=box, orientation="horizontal")
-        bar.set_ticks([0.0, most / 4, most], labels=["0", f"{25 * most:.2g} %", f"{100 * most:.2g} %"])
-        bar.outline.set_linewidth(0.5)
-        box.tick_params(size=2, pad=1.5)
-        # Two shares, each named in its colour above the panel.
-        look = {"linewidth": 1.1, "marker": "o" if step.size <= 60 else "", "markersize": 2.5}
-        for y, values, name, text in (
-            (1.33, tokens.top20, "vermilion", "of all entropy, in the fifth of tokens with most of it"),
-            (1.17, tokens.low, "blue", "of tokens, below 0.01 nats"),
-        ):
-            shares.plot(step, 100 * values, color=p.colour(name), **look)
-            colour = p.colour(name, words=True)
-            shares.text(0.02, y, text, transform=shares.transAxes, va="center", color=colour)
-        shares.set(ylim=(0, 103), yticks=[0, 25, 50, 75, 100], ylabel="share (%)")
     return figure
