@@ -83,11 +83,13 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
         raise inputs.errors[0]
     refuse_other_document(held[0], options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
-    result, *others = result_of(step, [_chosen(held, options)])
+    chosen = _chosen(held, options)
+    result, *others = result_of(step, [chosen])
     labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
     if others:
-        named = f"{labels[0]} is drawn; --reward names another: {listing(labels[1:], MOST_NAMED)}"
-        say(named, quiet=options.quiet)
+        # A document is as it was made.
+        named = "of its log --reward names another" if chosen.entries else "--reward names another"
+        say(f"{labels[0]} is drawn; {named}: {listing(labels[1:], MOST_NAMED)}", quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
     return result if isinstance(result, RunReport) else RunReport(fit=result)

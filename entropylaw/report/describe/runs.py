@@ -261,8 +261,8 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
     text += f"undecided in {number['undecided']}"
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
-    lost = sum("lost" in row for row in runs)
-    return f"{counted(lost, 'run')} lost the reward. {text}." if lost else f"{text}."
+    lost = [row for row in runs if "lost" in row]
+    return f"{counted_rows(lost)} lost the reward. {text}." if lost else f"{text}."
 
 
 def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
