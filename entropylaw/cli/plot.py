@@ -87,12 +87,16 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     result, *others = result_of(step, [chosen])
     labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
     if others:
-        # A document is as it was made.
-        named = "of its log --reward names another" if chosen.entries else "--reward names another"
-        say(f"{labels[0]} is drawn; {named}: {listing(labels[1:], MOST_NAMED)}", quiet=options.quiet)
+        say(other_rewards(labels, stored=bool(chosen.entries)), quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
     return result if isinstance(result, RunReport) else RunReport(fit=result)
+
+
+def other_rewards(labels: Sequence[str], *, stored: bool) -> str:
+    """Which reward of several is drawn, and how another is: of a document by its log, as it is fixed."""
+    named = "of its log --reward names another" if stored else "--reward names another"
+    return f"{labels[0]} is drawn; {named}: {listing(labels[1:], MOST_NAMED)}"
 
 
 def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:
