@@ -112,7 +112,7 @@ class _Found:
         if index is not None and "index" in kinds:
             self.documents += find([*map(str, whole_pages(index))], kinds).documents
             for fits in (stored for stored in documents if stored.kind == "fit"):
-                self.warnings.append(f"{shown_path(fits.path)} is skipped: a report is beside it")
+                self.warnings.append(f"{shown_path(fits.path)} is skipped: a report is in its folder")
         elif documents and not others:
             self.documents += documents
         else:

@@ -166,7 +166,7 @@ def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
         assert contents(tmp_path / "again") == contents(tmp_path / "fresh")
     (tmp_path / "reports" / "runs.fit.json").rename(tmp_path / "fresh" / "runs.fit.json")
     beside = run("report", "fresh", "-o", "again", *QUICK).stderr
-    assert "fresh/runs.fit.json is skipped: a report is beside it\n" in beside
+    assert "fresh/runs.fit.json is skipped: a report is in its folder\n" in beside
     # Its own documents are what it is made of.
     assert_error(run("report", "fresh", "-o", "fresh", *QUICK), "output-is-input", 2)
 
