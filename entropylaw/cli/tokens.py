@@ -17,9 +17,8 @@ def tokens(options: TokensCommand) -> None:
     target = options.output if kind is not None else None
     with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
-    cells = summarised.steps.to_pydict()
-    columns = dict(zip(cells, map(tuple, cells.values()), strict=True))
-    summary = TokenSummary(columns=columns, about=summarised.about, notes=summarised.notes)
+    rows = tuple(summarised.steps.to_pylist())
+    summary = TokenSummary(rows=rows, about=summarised.about, notes=summarised.notes)
     used = ", ".join(
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()
@@ -29,7 +28,6 @@ def tokens(options: TokensCommand) -> None:
     if target is None or kind is None:
         print_result(output.shown(summary, options.format))
         return
-    rows = summarised.steps
-    data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
+    data = output.rendered(summary, kind).encode() if kind != "parquet" else as_parquet(summarised.steps)
     write_atomically(target, data)
     say(one_line(f"wrote {target}"), quiet=options.quiet)
