@@ -8,13 +8,13 @@ from entropylaw.cli.streams import print_result, say, share_shown
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.results.tokens import TokenSummary
-from entropylaw.tokens.run import as_parquet, summarise_tokens, table_format
+from entropylaw.tokens.run import as_parquet, summarise_tokens
 
 
 def tokens(options: TokensCommand) -> None:
     """Run ``entropylaw tokens``."""
-    kind = table_format(options.output)
-    target = options.output if kind is not None else None
+    target = options.output if options.output != "-" else None
+    kind = options.format if target is None else output.format_of(target, ("parquet", "csv", "json"))
     with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
     rows = tuple(summarised.steps.to_pylist())
@@ -25,9 +25,12 @@ def tokens(options: TokensCommand) -> None:
     )
     for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
         say(one_line(line), quiet=options.quiet)
-    if target is None or kind is None:
-        print_result(output.shown(summary, options.format))
+    if target is None:
+        print_result(output.shown(summary, kind))
         return
-    data = output.rendered(summary, kind).encode() if kind != "parquet" else as_parquet(summarised.steps)
-    write_atomically(target, data)
+    if kind == "parquet":
+        content = as_parquet(summarised.steps)
+    else:
+        content = output.rendered(summary, kind).encode()
+    write_atomically(target, content)
     say(one_line(f"wrote {target}"), quiet=options.quiet)

@@ -232,17 +232,6 @@ def _finished(
     return Summarised(steps=steps, about=about, notes=notes)
 
 
-def table_format(path: str | None) -> str | None:
-    """``parquet``, ``csv``, ``json`` by the suffix, None for no file; or UsageError ``unknown-suffix``."""
-    if path is None or path == "-":
-        return None
-    suffix, suffixes = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
-    if suffix not in suffixes:
-        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        raise UsageError("unknown-suffix", message, "the suffix decides the format")
-    return suffix.removeprefix(".")
-
-
 def as_parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
     # A dictionary of values that hardly repeat takes time and space.
