@@ -28,9 +28,6 @@ def tokens(options: TokensCommand) -> None:
     if target is None:
         print_result(output.shown(summary, kind))
         return
-    if kind == "parquet":
-        content = as_parquet(summarised.steps)
-    else:
-        content = output.rendered(summary, kind).encode()
+    content = as_parquet(summarised.steps) if kind == "parquet" else output.rendered(summary, kind).encode()
     write_atomically(target, content)
     say(one_line(f"wrote {target}"), quiet=options.quiet)
