@@ -233,7 +233,7 @@ def test_the_script_is_shown_and_installed(in_shell, shell, tmp_path):
 
 
 def test_what_is_completed(run):
-    for words, completed in (("fi", "fit"), ("fit --ga", "--gain"), ("plot fore", "forecast")):
+    for words, completed in (("fi", "fit"), ("fit --ga", "--gain"), ("plot forec", "forecast")):
         place = {"_ENTROPYLAW_COMPLETE": "complete_bash", "COMP_WORDS": f"entropylaw {words}"}
         done = run(**place, COMP_CWORD=str(len(words.split())))
         assert done.stdout.split() == [completed]
