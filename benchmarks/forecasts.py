@@ -59,7 +59,7 @@ GAINS = (0.01, 0.03)
 LEADS = {0.5: CUTS, 0.1: (0.15, 0.33, 0.67), 1.0: (0.1, 0.2, 0.33), 2.0: (0.1, 0.2)}
 """Leads that are learned from, each with the shares of a run's length after which it is cut."""
 
-START, SPREAD = (3.4, 0.4, 0.02, -1.6, -6.0, -0.8), (1.0, 0.2, 0.05, 1.0, 1.5, 1.0)
+START, SPREAD = (2.0, 1.0, 0.1, -0.8, -2.0, 0.0), (1.0, 0.5, 0.2, 1.0, 1.5, 1.0)
 """Centre and width of the penalty on the constants of the path, but for the shift, which is learned last."""
 
 SHIFTS = np.linspace(-0.5, 0.5, 101)

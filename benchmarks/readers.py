@@ -2,7 +2,7 @@
 
 python -m benchmarks.readers            print the tables
 python -m benchmarks.readers --write    and put them into docs/benchmarks/readers.md
-python -m benchmarks.readers --full     and read logs of 2 GB, written to a temporary folder
+python -m benchmarks.readers --full     and read logs of 0.9 GB, written to a temporary folder
 
 Needs wandb at most 0.29, for later versions cannot read their files in Python, tensorboard and pandas; a
 format whose tool is missing is left out. Ours is a file's way to columns of numbers, with its SHA-256.
@@ -55,9 +55,9 @@ class Peer(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/readers.md")
-    parser.add_argument("--full", action="store_true", help="read logs of many gigabytes, too")
+    parser.add_argument("--full", action="store_true", help="read logs of nearly a gigabyte, too")
     parser.add_argument("--rows", type=int, default=ROWS, help="steps of the run")
-    parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the large logs")
+    parser.add_argument("--gigabytes", type=float, default=0.9, help="size of the large logs")
     parser.add_argument("--turns", type=int, default=TURNS, help="how often each reads each file")
     parser.add_argument("--alone", nargs=2, metavar=("WHO", "PATH"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -106,7 +106,7 @@ def beside_the_tools(folder: Path, rows: int, turns: int) -> str:
 
 
 def large_logs(folder: Path, gigabytes: float) -> str:
-    """The table of logs that are larger than what a reader should take of the memory."""
+    """The table of logs that are nearly as large as those that are read."""
     lines = [
         "`read_runs` on large logs, in a process of its own: its processor time, and its peak memory with "
         "Python and all libraries.",

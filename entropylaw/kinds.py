@@ -71,16 +71,6 @@ def coverage(text: str) -> float:
     return number
 
 
-def sample_count(text: str) -> int:
-    """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
-    numbers = text.lower().replace("×", "x").split("x")
-    digits = all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers)
-    if len(numbers) > 2 or not digits or not (count := math.prod(map(int, numbers))):
-        message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
-        raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
-    return count
-
-
 def entropy_noise(text: str) -> str:
     """A standard deviation in nats, as a text, or the name of a column."""
     try:
@@ -128,12 +118,6 @@ MOST = Kind(
     example="1",
     read=largest_reward,
     types=(int, float, str),
-)
-SAMPLES = Kind(
-    expected="a number of samples, or a text such as '30x32'",
-    metavar="N",
-    read=sample_count,
-    types=(int, str),
 )
 NOISE = Kind(
     expected="a number of nats above 0, or a column's name",

@@ -20,7 +20,6 @@ from entropylaw.kinds import (
     NOISE,
     NUMBER,
     PATH,
-    SAMPLES,
     STEP,
     SUFFIXES,
     SWITCH,
@@ -173,13 +172,6 @@ class ColumnOptions(LogOptions):
 class LawOptions(ColumnOptions):
     """Family: how the law is fitted to a run."""
 
-    eval_size: int | None = setting(
-        "--eval-size",
-        "Independent samples per reward, or PROBLEMSxSAMPLES for a mean@k: sets a lower bound on its noise.",
-        SAMPLES,
-        INTERVALS,
-        unset="not known",
-    )
     entropy_sd: str | None = setting(
         "--entropy-sd",
         "Noise of each logged entropy: nats, or the column that holds it.",
@@ -235,7 +227,7 @@ class Gained:
 class FitOptions(LawOptions, Gained, Coverage):
     """Family: the laws of some runs. The settings of a fit document."""
 
-    ALWAYS: ClassVar = frozenset({"level", "eval_size", "entropy", "reward", "step", "run", "pair"})
+    ALWAYS: ClassVar = frozenset({"level", "entropy", "reward", "step", "run", "pair"})
     """Fields that every stored document has."""
 
     seams: tuple[float, ...] = setting(

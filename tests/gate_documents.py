@@ -16,7 +16,7 @@ from tests.findings import stated
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.test_report_samples import synthetic
 
-SETTINGS = {"level": 0.95, "entropy": [], "reward": []} | dict.fromkeys(("eval_size", "step", "run", "pair"))
+SETTINGS = {"level": 0.95, "entropy": [], "reward": []} | dict.fromkeys(("step", "run", "pair"))
 
 COLUMNS = ("step", "entropy", "smoothed_entropy", "smoothing_error", "reward", "fitted")
 """The arrays of a law."""
@@ -99,10 +99,10 @@ def case(data, gate, **more):
     return only
 
 
-def checked(found, gates=("fails",)):
+def checked(found):
     return CheckDocument(
         inputs=(),
-        gates=tuple(gates),
+        gates=("fails",),
         strict=False,
         point=False,
         even_if_fails=False,

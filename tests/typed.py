@@ -51,14 +51,12 @@ def assert_error(done: subprocess.CompletedProcess[str], slug: str, code: int) -
     assert "Traceback" not in done.stderr + done.stdout
 
 
-def write_csv(
-    path, *, n=40, entropy=None, reward=None, step=None, header="step,actor/entropy,critic/score/mean"
-):
+def write_csv(path, *, n=40, entropy=None, reward=None, header="step,actor/entropy,critic/score/mean"):
     """A small wide CSV log; columns may be given as lists of cells."""
     rng = np.random.default_rng(2)
     h = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / n) + 0.01 * rng.random(n)
     r = 0.55 - 0.2 * np.expm1(h) + 0.004 * rng.standard_normal(n)
-    columns = [step or list(range(n)), entropy or list(h), reward or list(r)]
+    columns = [list(range(n)), entropy or list(h), reward or list(r)]
     rows = (",".join(map(str, row)) for row in zip(*columns, strict=True))
     path.write_text("\n".join([header, *rows]) + "\n")
     return path

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forecast import forecast, usual_step
-from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of, why_lost
+from entropylaw.analysis.law.diagnostics import (
+    cautions_of,
+    entropy_ended,
+    lost_reward,
+    reasons_of,
+    why_lost,
+)
 from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
 from entropylaw.analysis.law.evaluations import check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
@@ -22,7 +28,7 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import LOST, Finding, caution, has, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -36,7 +42,6 @@ def fit_law(
     *,
     data: Any = None,
     level: float = 0.95,
-    eval_size: int | None = None,
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
@@ -63,9 +68,6 @@ def fit_law(
         A table, such as a data frame, of which ``entropy``, ``reward`` and ``step`` name columns.
     level
         Coverage of every interval.
-    eval_size
-        Number of independent samples behind each reward, where the reward is a rate: the noise is then
-        at least the binomial R(1 − R)/eval_size.
     entropy_sd
         Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
         It is estimated where it is not given.
@@ -104,9 +106,9 @@ def fit_law(
     FitError
         ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
-        ``eval-size-needs-a-rate``, ``reward-above-max``: the data do not determine a fit.
+        ``reward-above-max``: the data do not determine a fit.
     UsageError
-        ``bad-level``, ``bad-eval-size``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``.
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``.
 
     Notes
     -----
@@ -123,17 +125,16 @@ def fit_law(
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     given: dict[str, Any] = {"logged": logged, "unpaired": unpaired}
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, **given)
-    check_rewards(used.reward, max_reward, eval_size)
+    check_rewards(used.reward, max_reward)
     evaluations = with_unpaired(used.step, used.entropy, used.reward, used.unpaired)
     gain = usual_gain(evaluations[2], max_reward) if gain is None else checked_gain(gain)
     shifts, smoothed, lost = checked_shifts(seams, used.step), used.smoothed(), lost_reward(evaluations[2])
-    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, eval_size=eval_size)
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
-    law = law_of_run(
-        used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
-    )
+    law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
     later = _ahead(evaluations, law, steps, gain) if ahead else {}
-    cautions = [] if lost is None else [lost]
+    ended = entropy_ended(evaluations[0], float(used.step[-1]))
+    cautions = [finding for finding in (lost, ended) if finding is not None]
     return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
 
 
@@ -163,7 +164,7 @@ def _answer(
         **averaged_numbers(law, reads, level=law.level, gain=gain),
         **later,
     )
-    if reads.passed and not cautions:
+    if reads.passed and not has(cautions, LOST):
         at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
         if at is not None:
             cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))

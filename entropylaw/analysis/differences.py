@@ -142,7 +142,15 @@ class Comparison:
             return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
         sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         gap = replace(gap, error=np.hypot(gap.error, bias))
-        answer = Difference(
+        inner, decision, needed = None, Decision.undecided, None
+        if margin:
+            # Two one-sided tests of being less than the margin.
+            narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
+            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
+            needed = seeds_needed(sd, margin, self.level)
+            if abs(gap.value) + gap.reach(narrow) < margin:
+                decision = Decision.same
+        return Difference(
             quantity=quantity,
             unit=unit,
             estimate=estimate(gap, self.level, METHOD),
@@ -153,20 +161,10 @@ class Comparison:
             between=float(np.sqrt(max(sd**2 - within, 0.0))),
             within=float(np.sqrt(within)),
             margin=margin,
-            decision=Decision.undecided,
+            inner=inner,
+            decision=decision,
             smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
-        )
-        return answer if margin is None else self.with_equivalence(answer, gap, sd, margin)
-
-    def with_equivalence(self, answer: Difference, gap: Contrast, sd: float, margin: float) -> Difference:
-        """A difference with the test of being less than the margin; ``sd`` is of one seed."""
-        narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
-        is_same = abs(gap.value) + gap.reach(narrow) < margin
-        return replace(
-            answer,
-            inner=estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)"),
-            decision=Decision.same if is_same else Decision.undecided,
-            seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
+            seeds_needed=needed,
         )
 
     def band(self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int) -> Band | None:

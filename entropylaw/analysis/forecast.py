@@ -1,9 +1,10 @@
 """Forecasts of the reward at later steps, with the probability of a gain, and the best step so far.
 
-A forecast goes from the level of the reward along the slope of the whole run, with seven constants that were
-learned from other runs (``forecast_constants.json``, made by ``python -m benchmarks.forecasts --learn``). Its
-interval and the probability of a gain are of one distribution. It uses no curve in the entropy; what the law
-says along the entropy's path is computed beside it.
+A forecast goes on from the level of the reward by its change over the last quarter, where that is sure, with
+seven constants that were learned from other runs (``forecast_constants.json``, made by
+``python -m benchmarks.forecasts --learn``). Its interval and the probability of a gain are of one
+distribution. It uses no curve in the entropy; what the law says along the entropy's path is computed beside
+it.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ DF = 4.0
 class Constants(NamedTuple):
     """What was learned from other runs.
 
-    ``path`` are the slope's scale of trust, the shares of slope and room, the logarithms of three parts of
-    the variance, and a shift in scales. ``reliability`` has a row per range of probabilities: its ends, the
-    share that came true, and the number of forecasts.
+    ``path`` are the scale of trust in a change, the shares of change and wandering, the logarithms of three
+    parts of the variance, and a shift in scales. ``reliability`` has a row per range of probabilities: its
+    ends, the share that came true, and the number of forecasts.
     """
 
     path: Sequence[float]
@@ -83,72 +84,62 @@ def learned() -> Constants:
 
 
 class SoFar(NamedTuple):
-    """What a run has done so far; numbers of one run, or arrays of several.
+    """What a run has done so far, in units of the reward; numbers of one run, or arrays of several.
 
     ``level`` is that of the reward at the last step, ``spread`` the range after the first evaluation, which
     may be from before any change, ``most`` the largest possible reward (infinite where unknown), and
     ``noise`` the variance of the difference between the level and the mean of three later evaluations.
-    ``slope`` and ``slope_se`` are those of the least-squares line over the whole run, ``half_se`` is the
-    standard error of that over its second half, in reward per length of the run.
+    ``change`` is that of the level over the last quarter of the steps, with its standard deviation
+    ``change_sd``, and ``wander`` the root mean square of the level's changes over a third of the evaluations,
+    all those in the last two thirds.
     """
 
     level: Any
     spread: Any
     most: Any
     noise: Any
-    slope: Any
-    slope_se: Any
-    half_se: Any
+    change: Any
+    change_sd: Any
+    wander: Any
 
 
 def so_far(
     step: FloatArray, reward: FloatArray, raw: FloatArray, levels: Levels, most: float | None
 ) -> SoFar:
     """What blocks (m,) of a run, and its ``raw`` rewards (n,), say; m ≥ 8."""
-    least, half = 1e-3 * float(np.ptp(reward)), max(6, step.size // 2)
+    least = 1e-3 * float(np.ptp(reward))
     spread = max(float(np.ptp(reward[1:])), least)
-    x = (step - step[-1]) / (step[-1] - step[0])
-    slope, slope_se = _line(x, reward)
-    last, change = levels.at(levels.n - 1), np.diff(raw[1:])
-    sd = max(float(np.median(np.abs(change))) / 0.6745, 0.5 * float(np.std(change))) / np.sqrt(2.0)
-    variance = last.weight @ (last.scale**2 + (last.location - last.mean()) ** 2)
+    last, third = step.size - 1, step.size // 3
+    quarter = int(np.argmin(np.abs(step[:last] - (0.25 * step[0] + 0.75 * step[-1]))))
+    now, change, later = levels.at(last), levels.between(last, quarter), levels.level()[third:]
+    jumps = np.abs(np.diff(raw[1:]))
+    sd = max(float(np.median(jumps)) / 0.6745, 0.5 * float(np.std(np.diff(raw[1:])))) / np.sqrt(2.0)
     return SoFar(
-        level=last.mean(),
+        level=now.mean(),
         spread=spread,
         most=np.inf if most is None else most,
-        noise=float(variance) + max(sd, 0.02 * spread) ** 2 / 3.0,
-        slope=slope,
-        slope_se=max(slope_se, least),
-        half_se=max(_line(x[-half:], reward[-half:])[1], least),
+        noise=now.sd() ** 2 + max(sd, 0.02 * spread) ** 2 / 3.0,
+        change=change.mean(),
+        change_sd=max(change.sd(), least),
+        wander=max(float(np.sqrt(np.mean((later[third:] - later[:-third]) ** 2))), least),
     )
-
-
-def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Least-squares slope, and its standard error for residuals that are correlated from one to the next."""
-    centred = x - x.mean()
-    slope = float(centred @ y / (centred @ centred))
-    residual = y - y.mean() - slope * centred
-    square = float(residual @ residual)
-    lag1 = float(np.clip(residual[1:] @ residual[:-1] / max(square, 1e-300), 0.0, 0.9))
-    count = max(x.size * (1.0 - lag1) / (1.0 + lag1), 3.0)
-    return slope, float(np.sqrt(square / (x.size - 2) / count) / np.std(x))
 
 
 def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
     """Location and scale of the mean of three evaluations, ``lead`` lengths of the run after its end.
 
-    Slope and room count by the root of the lead, and so do their parts of the scale: at a lead of half a
-    length they count once.
+    All changes count by the root of the lead: at a lead of half a length they count once.
     """
-    trust, along, upward, noise, of_room, of_slope, shift = path
+    trust, along, upward, noise, of_wander, of_change, shift = path
     # A reward may rise by the range so far, and to the largest one.
     room, times = np.minimum(run.spread, np.maximum(run.most - run.level, 0.0)), np.sqrt(2.0 * lead)
-    steady = 0.5 * run.slope**3 / (run.slope**2 + np.exp(trust) * run.slope_se**2)
-    location = run.level + times * (along * run.spread * np.tanh(steady / run.spread) + upward * room)
-    square = np.exp(noise) * run.noise
-    square += times**2 * (np.exp(of_room) * room**2 + np.exp(of_slope) * (0.5 * run.half_se) ** 2)
-    scale = np.sqrt(square)
-    return location + shift * scale, scale
+    kept = run.change**3 / (run.change**2 + np.exp(trust) * run.change_sd**2)
+    bound = 0.25 * run.spread
+    move = along * bound * np.tanh(kept / bound) + upward * np.minimum(run.wander, room)
+    square = np.exp(of_wander) * run.wander**2 + np.exp(of_change) * run.change_sd**2
+    scale = np.sqrt(np.exp(noise) * run.noise + times**2 * square)
+    # About a value that is possible: an interval between a limit and itself would have no width.
+    return np.minimum(run.level + times * move + shift * scale, run.most), scale
 
 
 def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> Any:
@@ -203,13 +194,13 @@ def forecast(
     Notes
     -----
     With L the level at the last step (:mod:`entropylaw.engine.levels`), r the range after the first
-    evaluation, q the room to the largest reward (at most r), λ the lead in lengths of the run and b its
-    least-squares slope with standard error e, the reward is L + √(2λ)·(c₁ r tanh(b′/r) + c₂ q), with
-    b′ = ½ b³/(b² + exp(c₀) e²): a slope is kept where it is many standard errors. The error is a t with 4
-    degrees of freedom and squared scale s² = exp(c₃) n + 2λ(exp(c₄) q² + exp(c₅)(e′/2)²), n the variance of
-    noise and level and e′ the standard error of the slope over the second half, and its median c₆ s. The
-    interval and P(gain) are of this distribution, which ends at the largest reward. Runs of more than 64
-    evaluations are averaged over blocks.
+    evaluation, q the room to the largest reward (at most r), λ the lead in lengths of the run, d the change
+    of the level over the last quarter of the steps with standard deviation e, and w the root mean square of
+    its changes over a third of the evaluations, the reward is L + √(2λ)·(c₁ ¼r tanh(4d′/r) + c₂ min(w, q)),
+    with d′ = d³/(d² + exp(c₀) e²): a change goes on where it is many standard deviations. The error is a t
+    with 4 degrees of freedom and squared scale s² = exp(c₃) n + 2λ(exp(c₄) w² + exp(c₅) e²), n the variance
+    of noise and level, and its median c₆ s. The interval and P(gain) are of this distribution, which ends at
+    the largest reward. Runs of more than 64 evaluations are averaged over blocks.
     """
     level = checked_level(level)
     if step is None:
@@ -244,8 +235,7 @@ def forecast(
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
     location, scale = ahead(done, lead, constants.path)
-    # About a value that is possible: an interval between a limit and itself would have no width.
-    location = np.clip(location, bottom, top)
+    location = np.maximum(location, bottom)
     ends = np.clip(location + np.outer(stdtrit(DF, tails(level)), scale), bottom, top)
     chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []

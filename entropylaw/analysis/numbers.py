@@ -44,7 +44,7 @@ _EXCLUDED = 1e-4
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
     columns = (law.step, law.smoothed_entropy, law.reward)
-    table = table_of(*columns, shifts=law.shifts, eval_size=law.eval_size)
+    table = table_of(*columns, shifts=law.shifts)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
 
 

@@ -79,8 +79,6 @@ def stop_line(
         end = ahead.step[0]
         fields |= {"at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
         fields["p_gain"] = ahead.p_gains[0]
-        if steps is not None and end < steps:
-            fields["why_none"] = f"step {steps:g} is more than {FARTHEST:g} lengths of the run ahead"
     low, earlier = 0, ahead
     while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
@@ -102,10 +100,10 @@ def stop_line(
         exploded_since=exploded_since(s, used.entropy),
         **fields,
     )
-    return structs.replace(line, says=_state(line, r, latest, steps))
+    return structs.replace(line, says=_state(line, r, latest, finished))
 
 
-def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, steps: float | None) -> State:
+def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, finished: bool) -> State:
     """What a stop line says, by its numbers and the latest forecast, also beyond the planned end."""
     if line.lost_since is not None:
         return "lost"
@@ -114,7 +112,7 @@ def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, steps: f
     below_best = latest is not None and latest.best_so_far.p_better >= SURE
     if line.exploded_since is not None and below_best:
         return "exploded"
-    if steps is not None and steps <= line.step:
+    if finished:
         return "finished"
     return "not known" if line.why_none else "go on"
 
@@ -122,16 +120,17 @@ def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, steps: f
 def _look(
     step: FloatArray, reward: FloatArray, steps: float | None, **how: Any
 ) -> tuple[Forecast | None, str]:
-    """The forecast at the end of some evaluations, or why there is none."""
+    """The forecast at the end of some evaluations, and why there is none for the planned end."""
     if step.size < FEWEST:
         return None, f"it needs {FEWEST} evaluations"
-    last, span = float(step[-1]), float(step[-1] - step[0])
+    last = float(step[-1])
     if steps is not None and steps <= last:
         words = "is reached" if steps == last else f"was passed (the log is at step {last:g})"
         return None, f"the planned end, step {steps:g}, {words}"
-    at = usual_step(step) if steps is None else min(steps, last + FARTHEST * span)
+    at, farthest = usual_step(step) if steps is None else steps, last + FARTHEST * float(last - step[0])
+    too_far = f"step {at:g} is more than {FARTHEST:g} lengths of the run ahead" if at > farthest else ""
     try:
-        return forecast(step, None, reward, at_step=at, **how), ""
+        return forecast(step, None, reward, at_step=min(at, farthest), **how), too_far
     except FitError as error:
         return None, error.message
 

@@ -39,7 +39,7 @@ NAMES = {
     "samples": "Summarise samples per problem by step.",
     "phases": "Say whether entropies rise, and in which order.",
     "compare": "Compare arms of an experiment over their seeds.",
-    "plot": "Draw one figure of a run, of arms or of samples for a paper.",
+    "plot": "Draw one figure of a run, of arms or of samples.",
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
     "demo": "Write example logs, and print commands for them.",

@@ -73,8 +73,8 @@ class PredictCommand(Joined, LawOptions, Written):
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
     again. Predictions are averaged over functional forms. An entropy has two intervals: for the mean, and
     the wider prediction interval; one outside the fitted range is marked as extrapolated. A later step is
-    forecast from the level and the slope of the reward, by what other runs did next. Options of the fit,
-    columns included, are for logs, not for what `entropylaw fit` wrote.
+    forecast from the level and the last change of the reward, by what other runs did next. Options of the
+    fit, columns included, are for logs, not for what `entropylaw fit` wrote.
     """
 
     example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"

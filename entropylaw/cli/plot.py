@@ -35,7 +35,7 @@ def plot(options: PlotCommand) -> None:
     figure = DRAWN[options.figure]
     content, run = drawn_part(options)
     width = WIDTHS.get(options.width) or float(options.width)
-    with plotting.style(), plotting.layout(plotting.Layout(width=width, titles=options.title)):
+    with plotting.style(), plotting.layout(width, titles=options.title):
         try:
             contents = files(figure.name, content, [kind], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:

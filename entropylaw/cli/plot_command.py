@@ -25,7 +25,7 @@ def width_text(text: str) -> str:
 
 
 class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
-    """Draw one figure of a run, of arms or of samples for a paper."""
+    """Draw one figure of a run, of arms or of samples."""
 
     example: ClassVar[str] = "entropylaw plot law demo/grpo_s0.csv -o law.pdf"
 

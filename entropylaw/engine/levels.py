@@ -73,12 +73,20 @@ class Levels:
         deviates = (value - self.mean) / np.sqrt(np.maximum(self.variance, 1e-300))
         return np.asarray(self.weight @ stdtr(self.df, deviates))
 
-    def p_above(self, index: int, other: int) -> float:
-        """Probability that the level at one step is above that at another."""
+    def between(self, index: int, other: int) -> Cells:
+        """The level at one step less that at another, both of the values."""
         covariance = self.covariance
         square = covariance[:, index, index] + covariance[:, other, other] - 2.0 * covariance[:, index, other]
-        scale = np.sqrt(np.maximum(square, 1e-300))
-        return float(self.weight @ stdtr(self.df, (self.mean[:, index] - self.mean[:, other]) / scale))
+        return Cells(
+            weight=self.weight,
+            location=self.mean[:, index] - self.mean[:, other],
+            scale=np.sqrt(np.maximum(square, 1e-300)),
+            df=np.full(self.weight.size, self.df),
+        )
+
+    def p_above(self, index: int, other: int) -> float:
+        """Probability that the level at one step is above that at another."""
+        return float(self.between(other, index).below(np.zeros(1))[0])
 
 
 def levels_of(

@@ -16,7 +16,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc, gammaln
+from scipy.special import gammaln
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine import constants
@@ -59,7 +59,7 @@ class Block:
     slope, precision
         Shape (K, J): coefficient of the curve, and its whitened square that is new, the prior's included.
     variance, log_weight
-        Shape (K, J): residual variance, at least the known noise's; and weight.
+        Shape (K, J): residual variance, and weight.
     """
 
     form: IntArray
@@ -120,8 +120,8 @@ class Table:
         Shape (n,): steps in mean spacings from the first evaluation, after neighbours were joined.
     entropy, reward
         Shape (n,): smoothed entropy, and reward, as fitted.
-    group, noise
-        Evaluations that one of these is a mean of, and known variance of the white noise of one.
+    group
+        Evaluations that one of these is a mean of.
     form, term, first, covariance, df
         Shape (rows,): codes.
     shape, log_weight, variance
@@ -136,7 +136,6 @@ class Table:
     entropy: FloatArray
     reward: FloatArray
     group: int
-    noise: float
     form: IntArray
     term: IntArray
     first: IntArray
@@ -249,7 +248,6 @@ def table_of(
     reward: FloatArray,
     *,
     shifts: tuple[float, ...] = (),
-    eval_size: int | None = None,
     prior: Prior = PRIOR,
 ) -> Table:
     """The table of a run.
@@ -260,10 +258,7 @@ def table_of(
         Shape (n,): steps, increasing; smoothed entropy in nats, and reward.
     shifts
         Steps from which the reward has a new level.
-    eval_size
-        Samples behind each reward, a rate: the white noise of each evaluation has at least their variance.
     """
-    noise = 0.0 if eval_size is None else noise_of_rate(entropy, reward, eval_size)
     size, (step, entropy, reward) = grouped(step, entropy, reward)
     starts = [int(i) for i in np.searchsorted(step, np.array(shifts)) if 0 < i < step.size]
     share = (step - step[0]) / (step[-1] - step[0])
@@ -274,7 +269,7 @@ def table_of(
         few = candidates(entropy, share, reward, replace(prior, **constants.LAW_ALONE), starts)
         prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
-    blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
+    blocks = Blocks(columns, products, prior).all()
     chosen = that_matter(blocks)
     blocks, rows = [block.only(chosen) for block in blocks], dict[str, Any]()
     for name in ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance"):
@@ -290,25 +285,15 @@ def table_of(
         entropy=entropy,
         reward=reward,
         group=size,
-        noise=noise,
         **rows,
     )
-
-
-def noise_of_rate(entropy: FloatArray, reward: FloatArray, size: int) -> float:
-    """Mean variance R(1 − R)/size of rates (n,) over samples, at the rewards R of the least-squares law."""
-    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
-    fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
-    # Never 0 or 1: at least half a success and half a failure are expected.
-    rate = np.clip(fitted, 0.5 / size, 1.0 - 0.5 / size)
-    return float(np.mean(rate * (1.0 - rate))) / size
 
 
 def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
     """The prior with its nodes where the posterior of the law, or of a free curve, is."""
     products = whitened(few.columns, step, entropy, prior)
     likely = np.zeros((len(prior.lengths), len(prior.shares)))
-    for block in Blocks(few, products, replace(prior, **constants.LAW_ALONE), 0.0).all():
+    for block in Blocks(few, products, replace(prior, **constants.LAW_ALONE)).all():
         for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
             if constants.FORMS[form] in ("flat", "free") and np.isfinite(log_weight.max()):
                 weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
@@ -330,12 +315,10 @@ def that_matter(blocks: Sequence[Block]) -> IntArray:
 class Blocks:
     """The blocks of a run, from whitened cross products."""
 
-    def __init__(self, columns: Candidates, products: Whitened, prior: Prior, noise: float) -> None:
-        self.columns, self.white, self.prior, self.noise = columns, products, prior, noise
+    def __init__(self, columns: Candidates, products: Whitened, prior: Prior) -> None:
+        self.columns, self.white, self.prior = columns, products, prior
         self.n = len(columns.columns)
         self.target = len(columns.names) - 1
-        # Mean white share over the evaluations, of a variance that is 1 at the largest entropy.
-        self.noisy = (products.white * products.mean_square)[:, None]
         # A normal prior is one more observation: its precision is in units of a typical residual variance,
         # that of the law with the step, or of as much of it as the run determines.
         self.product, y = products.product.copy(), self.target
@@ -410,10 +393,6 @@ class Blocks:
         squares = np.maximum(squares, constants.EXACT * whole[:, None])
         # Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
         log_weight = log_weight + gammaln(df / 2.0) - df / 2.0 * np.log(np.pi * squares)
-        if self.noise:
-            # The white noise has at least a known variance, and the prior ends there: what remains is the
-            # probability that a χ² is at most squares · white share / variance.
-            log_weight = log_weight + _log_lower_gamma(df / 2.0, squares * self.noisy / (2.0 * self.noise))
         return Block(
             form=np.array([constants.FORMS.index(name) for name in names]),
             shape=curve_shapes,
@@ -428,17 +407,9 @@ class Blocks:
             solved=solved,
             slope=slope,
             precision=precision,
-            variance=np.maximum(squares / df, self.noise / np.maximum(self.noisy, 1e-6)),
+            variance=squares / df,
             log_weight=log_weight,
         )
-
-
-def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:
-    """Logarithm of the regularised lower incomplete gamma function, also where it underflows."""
-    below = gammainc(shape, value)
-    with np.errstate(divide="ignore"):
-        near_0 = shape * np.log(value) - value - gammaln(shape + 1.0)
-        return np.asarray(np.where(below > 1e-200, np.log(np.maximum(below, 1e-300)), near_0))
 
 
 def _inverse(product: FloatArray) -> FloatArray:

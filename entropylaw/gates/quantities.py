@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from entropylaw.escaping import listing
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
+from entropylaw.results.result import EARLY
 from entropylaw.results.result import replace as replace_estimate
 from entropylaw.results.stop import State
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.documents.document import Entry
     from entropylaw.documents.samples import SamplesDocument
+    from entropylaw.results.fit import Fit
     from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
@@ -174,6 +176,20 @@ def _best(field: str) -> Callable[[Any], Value]:
     return read
 
 
+def _at_end(path: str) -> Callable[[Any], Value]:
+    """A value at the last evaluation, which is not known where the entropy ends long before it."""
+
+    def read(fit: Fit) -> Value:
+        for finding in fit.findings:
+            if finding.code == EARLY:
+                words = "the entropy ends at step {last:g}, and the reward at {end:g}"
+                return Unknown(reason=words.format_map(finding.values))
+        value: Value = attrgetter(path)(fit)
+        return value
+
+    return read
+
+
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
 _forecast = _ahead(lambda ahead: ahead.rewards[-1])
 _chance = _ahead(lambda ahead: ahead.p_gains[-1])
@@ -249,22 +265,24 @@ def sampled(name: str) -> Quantity:
 
 _ALL = (
     _averaged("ceiling", "reward at H = 0, averaged over functional forms", REWARD),
-    _averaged("headroom", "ceiling − reward_now, or 0 where that is below", REWARD),
+    _averaged("headroom", "ceiling − reward_now, or 0 where that is below", REWARD, _at_end("headroom")),
     _averaged(
         "p_headroom",
         "probability that at least the gain of the fit is left on the curve",
         PROBABILITY,
-        lambda fit: Unknown(reason=fit.headroom.note) if fit.lost else fit.p_headroom,
+        lambda fit: Unknown(reason=fit.headroom.note) if fit.lost else _at_end("p_headroom")(fit),
         kind="number",
         detail=lambda fit: f"at least {fit.gain:.3g} left",
     ),
-    Quantity("reward_now", "reward at the last evaluation, without evaluation noise", REWARD),
+    Quantity("reward_now", "reward at the last entropy, without evaluation noise", REWARD),
     _own("a", "coefficient of R = b − a·exp(H)", REWARD, "law.a"),
     _own("b", "coefficient of R = b − a·exp(H)", REWARD, "law.b"),
     _own("law.ceiling", "b − a, the reward at H = 0 by the law", REWARD, "law.ceiling"),
-    _own("law.headroom", "law.ceiling − reward_now, or 0 where that is below", REWARD, "law.headroom"),
+    _own(
+        "law.headroom", "law.ceiling − reward_now, or 0 where that is below", REWARD, _at_end("law.headroom")
+    ),
     Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS),
-    _number("entropy_now", "entropy at the last evaluation", NATS, "law.entropy_now"),
+    _number("entropy_now", "entropy at the last evaluation", NATS, _at_end("law.entropy_now")),
     _number("entropy_noise", "noise of a logged entropy", NATS, "law.entropy_noise"),
     _number("p_law", "posterior probability of the law among its rivals", PROBABILITY),
     _number("r_squared", "R² of the law by least squares", R_SQUARED, "law.r_squared"),

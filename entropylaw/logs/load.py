@@ -164,7 +164,7 @@ class _Collector:
         self._seen: set[object] = set()
 
     def take(self, path: object) -> None:
-        """Read a file, a folder, standard input or a table in memory."""
+        """Read a file, a folder, standard input, a run at W&B or a table in memory."""
         argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else FRAME
         self.given.setdefault(argument, argument)
         try:
@@ -172,28 +172,25 @@ class _Collector:
                 table = from_frame(path)
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame", ""))
-            elif isinstance(path, (str, os.PathLike)):
-                self.take_path(argument)
-            else:
+            elif not isinstance(path, (str, os.PathLike)):
                 message = f"a path or a table was expected, not {type(path).__name__}"
                 hint = "several paths go to entropylaw.logs.read_all"
                 raise UsageError("frame-not-understood", message, hint)
+            elif argument != "-" and not argument.startswith(SCHEME) and is_folder(argument):
+                self.take_folder(argument)
+            else:
+                self.take_file(argument)
         except EntropyLawError as error:
             self.failures.append(Failure(path=argument, error=error))
 
-    def take_path(self, argument: str) -> None:
-        """Read a file, a folder, standard input or a run at W&B."""
-        if argument.startswith(SCHEME):
-            if not self._seen_before(argument):
-                self._add(self.read_wandb(argument))
-        elif argument != "-" and is_folder(argument):
-            self.take_folder(argument)
-        else:
-            file, forced = split_format(argument)
-            self.given.setdefault(file, argument)
-            note_input(file)
-            if not self._seen_before(file):
-                self._add(self._read_file(load(file), forced))
+    def take_file(self, argument: str) -> None:
+        """Read a file, standard input or a run at W&B, if it was not read already."""
+        file, forced = split_format(argument)
+        self.given.setdefault(file, argument)
+        note_input(file)
+        if self._seen_before(file):
+            return
+        self._add(self.read_wandb(file) if file.startswith(SCHEME) else self._read_file(load(file), forced))
 
     def read_wandb(self, url: str) -> _Read:
         """Fetch a run's history, and read it as JSON lines."""

@@ -98,26 +98,41 @@ class Likely(NamedTuple):
 
 
 def likely(
-    role: str, columns: Mapping[str, Column], taken: Iterable[str] = (), *, by_values: bool = True
-) -> Likely | None:
-    """Return the column that most resembles the ``role``: ``step``, ``entropy`` or ``reward``.
+    roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str], *, by_values: bool = True
+) -> dict[str, Likely]:
+    """Find the column that most resembles each role, ``step``, ``entropy`` or ``reward``, one for each.
 
     Columns that are ``taken`` for other roles are left out. Where no name fits, the values decide if
     ``by_values`` is set, in tables of a few columns.
     """
-    free = [name for name in columns if name not in set(taken)]
-    ranked = sorted((rank, name) for name in free if (rank := _rank(role, name)) is not None)
-    close = nearest(_known_names(role), [name for name in free if not _misleading(role, name)])
-    for name in (*map(itemgetter(1), ranked), *close):
-        if _possible(role, parse_column(columns[name]).values):
-            return Likely(name, True)
-    if not by_values or len(columns) > _MOST_COLUMNS:
-        return None
-    resembling = [name for name in free if _resembles(role, parse_column(columns[name]).values)]
+    chosen: dict[str, Likely] = {}
+    for values in (False, True) if by_values and len(columns) <= _MOST_COLUMNS else (False,):
+        for role in roles:
+            used = {*taken, *(candidate.column for candidate in chosen.values())}
+            free = {name: cells for name, cells in columns.items() if name not in used}
+            if role not in chosen and (alike := (resembling if values else named_alike)(role, free)):
+                chosen[role] = Likely(alike[0], not values)
+    return {role: chosen[role] for role in roles if role in chosen}
+
+
+def named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
+    """The columns whose names fit a role, the best first, and whose values do not contradict it."""
+    ranked = sorted((rank, name) for name in columns if (rank := _rank(role, name)) is not None)
+    close = nearest(_known_names(role), [name for name in columns if not _misleading(role, name)])
+    names = [*map(itemgetter(1), ranked), *close]
+    return [name for name in names if _possible(role, parse_column(columns[name]).values)]
+
+
+def resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
+    """The columns whose values behave as those of a role."""
+    values = {name: parse_column(cells).values for name, cells in columns.items()}
+    alike = [name for name in columns if _resembles(role, values[name])]
     # A reward is a mean: whole numbers are counts, unless nothing else is there.
     if role != "step":
-        resembling.sort(key=lambda name: _is_whole(parse_column(columns[name]).values))
-    return next((Likely(name, False) for name in resembling), None)
+        alike.sort(
+            key=lambda name: bool(np.array_equal(values[name], np.round(values[name]), equal_nan=True))
+        )
+    return alike
 
 
 def is_headless(table: Table) -> bool:
@@ -142,7 +157,7 @@ def no_step(table: Table, path: str) -> InputError:
         taken += columns
         if not columns:
             roles.append(role)
-    candidates = _all_likely(roles, plain, taken)
+    candidates = likely(roles, plain, taken)
     chosen = {role: candidate.column for role, candidate in candidates.items()}
     if "step" in candidates:
         near, hint = _near(candidates["step"]), _hint(chosen, path)
@@ -173,7 +188,7 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
     unknown = [unnamed for unnamed in KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
-    candidates = _all_likely(unknown, run.columns, taken, by_values=by_values)
+    candidates = likely(unknown, run.columns, taken, by_values=by_values)
     if role in candidates:
         chosen = dict(named) | {other: candidate.column for other, candidate in candidates.items()}
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
@@ -220,24 +235,11 @@ def could_be(run: Run) -> dict[str, str]:
     unknown = [role for role in KINDS if not _in_catalog(run, role)]
     if run.step_why == ROWS_COUNTED:
         unknown.insert(0, "step")
-    for role, likely_column in _all_likely(unknown, run.columns, taken).items():
+    for role, likely_column in likely(unknown, run.columns, taken).items():
         roles.setdefault(likely_column.column, f"{role}, by its values")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
     unread = "not read: the table is large, and --entropy or --reward reads it"
     return roles | dict.fromkeys(run.unread, unread)
-
-
-def _all_likely(
-    roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str], *, by_values: bool = True
-) -> dict[str, Likely]:
-    """Find a column for each role, one for each; names have precedence over values."""
-    chosen: dict[str, Likely] = {}
-    for values in (False, True) if by_values else (False,):
-        for role in roles:
-            used = [*taken, *(candidate.column for candidate in chosen.values())]
-            if role not in chosen and (candidate := likely(role, columns, used, by_values=values)):
-                chosen[role] = candidate
-    return {role: chosen[role] for role in roles if role in chosen}
 
 
 @lru_cache(maxsize=1 << 14)
@@ -377,11 +379,6 @@ def _possible(role: str, values: FloatArray) -> bool:
         return bool((np.diff(there) >= 0).mean() >= 0.9)
     one_sign = there.min() >= 0 or there.max() <= 0
     return role == "reward" or (one_sign and float(np.median(np.abs(there))) <= MOST_NATS)
-
-
-def _is_whole(values: FloatArray) -> bool:
-    there = values[np.isfinite(values)]
-    return bool((there == np.round(there)).all())
 
 
 def _resembles(role: str, values: FloatArray) -> bool:

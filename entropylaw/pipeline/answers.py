@@ -104,7 +104,6 @@ def fit_run(
     reward: str | Sequence[str] | None = None,
     pair: str | None = None,
     level: float = 0.95,
-    eval_size: int | None = None,
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
     gain: float | None = None,
@@ -136,7 +135,6 @@ def fit_run(
             fits[series.label or series.reward_choice.column] = fit_series(
                 series,
                 level=level,
-                eval_size=eval_size,
                 keep_outliers=keep_outliers,
                 gain=gain,
                 steps=steps,

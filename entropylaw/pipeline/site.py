@@ -30,7 +30,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import Neighbour, phases_page, section_of
+from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -46,7 +46,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", f"{pages.PHASES}.html"
+PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -164,10 +164,7 @@ def one_page(outcome: Outcome) -> str:
     sections = [zlib.decompress(run.page).decode() for run in outcome.done]
     if len(outcome.tasks) == 1:
         return sections[0]
-    index = index_of(outcome)
-    if index.across is not None:
-        sections = [phases_page(index.across, slugs_of(index), one_file=True), *sections]
-    return index_html(index, outcome, one_file=True, sections=sections)
+    return index_html(index_of(outcome), outcome, one_file=True, sections=sections)
 
 
 def remove_figures(outcome: Outcome, folder: Path) -> None:
@@ -182,7 +179,7 @@ def remove_figures(outcome: Outcome, folder: Path) -> None:
 
 def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
-    targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
+    targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in tasks:
         targets += [folder / f"runs/{task.slug}.{suffix}" for suffix in ("json", "html")]
         figures = product(NAMED, task.making.kinds or ())
@@ -252,43 +249,31 @@ def index_of(outcome: Outcome) -> IndexDocument:
 
 
 def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
-    """Write the pages and the tables over all runs; returns the paths, the index last."""
+    """Write the page and the tables over all runs; returns the paths, the page last."""
     index = index_of(outcome)
     data = dumps(index.to_json())
-    # To draw the pages takes longest, and needs matplotlib.
+    # To draw and to write it takes longest, and needs matplotlib.
     cache = outcome.tasks[0].making.cache
     key = cache.key("index page", {}, data)
-    drawn = cache.get(key, Files)
-    if drawn is None:
-        made = {PAGE: index_html(index, outcome, files=FILES)}
-        if index.across is not None:
-            made[PHASES] = phases_page(index.across, slugs_of(index))
-        drawn = {name: zlib.compress(page.encode()) for name, page in made.items()}
-        cache.put(key, drawn)
+    page = cache.get(key, Files)
+    if page is None:
+        page = {PAGE: zlib.compress(index_html(index, outcome, files=FILES).encode())}
+        cache.put(key, page)
     contents = {
         "report.md": markdown_of(index, outcome, folder).encode(),
         "report.csv": csv_text(index_table(index.rows)).encode(),
         "report.json": data.encode(),
+        PAGE: zlib.decompress(page[PAGE]),
     }
-    contents |= {name: zlib.decompress(page) for name, page in sorted(drawn.items(), reverse=True)}
-    if index.across is None:
-        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)
 
 
-def slugs_of(index: IndexDocument) -> dict[str, str]:
-    """The name of a run → that of its files."""
-    return {row.run: row.slug for row in index.rows}
-
-
 def index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
     """The page of the index; ``addresses`` are those of other pages and files."""
-    phases, warnings = index.across is not None, outcome.interrupted
-    return pages.index_page(
-        index.rows, warnings=warnings, skipped=outcome.warnings, phases=phases, **addresses
-    )
+    said: dict[str, Any] = {"warnings": outcome.interrupted, "skipped": outcome.warnings}
+    return pages.index_page(index.rows, across=index.across, **said, **addresses)
 
 
 def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:

@@ -118,14 +118,12 @@ class Table(Struct, frozen=True):
     The columns of an ``overview`` are in the order of their rank: a terminal leaves out the last ones where
     the lines are too short. It also takes the place of the runs there, unless these are requested.
     ``counted`` is the word by which a terminal counts the rows of a ``detail``.
-    ``where`` says what has all rows, for a text with too little room.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     detail: bool = False
     words: int = 1
-    where: str = "the CSV and JSON files have all"
     overview: bool = False
     counted: str = ""
 

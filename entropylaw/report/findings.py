@@ -132,6 +132,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "for runs without such an intervention",
     "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: the curve says what "
     "it was, and neither a ceiling nor what is left",
+    "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve says "
+    "of now is of the former step",
     "entropy-controlled": lambda values: (
         "the entropy is controlled: "
         + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})
@@ -139,8 +141,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ),
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
     "is stated for validation scores, and training ceilings are higher",
-    "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
-    "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (
         "entropy scatters by {noise:.2g} nats around its smoothed values, {ratio:.2g} times the given "
         "{given:.2g} (limits {least:.2g} and {factor}): check the given noise"

@@ -29,9 +29,6 @@ from entropylaw.version import __version__
 ORDERS = {"name": "name", "ceiling": "ceiling", "headroom": "what is left", "forecast": "forecast"}
 """Column by which the rows of an index can be ordered → how it is named."""
 
-PHASES = "phases"
-"""The page of the phases over several runs: the name of its file, or the id of its section."""
-
 
 class Neighbour(NamedTuple):
     """The page before this one, or after it: the run's name and its address."""
@@ -59,8 +56,8 @@ def address_of(slug: str, *, one_file: bool) -> str:
     return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
 
 
-_EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
-_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "links", "rewards"), ())
+_EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "following", "previous"), "")
+_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "rewards"), ())
 _EMPTY |= {"reading": "", "inputs": "", "files": {}, "written": True, "version": __version__}
 """The parts of a page that has none of them."""
 
@@ -184,41 +181,18 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
 
 
-def _with_figures(blocks: Sequence[Block], section: str = "") -> str:
+def _with_figures(blocks: Sequence[Block]) -> str:
     """Blocks as HTML with the figures that have something to draw."""
     from entropylaw.report.figures.drawings import drawn
 
-    return fragment(blocks, drawn(blocks), prefix=_prefix(section))
+    return fragment(blocks, drawn(blocks))
 
 
-def single_page(
-    result: Any,
-    title: str = "",
-    heading: str = "",
-    links: Sequence[Neighbour] = (),
-    *,
-    index: str = "",
-    section: str = "",
-) -> str:
-    """The page of a result, with links to the pages of its runs and to an index of them.
-
-    Without a ``heading`` it is the first one of the description. A figure that has nothing to draw is left
-    out. ``section`` is as in :func:`run_page`.
-    """
+def single_page(result: Any) -> str:
+    """The page of a result; a figure that has nothing to draw is left out."""
     blocks = describe(result)
-    first = next((block.text for block in blocks if isinstance(block, Heading)), "")
-    title = one_line(title or f"{first} — Entropy law report")
-    body = _with_figures(blocks, section)
-    return _page(title, heading or first, body, home=index, links=links, section=section)
-
-
-def phases_page(across: PhasesAcross, slugs: Mapping[str, str], *, one_file: bool = False) -> str:
-    """The page of the phases of several runs; ``slugs`` maps the name of a run to that of its own page."""
-    names = [run.run for run in across.each if run.run in slugs]
-    links = [Neighbour(name, address_of(slugs[name], one_file=one_file)) for name in names]
-    title = f"Phases of {across.runs} runs — Entropy law report"
-    index, section = ("", PHASES) if one_file else ("index.html", "")
-    return single_page(across, title, "Phases of planning and execution", links, index=index, section=section)
+    heading = next((block.text for block in blocks if isinstance(block, Heading)), "")
+    return _page(one_line(f"{heading} — Entropy law report"), heading, _with_figures(blocks))
 
 
 def index_page(
@@ -228,7 +202,7 @@ def index_page(
     skipped: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
     version: str = __version__,
-    phases: bool = False,
+    across: PhasesAcross | None = None,
     one_file: bool = False,
     sections: Sequence[str] = (),
 ) -> str:
@@ -244,13 +218,13 @@ def index_page(
         Label → address of the other files of the report, relative to the page.
     version
         The one that wrote the report.
-    phases
-        Whether there is a :func:`phases_page`.
+    across
+        The phases of several runs.
     one_file, sections
         Whether the other pages are sections of this one; and these pages.
     """
     named = by_name(rows)
-    blocks = index.ceilings(named)
+    blocks = index.ceilings(named) + (describe(across) if across is not None else [])
     cells = [row.cells for row in named]
     count = runs.counted_rows(cells)
     stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))
@@ -261,7 +235,6 @@ def index_page(
         kicker="Entropy law report",
         about=runs.levels(cells),
         summary=(*runs.overall(named), *stopped),
-        phases=(f"#{PHASES}" if one_file else f"{PHASES}.html") if phases else "",
         warnings=warnings,
         orders=ORDERS if named else {},
         groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),

@@ -66,7 +66,6 @@ SHORT = {
     "entropy-noise-differs": "noise of H differs",
     "entropy-range-narrow": "narrow range of entropy",
     "kl-term": "KL term",
-    "residuals-below-noise": "noise size unclear",
     "reward-ends": "reward ends early",
     "rests-on-first": "first points decide",
 }
@@ -90,7 +89,7 @@ def answers(fit: Fit) -> list[Answer]:
     if fit.now == fit.reward_now.value:
         level = format_estimate(fit.reward_now).value
     # The last entropy may be of an earlier step than the reward.
-    at = "" if law.step[-1] == steps[-1] else f" at step {format_step(float(law.step[-1]))}"
+    at = "" if law.step[-1] == steps[-1] else f" of step {format_step(float(law.step[-1]))}"
     rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats{at}")]
     if fit.lost:
         lost = next(finding for finding in fit.findings if finding.code == LOST)

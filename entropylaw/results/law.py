@@ -82,8 +82,8 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         Level of every interval.
     shifts
         Steps from which the reward has another level: numbers are those after the last.
-    eval_size, entropy_sd
-        Where given: number of samples behind each reward; known noise of each logged entropy, (n,), nats.
+    entropy_sd
+        Where given, the known noise of each logged entropy, shape (n,), nats.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it. None
         where it is not known.
@@ -111,7 +111,6 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     fitted: FloatArray
     level: float
     shifts: tuple[float, ...] = ()
-    eval_size: int | None
     max_reward: float | None = None
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
     entropy_sd: FloatArray | None = None

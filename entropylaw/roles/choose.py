@@ -6,7 +6,7 @@ give with the entropy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -231,19 +231,21 @@ def choose_rewards(
         longer += f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
         rewards = [best._replace(longer=longer)]
     if column is None:
-        for other in others_of_kind(best, usable):
-            pairs = counted(len(other.pairs), "pair")
-            rewards.append(other._replace(why=f"{other.known_as} ({pairs})"))
+        rewards += others_of_kind(best, usable)
         if training is not None:
             pairs = counted(len(training.pairs), "pair")
-            rewards.append(
-                training._replace(why=f"the training reward with {pairs}, fitted with the validation")
-            )
+            why = f"the training reward with {pairs}, fitted with the validation"
+            rewards.append(training._replace(why=why))
+    require_within_buckets(run, rewards)
+    return rewards
+
+
+def require_within_buckets(run: Run, rewards: Iterable[Reward]) -> None:
+    """Raise ``pair-across-buckets`` where means over buckets of steps are paired beyond their own."""
     if any(reward.how == "next" and reward.averaged for reward in rewards):
         message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
-    return rewards
 
 
 def others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
@@ -252,7 +254,12 @@ def others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
         return []
     validations = (reward for reward in usable if not reward.training)
     alike = [reward for reward in validations if reward.match.key.kind == best.match.key.kind]
-    return [reward for reward in sorted(alike, key=catalog_order) if reward.match != best.match]
+    others = [reward for reward in sorted(alike, key=catalog_order) if reward.match != best.match]
+    counts = (counted(len(reward.pairs), "pair") for reward in others)
+    return [
+        reward._replace(why=f"{reward.known_as} ({pairs})")
+        for reward, pairs in zip(others, counts, strict=True)
+    ]
 
 
 def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tuple[Reward, Sequence[Reward]]:
@@ -343,17 +350,20 @@ def best_reward(candidates: Sequence[Reward]) -> Reward:
         pairs = counted(len(enough.pairs), "pair")
         return enough._replace(why=f"{enough.known_as} ({pairs}){others_named}")
     if not ordered:
-        # The first in the catalog's order with at least half as many pairs as any.
-        most = max(len(candidate.pairs) for candidate in trainings)
-        longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
-        why = f"training reward: the log has no validation reward; {longer.known_as}"
-        return longer._replace(why=why)
+        return best_training(trainings)
     best = max(ordered, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
         return best._replace(why=f"{best.known_as}; no training reward gives more pairs")
     few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
     return longest._replace(why=f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}")
+
+
+def best_training(trainings: Sequence[Reward]) -> Reward:
+    """Choose the first training reward in the catalog's order with at least half as many pairs as any."""
+    most = max(len(candidate.pairs) for candidate in trainings)
+    longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
+    return longer._replace(why=f"training reward: the log has no validation reward; {longer.known_as}")
 
 
 def named_column(run: Run, column: str, option: str) -> str:

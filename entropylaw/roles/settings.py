@@ -126,11 +126,12 @@ def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
             coefficients[name] = run.columns[name]
     if coefficients and not any(run.finite(name).any() for name in coefficients):
         return {}  # turned on or not, it never had an effect
-    return next(chain(controls_named(run, coefficients), controls_by_value(coefficients, entropy)), {})
+    by_name = chain(controls_by_setting(run), controls_by_column(run, coefficients))
+    return next(chain(by_name, controls_by_value(coefficients, entropy)), {})
 
 
-def controls_named(run: Run, coefficients: Collection[str]) -> Iterator[dict[str, float | str]]:
-    """Yield the setting that turns a control of the entropy on, then logged switches and targets."""
+def controls_by_setting(run: Run) -> Iterator[dict[str, float | str]]:
+    """Yield the settings that turn a control of the entropy on."""
     switches, targets = (
         {name: str(value).casefold() for name, value in run.settings.items() if is_a(name, kind)}
         for kind in ("entropy_control", "entropy_target")
@@ -140,6 +141,10 @@ def controls_named(run: Run, coefficients: Collection[str]) -> Iterator[dict[str
         active = [name for name, value in targets.items() if value not in ("none", "null", "")]
     for name in active:
         yield {"by": "setting", "name": name, "value": str(run.settings[name])}
+
+
+def controls_by_column(run: Run, coefficients: Collection[str]) -> Iterator[dict[str, float | str]]:
+    """Yield logged switches and targets of the entropy's control, which are none of the coefficients."""
     for name, kind in product(run.columns, _CONTROL_COLUMNS):
         if name not in coefficients and is_a(name, kind):
             # A switch that is logged as 0 is off; a target may be 0.

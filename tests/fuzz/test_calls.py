@@ -41,7 +41,6 @@ def test_hostile_calls(part):
         ("compare", {"margin": 10**400}, "bad-argument"),
         ("compare", {"level": 2}, "bad-level"),
         ("compare", {"jobs": 0}, "bad-argument"),
-        ("compare", {"eval_size": "none"}, "bad-eval-size"),
         ("fit_run", {"from_step": 10**400}, "bad-argument"),
         ("fit_run", {"entropy_sd": [0.02]}, "bad-argument"),
         ("fit_law", {"keep_outliers": np.arange(2)}, "bad-argument"),

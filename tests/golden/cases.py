@@ -30,7 +30,7 @@ CASES = {
         (valid,),
         (
             f"fit {VALID} --entropy-sd 0.006 -o -",
-            f"fit {VALID} --level 0.8 --eval-size 512 --pair next --format csv -o -",
+            f"fit {VALID} --level 0.8 --pair next --format csv -o -",
         ),
     ),
     "fit-several": Case((inputs.three,), ("fit three.csv -o fit.csv -o fit.md",)),

@@ -103,7 +103,6 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
     ("command", "slug"),
     [
         ("fit RUN --level 95", "bad-level"),
-        ("fit RUN --eval-size 0", "bad-eval-size"),
         ("fit RUN --entropy val_acc --reward val_acc", "same-column"),
         ("predict RUN --target-entropy 0.5:0.1:0.1", "bad-target"),
         ("predict RUN --target-entropy a", "bad-target"),

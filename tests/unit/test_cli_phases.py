@@ -86,35 +86,27 @@ def test_several_runs_have_a_last_block(run, bent, tmp_path):
     assert fitted == [("bent", True), ("other", True), ("short", False)]
 
 
-def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
+def test_a_report_has_the_phases_of_several_runs_together(run, tmp_path):
     law = {"entropy": decay(0.5), "val_acc": 0.9 - decay(0.5)}
     rising = {"entropy_planning": decay(0.9, 55, 1), "entropy_execution": decay(0.4, 25, 2)}
     log(tmp_path / "bent.csv", rising | law)
     log(tmp_path / "flat.csv", CLASSES | law)
     done = run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none")
     assert done.returncode == 0, done.stderr
-    assert "wrote out/phases.html" in done.stderr
-    page = (tmp_path / "out" / "phases.html").read_text("utf-8")
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "Phases of 2 runs together" in page
     assert "rises in 1, does not in 1, unknown in 0 of 2 runs" in page
     assert 'href="runs/flat.html"' in page
     assert "<svg" in page
-    assert 'href="phases.html"' in (tmp_path / "out" / "index.html").read_text("utf-8")
     index = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
     assert [each["run"] for each in index["across"]["each"]] == ["bent", "flat"]
     assert "rises in 1, does not in 1, unknown in 0 of 2 runs" in (tmp_path / "out" / "report.md").read_text(
         "utf-8"
     )
-    (tmp_path / "out" / "phases.html").unlink()
-    assert run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none").returncode == 0
-    assert (tmp_path / "out" / "phases.html").read_text("utf-8") == page
-    # In one file it is a section, and a report of one run has none.
     assert run("report", "bent.csv", "flat.csv", "-o", "one.html").returncode == 0
-    whole = (tmp_path / "one.html").read_text("utf-8")
-    assert 'href="#phases"' in whole
-    assert 'id="phases"' in whole
-    assert 'href="phases.html"' not in whole
+    assert "Phases of 2 runs together" in (tmp_path / "one.html").read_text("utf-8")
     assert run("report", "flat.csv", "-o", "out", "--figures", "none").returncode == 0
-    assert not (tmp_path / "out" / "phases.html").exists()
+    assert "runs together" not in (tmp_path / "out" / "index.html").read_text("utf-8")
 
 
 def test_what_tokens_wrote_is_read(run, lab, tmp_path):

@@ -57,12 +57,12 @@ def refusal(text: str | bytes, path: Path) -> EntropyLawError:
 
 def test_every_setting_arrives_and_a_flag_wins(here):
     (here / "entropylaw.toml").write_text(
-        'level = 0.9\nkeep-outliers = true\neval-size = "30x32"\n'
+        "level = 0.9\nkeep-outliers = true\ngain = 0.02\n"
         "entropy-sd = 0.25\nsave = false\n"
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
     )
     columns = {"entropy": ("H",), "reward": ("R",), "step": "s", "run": "r", "pair": "next"}
-    set_here = {"level": 0.9, "keep_outliers": True, "save": False, "eval_size": 960, "entropy_sd": "0.25"}
+    set_here = {"level": 0.9, "keep_outliers": True, "save": False, "gain": 0.02, "entropy_sd": "0.25"}
     assert (columns | set_here).items() <= received("fit", "a.csv").items()
     flags = ("--level", "0.5", "--no-keep-outliers", "--entropy", "h", "--save")
     given = {"logs": ("c.csv",), "level": 0.5, "keep_outliers": False, "entropy": ("h",), "save": True}
@@ -172,7 +172,7 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
     ("text", "named"),
     [
         ("lvel = 0.9", "did you mean 'level'?"),
-        ("eval_size = 500", "did you mean 'eval-size'?"),
+        ("entropy_sd = 0.1", "did you mean 'entropy-sd'?"),
         ('entropy = "H"', "did you mean 'columns.entropy'?"),
         ('entrop = "H"', "did you mean 'columns.entropy'?"),
         ("fail-if = []", "did you mean 'gates'?"),
@@ -201,8 +201,6 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("gates = 'fails'", "gates = 'fails', expected a list of texts"),
         ("gates = ['fails', 3]", "gates = ['fails', 3]"),
         ("[columns]\npair = 'hac'", "columns.pair = 'hac', expected 'same' or 'next'"),
-        ("eval-size = 0", "eval-size = 0"),
-        ("eval-size = '30x'", "eval-size = '30x'"),
         ("entropy-sd = inf", "entropy-sd = inf"),
         ("jobs = 2.0", "jobs = 2.0"),
         ("arms = ''", "arms = ''"),

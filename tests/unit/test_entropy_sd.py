@@ -9,7 +9,6 @@ from entropylaw import read_runs
 from entropylaw.errors import UsageError
 from entropylaw.pipeline.answers import fit_run
 from entropylaw.roles.select import select
-from tests.findings import said
 from tests.hostile import refused
 
 
@@ -80,14 +79,3 @@ def test_from_the_command_line(run, tmp_path):
     options = ("--pair", "same", "--details", "-q")
     text = run("fit", "a.jsonl", *options, "--entropy-sd", "entropy_se")
     assert "given as 0.020 to 0.039" in " ".join(text.stdout.split())
-
-
-def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
-    write(tmp_path / "a.jsonl", sd=0.001)
-    few, many = (
-        json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
-        for size in ("100", "100000")
-    )
-    texts = [" ".join(said(one["runs"][0]["result"], "caution")) for one in (few, many)]
-    assert "less than the binomial noise" in texts[0]
-    assert "binomial" not in texts[1]

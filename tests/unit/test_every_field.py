@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
         FitDocument,
         (
-            "fit clean_start_s0 grpo_s0 --eval-size 512 --entropy-sd 0.01 "
+            "fit clean_start_s0 grpo_s0 --entropy-sd 0.01 "
             "--entropy entropy --reward val_acc --step step --pair same -o -",
             "fit three.csv --run run --seam 20 --seam 150 -o -",
             "fit sft_after_grpo_s0 --find-seams -o -",

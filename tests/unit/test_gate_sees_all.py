@@ -417,3 +417,14 @@ def test_a_document_with_one_run_twice_is_refused(check, put):
     put("x.fit.json", json.dumps(body | {"runs": body["runs"] * 2}).encode())
     done = check("x.fit.json")
     assert (done.returncode, "each run once" in done.stderr) == (5, True)
+
+
+def test_an_entropy_that_ends_early_is_not_that_of_now(run, put):
+    """Where the last fifth of the rewards has no entropy, what the curve says is of another step."""
+    late = [{**row, "entropy": None} if number >= 0.8 * len(GOOD) else row for number, row in enumerate(GOOD)]
+    put("a.jsonl", jsonl(late))
+    gates = ("headroom<9", "p_headroom<1", "entropy_now<9", "law.headroom<9", "p_gain<1")
+    done = run("check", "a.jsonl", "-q", "--format", "json", *(f"--fail-if={gate}" for gate in gates))
+    named = {case["gate"]: case["outcome"] for case in json.loads(done.stdout)["cases"]}
+    assert named == dict.fromkeys(gates[:4], "unknown") | {gates[4]: "tripped"}
+    assert "reward at" in run("fit", "a.jsonl", "-q", "--details", "--no-save").stdout

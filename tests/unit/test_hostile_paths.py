@@ -215,7 +215,7 @@ READABLE = {
 @pytest.fixture(params=["libyaml", "python"])
 def parser(request, monkeypatch):
     if request.param == "python":
-        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+        monkeypatch.delattr(yaml, "CBaseLoader", raising=False)
     elif not yaml.__with_libyaml__:
         pytest.skip("PyYAML was built without libyaml")
 
@@ -232,18 +232,18 @@ def test_the_log_is_read_and_a_note_says_what_was_not(tmp_path, name):
 
 
 @pytest.mark.usefixtures("parser")
-def test_plain_scalars_references_and_merges_are_read():
+def test_plain_scalars_and_references_are_read():
     text = """
 defaults: &base {temperature: 0.6, use_kl_loss: no, steps: 1_000, path: ~}
-actor: {<<: *base, temperature: 1.0, coefficient: 1e-3, name: "0.5"}
-critic: {<<: [*base, {beta: -.5}], other: *base}
+actor: {temperature: 1.0, coefficient: 1e-3, name: "0.5"}
+critic: {other: *base}
 list: [1, two]
 """
     base = {"temperature": 0.6, "use_kl_loss": False, "steps": 1000, "path": None}
     assert read_yaml(text.encode()) == {
         "defaults": base,
-        "actor": {**base, "temperature": 1.0, "coefficient": 0.001, "name": "0.5"},
-        "critic": {**base, "beta": -0.5, "other": base},
+        "actor": {"temperature": 1.0, "coefficient": 0.001, "name": "0.5"},
+        "critic": {"other": base},
         "list": [1, "two"],
     }
 

@@ -41,11 +41,11 @@ def evaluated(scale=1.0):
     return [(step, h(step), round(v(step) * scale, 4)) for step in STEPS if step % EVERY == 0]
 
 
-def jsonl(training, evaluation=None, every=EVERY):
+def jsonl(training, evaluation=None):
     rows = []
     for step in STEPS:
         rows.append(training(step))
-        if evaluation and step % every == 0:
+        if evaluation and step % EVERY == 0:
             rows.append(evaluation(step))
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 

@@ -39,8 +39,8 @@ def values(steps=range(1, 9), at=1_700_000_000_000):
             yield at + 1000 * step + 300, VALIDATION, 0.05 * step, step
 
 
-def write_folder(root, logged, params=None, meta=META, name=ID):
-    folder = Path(root) / "1" / name
+def write_folder(root, logged, params=None, meta=META):
+    folder = Path(root) / "1" / ID
     (folder / "metrics").mkdir(parents=True)
     (folder / "tags").mkdir()
     (folder / "tags" / "mlflow.user").write_text("secret-user", encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 from entropylaw.cli.command import NAMES, all_settings, command_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
-from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
+from entropylaw.kinds import COUNT, NUMBER, SWITCH, one_of
 from entropylaw.option import option, options_of, part
 from entropylaw.options import (
     ClassColumns,
@@ -88,10 +88,6 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        (SAMPLES, "30x32", 960),
-        (SAMPLES, "30×32", 960),
-        (SAMPLES, "30X2", 60),
-        (SAMPLES, "500", 500),
         (NUMBER, "1e2", 100.0),
         (COUNT, "3", 3),
         (one_of("a", "b"), "b", "b"),
@@ -100,11 +96,6 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
 def test_texts_become_values(kind, text, value):
     known = option("--x", "", kind).metadata["option"]
     assert known.parsed(text) == value
-
-
-@pytest.mark.parametrize("text", ["0", "-3", "2.5", "axb", "1x2x3", "", "x", "10000000000"])
-def test_numbers_of_samples_that_cannot_be(text):
-    refused("bad-eval-size", option("--x", "", SAMPLES).metadata["option"].parsed, text, kind=UsageError)
 
 
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])

@@ -89,15 +89,15 @@ FIT = "fit entropylaw/demo/{}.csv --no-save"
 SENTENCES = (
     (
         "README.md",
-        "Here it was about as often as they said.",
+        "Here it was less often than they said.",
         FIT.format("grpo_s0"),
-        "(+0.01 or more) 0.61 best so far 0.833 at step 400, the last step",
+        "(+0.01 or more) 0.85 best so far 0.833 at step 400, the last step",
     ),
     (
         "README.md",
-        "Here it was about as often as they said.",
+        "Here it was less often than they said.",
         FIT.format("grpo_s0"),
-        "such forecasts 67 % came true",
+        "such forecasts 71 % came true",
     ),
     (
         "docs/guide.md",

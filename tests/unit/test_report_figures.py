@@ -225,7 +225,7 @@ def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
     run = run_by_hand(by_hand(verdict=Verdict.undecided, findings=(long,)))
     lines = []
     for width in (3.4, 6.9):
-        with plotting.layout(plotting.Layout(width=width)):
+        with plotting.layout(width=width):
             (title,) = (text for text in words_of(law_figure(run)) if "undecided" in text.get_text())
             assert title.get_text().replace("\n", " ") == "undecided: narrow range of entropy"
             lines.append(title.get_text().count("\n") + 1)

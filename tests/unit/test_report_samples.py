@@ -156,7 +156,6 @@ def by_hand(
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
         level=0.95,
-        eval_size=None,
         max_reward=max_reward,
         dropped={"a value is missing or not finite": 2},
     )

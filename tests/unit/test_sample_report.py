@@ -61,5 +61,5 @@ def test_the_sample_is_small_and_has_a_page_for_every_run() -> None:
     names = set(SAMPLE.files(SAMPLE.SAMPLE))
     assert sum((SAMPLE.SAMPLE / name).stat().st_size for name in names) < LARGEST
     pages = {f"runs/{run}.{kind}" for run in SAMPLE.RUNS for kind in ("html", "json")}
-    over_all = {"index.html", "phases.html", "report.csv", "report.json", "report.md", SAMPLE.VERSIONS}
+    over_all = {"index.html", "report.csv", "report.json", "report.md", SAMPLE.VERSIONS}
     assert names == pages | over_all

@@ -259,15 +259,6 @@ def test_a_free_curve_is_found_by_short_memory_where_a_long_drift_would_follow_t
     assert short > 1.2 * whole
 
 
-def test_known_noise_of_a_mean_of_neighbours_is_smaller():
-    n = 2000
-    entropy, reward = white_run(n, sd=0.05)
-    step = np.arange(n, dtype=float)
-    plain, bounded = (Reads(table_of(step, entropy, reward, eval_size=size)) for size in (None, 100))
-    widths = [np.ptp(reads.cells(0, reads.law).quantiles((0.025, 0.975))) for reads in (plain, bounded)]
-    assert widths[1] == pytest.approx(widths[0], rel=0.15)
-
-
 def test_a_tiny_change_of_the_input_changes_no_entropy_much():
     rng = np.random.default_rng(11)
     entropy = 0.3 + 0.2 * rng.random(25)

@@ -20,13 +20,12 @@ def rewards(n=50, level=0.2):
     return level + 0.6 * (1.0 - np.exp(-np.arange(n) / 20)) + 0.004 * rng.standard_normal(n)
 
 
-def watched(values, entropies=None, **options):
+def watched(values, **options):
     """What a watcher said of rewards at every eighth step, and the watcher."""
     said = []
     watcher = entropylaw.Watcher(say=said.append, **options)
     for number, reward in enumerate(values):
-        entropy = None if entropies is None else entropies[number]
-        watcher.update(8 * number, entropy=entropy, rewards={"gsm8k": reward})
+        watcher.update(8 * number, rewards={"gsm8k": reward})
     return said, watcher
 
 

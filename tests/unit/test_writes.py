@@ -237,9 +237,7 @@ def test_a_report_does_not_write_through_a_link_to_another_folder(call, tmp_path
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["index.html", "phases.html", "report.json", "runs/x.html", "figures/x-law.svg"]
-)
+@pytest.mark.parametrize("name", ["index.html", "report.json", "runs/x.html", "figures/x-law.svg"])
 def test_a_report_replaces_no_file_of_another_program(call, tmp_path, name):
     write_csv(tmp_path / "x.csv")
     taken = tmp_path / "site" / name

@@ -53,6 +53,9 @@ FIRST_SHARE, JUMP_SHARE = 0.05, 0.9
 """The first evaluations are this share of the run, or one; and share of the reward's variance, between them
 and the others, from which there is a jump."""
 
+ENDS_EARLY = 0.1
+"""Share of the run's length by which the last entropy is at most before the last evaluation."""
+
 LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
@@ -63,7 +66,7 @@ def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
     return (
         *_curve_cautions(fit, reads),
         *_entropy_cautions(law),
-        *_residual_cautions(law, float(np.sqrt(reads.table.noise))),
+        *_residual_cautions(law),
         *_reward_cautions(fit),
     )
 
@@ -188,12 +191,10 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
             yield caution("entropy-rebounds", fall=fall, rise=back)
 
 
-def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
-    """Whether entropy and reward scatter by their given noise."""
+def _residual_cautions(law: LawFit) -> Iterator[Finding]:
+    """Whether memory is long, and the entropy scatters by its given noise."""
     if law.n >= FEWEST_FOR_MEMORY and law.residuals.long_memory > LONG_MEMORY:
         yield caution("long-memory", probability=law.residuals.long_memory)
-    if law.residuals.sd * NOISE_RATIO < reward_sd:
-        yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
         return
     expected = float(np.sqrt(np.mean(law.entropy_sd**2)))
@@ -235,6 +236,12 @@ def lost_reward(reward: FloatArray, share: float = LOST_SHARE) -> Finding | None
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
     least = max(share * abs(best), share * (best - first), 4.0 * noise)
     return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
+
+
+def entropy_ended(step: FloatArray, last: float) -> Finding | None:
+    """That the ``last`` step with an entropy is long before that of the last evaluation; None where not."""
+    early = step[-1] - last > ENDS_EARLY * np.ptp(step)
+    return caution("entropy-ends-early", last=last, end=float(step[-1])) if early else None
 
 
 def why_lost(lost: Finding | None) -> str:

@@ -244,21 +244,11 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
         )
 
 
-def check_rewards(reward: FloatArray, most: float | None, eval_size: int | None = None) -> None:
-    """Refuse a largest possible reward below one of the rewards (n,), and samples of what is not a rate.
+def check_rewards(reward: FloatArray, most: float | None) -> None:
+    """Refuse a largest possible reward below one of the rewards (n,).
 
-    Raises FitError (``reward-above-max``, ``eval-size-needs-a-rate``), UsageError (``bad-eval-size``), and as
-    :func:`entropylaw.arguments.as_number`.
+    Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
     """
-    if eval_size is not None and as_number(eval_size, "eval_size") < 1:
-        few = f"eval_size {eval_size}, expected at least 1"
-        raise UsageError("bad-eval-size", few, "give the sample count")
-    if eval_size is not None and (reward.min() < 0 or reward.max() > 1):
-        raise FitError(
-            "eval-size-needs-a-rate",
-            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
-            "leave out eval_size: binomial noise is known only for rates",
-        )
     if most is not None and as_number(most, "max_reward") < reward.max():
         message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
         raise FitError(

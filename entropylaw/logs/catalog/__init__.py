@@ -186,7 +186,7 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]
         fields: dict[str, Any] = {role: tuple(_keys(role, name, name, tables)) for role in _FIELDS}
         fields["telltales"] = tuple(table.get("telltales", ()))
         every.append(Trainer(**table | fields))
-    return tuple(every), {what: tuple(listed) for what, listed in file["names"].items()}
+    return tuple(every), {meaning: tuple(listed) for meaning, listed in file["names"].items()}
 
 
 def _keys(role: str, trainer: str, of: str, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Key]:
@@ -278,8 +278,12 @@ def _as_validation(key: Key) -> Key:
 def name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
-    kind_known = match and (_EVALUATES.fullmatch(match["kind"]) or _TRAINS.fullmatch(match["kind"]))
-    return (match["name"], match["kind"]) if match and kind_known else (column, "")
+    return (match["name"], match["kind"]) if match and is_kind(match["kind"]) else (column, "")
+
+
+def is_kind(kind: str) -> bool:
+    """Whether a text is the name of a kind of record."""
+    return is_evaluation(kind) or is_training(kind)
 
 
 def is_evaluation(kind: str) -> bool:

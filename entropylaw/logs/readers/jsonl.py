@@ -64,20 +64,11 @@ def read(content: Content) -> Table:
     if len(values.bad) > values.good:
         streamed = _Values(content, _stream(content.text))
         values = streamed if not streamed.bad or streamed.good > values.good else values
-    columns = values.finish()
+    values.finish()
     rows, bad, last = values.records.rows, values.bad, values.last
     half_written = last.number if isinstance(last, _Broken) and not content.ended else None
     lost = len(bad) - (half_written is not None)
     dropped = {UNPARSEABLE: lost} if lost else {}
-    if columns:
-        rows = len(next(iter(columns.values()))) + len(bad)
-        return Table(
-            columns=columns,
-            rows=rows,
-            dropped=dropped,
-            notes=content.text_notes,
-            half_written=half_written,
-        )
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
@@ -167,18 +158,17 @@ class _Values:
             if self._empty > 1 << 20:
                 raise _no_records(content)
 
-    def finish(self) -> dict[str, list[object]]:
-        """Add the first value where it is the only one; return columns if it is an object of columns."""
+    def finish(self) -> None:
+        """Add the first value where it is the only one."""
         first = self._first
         if isinstance(first, dict) and self.good == 1 and not _columns(first):
             first = _whole_log(first) or first
         values = first if isinstance(first, list) else [first]
-        columns = _columns(values[0]) if self.good == len(values) == 1 else {}
-        for value in values if self.good == 1 and not columns else ():
-            self._add(value)
-        return columns
+        for value in values if self.good == 1 else ():
+            self._add(value, alone=len(values) == 1)
 
-    def _add(self, value: object) -> None:
+    def _add(self, value: object, *, alone: bool = True) -> None:
+        """Add a value; one that is ``alone`` may be an object of columns."""
         if isinstance(value, _Broken):
             self._refuse(value, value.measured)
             return
@@ -186,7 +176,7 @@ class _Values:
             self._refuse({}, numbers_of_metrics([value]))
             return
         self._empty += not value
-        if self.good > 1 and (columns := _columns(value)):
+        if alone and (columns := _columns(value)):
             for row in zip(*columns.values(), strict=True):
                 self._put(dict(zip(columns, row, strict=True)))
             return

@@ -13,31 +13,9 @@ from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns
-from entropylaw.logs.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added
+from entropylaw.logs.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added, splitting, step_column
 from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
-from entropylaw.logs.runs.splitting import (
-    OVERWRITTEN,
-    SUPERSEDED,
-    Group,
-    Life,
-    Merged,
-    Split,
-    averaged,
-    is_bookkeeping,
-    lives,
-    merge,
-    split_runs,
-)
-from entropylaw.logs.runs.step_column import (
-    COUNTERS,
-    NO_STEP,
-    ROW,
-    StepColumn,
-    by_folded_name,
-    find_step,
-    folded,
-    on_one_axis,
-)
+from entropylaw.logs.runs.step_column import COUNTERS, ROW, StepColumn, by_folded_name, folded
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import kinds
 from entropylaw.logs.sources.content import plain_name
@@ -120,7 +98,7 @@ def assemble(
     """
     table, steps = with_steps(table, source.path, step)
     refuse_samples(source.path, table.columns, steps.values)
-    split = split_runs(table, steps.values, source.path, run)
+    split = splitting.split_runs(table, steps.values, source.path, run)
     others = {steps.name, *split.columns}
     parsed = {name: parse_column(cells) for name, cells in table.columns.items() if name not in others}
     columns, texts, spoiled = numbers_and_texts(parsed)
@@ -145,7 +123,7 @@ def assemble(
     stepless = np.isnan(steps.values)
     if table.unreadable is not None:
         stepless &= ~table.unreadable
-    dropped = added(table.dropped, {NO_STEP: int(stepless.sum())}, runs[0].dropped)
+    dropped = added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
     return tuple(runs), tuple(lost_runs(split, whole, table))
 
@@ -169,12 +147,12 @@ def numbers_and_texts(
 def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
     """A table with its steps on one axis, or with a count of its rows, and the step column."""
     if step is None:
-        table = on_one_axis(kinds.one_column_per_metric(table), path)
+        table = step_column.on_one_axis(kinds.one_column_per_metric(table), path)
     count_rows = step == ROW and ROW not in by_folded_name(table.columns)
     if count_rows and table.columns:
         rows = len(next(iter(table.columns.values())))
         table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
-    steps = find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
+    steps = step_column.find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
     if steps is None:
         raise no_step(table, path)
     table, steps = kinds.with_log_calls(table, steps._replace(why=ROWS_COUNTED) if count_rows else steps)
@@ -197,7 +175,7 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
         raise InputError("token-level-table", message, hint)
 
 
-def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
+def lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
     where = quoted_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
@@ -212,7 +190,7 @@ def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, Inp
         yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
 
 
-def lost_records(split: Split, whole: Run, table: Table) -> str:
+def lost_records(split: splitting.Split, whole: Run, table: Table) -> str:
     """Say how many records without a step or label hold a value or cannot be read; empty for slips."""
     where = quoted_path(whole.source.path)
     missed = missed_records(split, whole, table)
@@ -274,7 +252,7 @@ def held_in_text(text: str, *, valued: bool) -> int:
     return entropies if named else 0
 
 
-def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
+def missed_records(split: splitting.Split, whole: Run, table: Table) -> BoolArray:
     """The records without a step or label that hold a value or cannot be read."""
     missed = np.zeros(len(whole.step), dtype=bool)
     if table.unreadable is not None:
@@ -303,14 +281,14 @@ def doubled_columns(whole: Run) -> Iterator[str]:
 
 
 def texts_of(
-    words: Mapping[str, tuple[list[str], FloatArray]], rows: IntArray, life: Life, step: FloatArray
+    words: Mapping[str, tuple[list[str], FloatArray]], rows: IntArray, life: splitting.Life, step: FloatArray
 ) -> dict[str, tuple[str, ...]]:
     """The texts of a start at each of its steps, without columns that are empty at every step."""
     if not words:
         return {}
     codes = {column: of_file[rows] for column, (_, of_file) in words.items()}
     texts: dict[str, tuple[str, ...]] = {}
-    for column, cells in merge(life, step, codes, frozenset()).columns.items():
+    for column, cells in splitting.merge(life, step, codes, frozenset()).columns.items():
         if np.isfinite(cells).any():
             distinct = [*words[column][0], ""]
             texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(cells, nan=-1.0))
@@ -318,7 +296,7 @@ def texts_of(
 
 
 def _starts(
-    group: Group,
+    group: splitting.Group,
     whole: Run,
     records: Mapping[str, Mapping[str, IntArray]],
     words: Mapping[str, tuple[list[str], FloatArray]],
@@ -336,22 +314,23 @@ def _starts(
         step = step[group.rows]
         columns = {column: values[group.rows] for column, values in columns.items()}
     watched = frozenset(filter(is_metric, columns))
-    curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
-    for start, life in enumerate(lives(step, curves), start=1):
+    curves = [values for column, values in columns.items() if not splitting.is_bookkeeping(column)]
+    for start, life in enumerate(splitting.lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
-        merged = merge(life, step, columns, watched)
+        merged = splitting.merge(life, step, columns, watched)
         steps = len(merged.step)
         many = merged.contested * 2 >= steps >= _FEWEST_STEPS or merged.conflicts * 2 >= len(life.rows)
         if len(life.rows) >= _SHORTEST_RUN and many:
             require_one_run(table, group.rows[life.rows], step[life.rows], f"run {shown(label)} in {where}")
-            merged = averaged(life, step, columns)
+            merged = splitting.averaged(life, step, columns)
+        superseded = life.superseded + merged.redone
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
             words=texts_of(words, group.rows, life, step),
-            dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
+            dropped=added({splitting.SUPERSEDED: superseded, splitting.OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
             spoiled=spoiled_steps(records, whole.step, group.rows[life.rows], merged),
         )
@@ -377,7 +356,7 @@ def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) 
 
 
 def spoiled_steps(
-    records: Mapping[str, Mapping[str, IntArray]], step: FloatArray, rows: IntArray, merged: Merged
+    records: Mapping[str, Mapping[str, IntArray]], step: FloatArray, rows: IntArray, merged: splitting.Merged
 ) -> dict[str, dict[str, FloatArray]]:
     """Steps of a start without a value of a column, by what its records have in place of a number."""
     spoiled: dict[str, dict[str, FloatArray]] = {}
@@ -390,7 +369,9 @@ def spoiled_steps(
     return spoiled
 
 
-def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
+def _notes(
+    table: Table, step: StepColumn, split: splitting.Split, parsed: Mapping[str, Parsed]
+) -> Iterator[str]:
     if folded(step.name) in COUNTERS:
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes

@@ -5,12 +5,11 @@ from __future__ import annotations
 import heapq
 import os
 import re
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -199,7 +198,7 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     git remote and notes; of ``meta.yaml`` only the run's name and whether it was deleted.
     """
     settings, unread, meta = dict[str, object](), list[str](), ""
-    logged, dropped = list[Iterator[tuple[int, int, str, float]]](), Counter[str]()
+    logged, dropped = list[list[tuple[int, int, str, float]]](), Counter[str]()
     for content in contents:
         kind, *rest = Path(content.path).relative_to(folder).parts
         key = "/".join(rest)
@@ -208,8 +207,7 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
         elif kind == "params":
             settings[key] = content.head.decode("utf-8", "replace")
         elif content.keeps(key):
-            times, steps, values = _logged(content, dropped)
-            logged.append(zip(times, steps, repeat(key), values))
+            logged.append(_logged(content, key, dropped))
         else:
             unread.append(key)
     rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
@@ -225,26 +223,22 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
-def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[int], array[float]]:
-    """Return one metric's milliseconds, steps and values in the order of its file."""
-    times, steps, values = array("q"), array("q"), array("d")
-    rest = ""
-    for block in content.blocks():
-        *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
-        for line in filter(None, (line.removesuffix("\r") for line in lines)):
-            match = _LINE.fullmatch(line)
-            value, is_text = classify(match[2] if match else None)
-            if not match or is_text:
-                dropped[UNPARSEABLE] += 1
-            elif not match[3]:
-                dropped[NO_STEP] += 1
-            else:
-                times.append(int(match[1]))
-                steps.append(int(match[3]))
-                values.append(value)
-    if rest:  # MLflow ends each line as it writes it: a last one without an end was cut off.
+def _logged(content: Content, key: str, dropped: Counter[str]) -> list[tuple[int, int, str, float]]:
+    """Return one metric's milliseconds, steps, names and values in the order of its file."""
+    logged, lines = list[tuple[int, int, str, float]](), list(content.lines())
+    if not content.ended:  # MLflow ends each line as it writes it: a last one without an end was cut off.
+        lines.pop()
         dropped[CUT_OFF] += 1
-    return times, steps, values
+    for line in filter(None, lines):
+        match = _LINE.fullmatch(line)
+        value, is_text = classify(match[2] if match else None)
+        if not match or is_text:
+            dropped[UNPARSEABLE] += 1
+        elif not match[3]:
+            dropped[NO_STEP] += 1
+        else:
+            logged.append((int(match[1]), int(match[3]), key, value))
+    return logged
 
 
 def _regular_files(folder: Path) -> list[str]:

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import IO, Any
 
@@ -206,7 +207,7 @@ class Content:
         return InputError(slug, f"{name} {what}", hint)
 
     @contextmanager
-    def _stream(self) -> Iterator[IO[bytes]]:
+    def _stream(self) -> Iterator[io.BufferedReader | io.BytesIO]:
         """Open the file anew; one that was removed meanwhile, or whose disk fails, is an InputError."""
         try:
             with Path(self.path).open("rb") if self._raw is None else io.BytesIO(self._raw) as stream:
@@ -220,7 +221,8 @@ class Content:
         """Return the first bytes, decompressed; raises ``file-too-large`` for a decompression bomb."""
         with self._stream() as stream:
             if not self.packed:
-                return stream.read(most)
+                # As many bytes are allocated before any is read.
+                return stream.read(min(most, self.size or most))
             pieces, size = list[bytes](), 0
             try:
                 for piece in _decompressed(stream, self.packed):
@@ -312,7 +314,8 @@ def _opened(path: str) -> Content:
 
 def _piped(path: str, stream: IO[bytes]) -> Content:
     """Read a pipe, which is in memory as a whole, for it is read more than once."""
-    data = stream.read(_MOST_PIPED + 1)
+    pieces = iter(lambda: stream.read(_PIECE), b"")
+    data = b"".join(islice(pieces, _MOST_PIPED // _PIECE + 1))
     if len(data) > _MOST_PIPED and not is_blank(data):
         message = f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}"
         raise InputError("file-too-large", message, "write it to a file, and name the file")

@@ -14,16 +14,8 @@ from typing import Any
 import numpy as np
 
 from entropylaw.arrays import FloatArray
-from entropylaw.logs.runs import Table
-from entropylaw.logs.runs.number_parsing import (
-    NO_TEXT,
-    NOT_A_NUMBER,
-    Column,
-    MixedColumn,
-    classify,
-    is_nan,
-    parse_column,
-)
+from entropylaw.logs.runs import Table, number_parsing
+from entropylaw.logs.runs.number_parsing import Column, MixedColumn, classify, parse_column
 from entropylaw.logs.runs.splitting import RUN_NAMES
 from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
@@ -58,12 +50,10 @@ class _Cells:
 
     def put(self, row: int, cell: object) -> None:
         """Put a cell into a row."""
-        if type(cell) is float:
-            if cell == cell:
-                self._rows.append(row)
-                self._values.append(cell)
-            else:
-                self._put_text(row, None)
+        # Most cells of a log.
+        if type(cell) is float and cell == cell:
+            self._rows.append(row)
+            self._values.append(cell)
             return
         value, is_text = classify(cell)
         # Labels of digits only may be longer than a float is exact.
@@ -72,7 +62,7 @@ class _Cells:
         elif value == value:
             self._rows.append(row)
             self._values.append(value)
-        elif is_nan(cell):
+        elif number_parsing.is_nan(cell):
             self._put_text(row, None)
 
     def put_all(self, first: int, cells: Sequence[str]) -> None:
@@ -95,7 +85,7 @@ class _Cells:
         """Put a text into a row; None for a nan that was written as a value."""
         self._text_rows.append(row)
         if text is None:
-            self._codes.append(NOT_A_NUMBER)
+            self._codes.append(number_parsing.NOT_A_NUMBER)
             return
         text = text[:_LONGEST_CELL]
         if text not in self._known and self._size <= _MOST_TEXT:
@@ -112,7 +102,7 @@ class _Cells:
         values[np.frombuffer(self._rows, dtype=np.int64)] = np.frombuffer(self._values)
         if not self._text_rows:
             return values
-        codes = np.full(rows, NO_TEXT, dtype=np.int32)
+        codes = np.full(rows, number_parsing.NO_TEXT, dtype=np.int32)
         codes[np.frombuffer(self._text_rows, dtype=np.int64)] = np.frombuffer(self._codes, dtype=np.int32)
         return MixedColumn(values, codes, self._words)
 

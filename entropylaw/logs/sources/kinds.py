@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.logs import catalog
-from entropylaw.logs.catalog import is_evaluation, is_training
+from entropylaw.logs.catalog import is_evaluation, is_kind, is_training
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column, parse_step
 from entropylaw.logs.runs.splitting import METRIC_NAMES, RUN_NAMES, VALUE_NAMES, is_bookkeeping
@@ -27,10 +27,8 @@ from entropylaw.logs.suggest import KINDS, is_evident, measured
 KIND = "record kind"
 
 # Columns of text that say of which kind a record is, the best first; any other one does with every text.
-_KIND_NAMES = (
-    folded(KIND),
-    *("type", "split", "mode", "phase", "stage", "kind", "event", "subset", "prefix"),
-)
+_KIND_NAMES = ("type", "split", "mode", "phase", "stage", "kind", "event", "subset", "prefix")
+_KIND_RANKS = {name: rank for rank, name in enumerate((folded(KIND), *_KIND_NAMES))}
 # Switches; True says that a record is of the kind that the name says.
 _SWITCHES = ("is_eval", "is_validation", "is_val", "is_test", "is_train", "is_training", "eval", "evaluation")
 # Data sets that are evaluated at one step.
@@ -59,15 +57,11 @@ def one_column_per_metric(table: Table) -> Table:
     if not 1 < len(metrics) <= _MOST_METRICS or np.isnan(at).any() or not measured(metrics):
         return table
     others = {name: list(cells) for name, cells in table.columns.items() if name not in (key, value)}
-    places, first = rows_together(others, counter, at)
-    columns: dict[str, Column] = {name: [cells[row] for row in first] for name, cells in others.items()}
     values = parse_column(table.columns[value]).values
-    for code, metric in enumerate(metrics):
-        of_metric = np.full(len(first), np.nan)
-        of_metric[np.array(places)[at == code]] = values[at == code]
-        columns.setdefault(metric, of_metric)
-    order = np.argsort([parse_step(cell) for cell in columns[counter]], kind="stable").tolist()
-    columns = {name: [cells[row] for row in order] for name, cells in columns.items()}
+    records = joined_records(others, counter, [metrics[int(code)] for code in at], values)
+    columns: dict[str, Column] = {}
+    for name in (*others, *metrics):
+        columns[name] = [record.get(name) for record in records]
     made = counted(len(metrics), "column")
     note = f"{shown(key)} names the metric of each row: {made} are made of {shown(value)}"
     return replace(
@@ -84,27 +78,24 @@ def long_columns(table: Table) -> list[str] | None:
     return named if len(named) == 3 else None
 
 
-def rows_together(
-    columns: Mapping[str, Sequence[object]], counter: str, codes: FloatArray
-) -> tuple[list[int], list[int]]:
-    """Put together rows (m,) with the same step and texts, none of which has a metric's code twice.
+def joined_records(
+    others: Mapping[str, Sequence[object]], counter: str, metrics: Sequence[str], values: FloatArray
+) -> list[dict[str, object]]:
+    """Put together the rows (m,) that have the same step and texts, by their steps.
 
-    Returns the new row of each, and of each new row the first that it is made of.
+    ``metrics`` and ``values`` are one of each row; none of the new rows has two of one metric.
     """
-    alike = [
-        cells
-        for name, cells in columns.items()
-        if name == counter or folded(name) in RUN_NAMES or coded(cells)[0]
-    ]
-    rows: dict[tuple[object, ...], int] = {}
-    places, first, written = list[int](), list[int](), Counter[tuple[object, ...]]()
-    for row, code in enumerate(codes.tolist()):
+    alike = [others[name] for name in others if name == counter or folded(name) in RUN_NAMES]
+    alike += [cells for cells in others.values() if coded(cells)[0]]
+    records, written = dict[tuple[object, ...], dict[str, object]](), Counter[tuple[object, ...]]()
+    for row, metric in enumerate(metrics):
         same = tuple(cells[row] for cells in alike)
-        written[same, code] += 1
-        places.append(rows.setdefault((*same, written[same, code]), len(rows)))
-        if len(rows) > len(first):
-            first.append(row)
-    return places, first
+        written[same, metric] += 1
+        first = {name: cells[row] for name, cells in others.items()}
+        records.setdefault((*same, written[same, metric]), first).setdefault(metric, float(values[row]))
+    rows = list(records.values())
+    order = np.argsort([parse_step(record[counter]) for record in rows], kind="stable")
+    return [rows[index] for index in order]
 
 
 def by_kind(table: Table, step: StepColumn) -> Table:
@@ -183,7 +174,7 @@ def _kinds(table: Table, step: StepColumn) -> tuple[Kinds, str]:
 def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, str]:
     """The kinds that a column of text names, and that column."""
     kinds = np.full(len(entropies), "", dtype=object)
-    for name in sorted(words, key=_kind_rank):
+    for name in sorted(words, key=lambda name: _KIND_RANKS.get(folded(name), len(_KIND_RANKS))):
         texts, at = words[name]
         labels = kinds_named(name, texts)
         if not labels:
@@ -201,11 +192,17 @@ def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, s
 
 def kinds_named(name: str, texts: Sequence[str]) -> Sequence[str]:
     """The kinds that the texts of a column name, of a switch those for on and off; none for other columns."""
-    if folded(name) in _SWITCHES and {text.casefold() for text in texts} <= {"true", "false"}:
-        on = folded(name).removeprefix("is_")
-        off = "eval" if is_training(on) else "train"
-        return [on if text.casefold() == "true" else off for text in texts]
-    return texts if _are_kinds(name, texts) else ()
+    name = folded(name)
+    if name in _SWITCHES:
+        on = name.removeprefix("is_")
+        labels = {"true": on, "false": "eval" if is_training(on) else "train"}
+        named = [labels.get(text.casefold(), "") for text in texts]
+        if all(named):
+            return named
+    if name in _SETS or not any(map(is_evaluation, texts)):
+        return ()
+    alone = len(texts) > 1 and all(map(is_kind, texts))
+    return texts if alone or name in _KIND_RANKS else ()
 
 
 def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bool) -> bool:
@@ -229,20 +226,6 @@ def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bo
         of_set = of_sets & (at == code)
         kinds[of_set] = [f"{kind or 'eval'} {labels[int(code)]}" for kind in kinds[of_set].tolist()]
     return True
-
-
-def _kind_rank(name: str) -> int:
-    name = folded(name)
-    return _KIND_NAMES.index(name) if name in _KIND_NAMES else len(_KIND_NAMES)
-
-
-def _are_kinds(name: str, labels: Sequence[str]) -> bool:
-    """Whether the texts of a column are kinds of records, one of which is an evaluation."""
-    if len(labels) < 1 or not any(map(is_evaluation, labels)) or folded(name) in _SETS:
-        return False
-    return _kind_rank(name) < len(_KIND_NAMES) or (
-        len(labels) > 1 and all(is_evaluation(label) or is_training(label) for label in labels)
-    )
 
 
 def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:

@@ -41,23 +41,28 @@ def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Bloc
     groups: dict[str, list[IndexRow]] = {name: [] for name in (LOST, *LawVerdict, "refused")}
     for row in rows:
         groups[LOST if row.lost else row.verdict].append(row)
-    all_open = len(rows) <= FEW or not (groups["holds"] or groups["undecided"])
+    all_open = len(rows) <= FEW or not groups["holds"] + groups["undecided"]
     tables: list[Block] = []
     for name, members in groups.items():
         if not members:
             continue
-        reasons = Counter(str(row.refusal or row.why) for row in members if row.why or not row.fitted)
-        counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
         group = RunsTable(
             *_cells(members),
             badge=Verdict(name, "", HOLDS.get(name, False)),
             title=runs.counted_rows([row.cells for row in members]),
-            note=", ".join(f"{number} {reason}" for reason, number in counts),
+            note=_reasons(members),
             open=all_open or name in (LOST, LawVerdict.holds, LawVerdict.undecided),
             links=[address(row.slug) for row in members],
         )
         tables.append(group)
     return tables
+
+
+def _reasons(rows: Sequence[IndexRow]) -> str:
+    """The number of runs by reason, the commonest reason first."""
+    reasons = Counter(str(row.refusal or row.why) for row in rows if row.why or not row.fitted)
+    counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{number} {reason}" for reason, number in counts)
 
 
 LOST = "lost"

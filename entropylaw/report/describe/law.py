@@ -138,8 +138,7 @@ def _coefficients(fit: Fit) -> list[b.Block]:
         b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
     )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
-    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
+    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations, "
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
     numbers = b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
     return [numbers, b.paragraphs(trust, detail=True)]

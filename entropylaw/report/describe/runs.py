@@ -243,8 +243,7 @@ def document_head(
         if group and title:
             blocks.append(b.paragraphs(f"{counted_rows(group)} {title}", detail=few))
         if group:
-            where = "index.html and the CSV have all rows"
-            blocks.append(replace(table, detail=few, overview=not few, where=where))
+            blocks.append(replace(table, detail=few, overview=not few))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
     stopped = b.Notes(list(words.stop_notes(rows, planned=planned)), detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]

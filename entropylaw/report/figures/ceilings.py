@@ -43,7 +43,7 @@ def ceilings_figure(arms: Mapping[str, Sequence[IndexRow]]) -> Figure:
         _, ceilings, rewards = zip(*marks, strict=True)
         core = np.array([*_inner(ceilings), *_inner(rewards)])
         ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
-        axes.set_xlim(*p.limits(core, ends, 0.6, 0.03, 0.03))
+        axes.set_xlim(*p.limits(core, ends, 2.0, 0.03, 0.03))
         for y, ceiling, reward in marks:
             _draw(axes, y, ceiling, reward)
         axes.grid(visible=False, axis="y")

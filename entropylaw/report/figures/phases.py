@@ -19,6 +19,11 @@ COLOURS = {"planning": "vermilion", "execution": "blue", "semantic": "green", "a
 
 _SHORT = {"semantic": "plans", "aggregate": "all"}
 
+_DASHED: Any = (0, (3, 2))
+
+MOST_LINES = 60
+"""Runs that are drawn as lines: an index of a thousand stays small."""
+
 
 def phase_figure(run: Entry[PhaseFit]) -> Figure:
     """The curves with their bands; a strip per curve says what it does, and when. The verdict is the title.
@@ -106,8 +111,10 @@ def across_figure(across: PhasesAcross) -> Figure:
     curves = across.curves
     keys = [(COLOURS[curve.name], CURVES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
     title = p.wrapped(f"entropies of {across.runs} runs, and their means", 50)
+    if across.runs > MOST_LINES:
+        title += [f"lines are the first {MOST_LINES} runs"]
     with p.panels([1.9], title=title, title_colour="ink", keys=keys) as (figure, (axes,)):
-        for summary in across.each:
+        for summary in across.each[:MOST_LINES]:
             for curve in summary.curves:
                 axes.plot(100.0 * curve.at, curve.mean, color=p.colour(COLOURS[curve.name]), linewidth=0.4)
         for pooled in curves:

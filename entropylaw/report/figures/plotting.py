@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -37,15 +36,7 @@ WIDTH = 3.4
 """Inches: one column of a two-column paper."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What a paper asks of its figures: the width in inches, and whether titles are on them."""
-
-    width: float = WIDTH
-    titles: bool = True
-
-
-_LAYOUT: ContextVar[Layout] = ContextVar("LAYOUT", default=Layout())  # noqa: B039  frozen
+_LAYOUT: ContextVar[tuple[float, bool]] = ContextVar("LAYOUT", default=(WIDTH, True))
 
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
@@ -97,9 +88,9 @@ def style() -> Iterator[None]:
 
 
 @contextmanager
-def layout(chosen: Layout) -> Iterator[None]:
-    """Draw with a layout."""
-    before = _LAYOUT.set(chosen)
+def layout(width: float = WIDTH, *, titles: bool = True) -> Iterator[None]:
+    """Draw as a paper requires: the width in inches, and whether titles are on the figures."""
+    before = _LAYOUT.set((width, titles))
     try:
         yield
     finally:
@@ -108,7 +99,7 @@ def layout(chosen: Layout) -> Iterator[None]:
 
 def width() -> float:
     """Inches of the layout in use."""
-    return _LAYOUT.get().width
+    return _LAYOUT.get()[0]
 
 
 def margins(figure: Figure, left: float, right: float, top: float, bottom: float, **gaps: float) -> None:
@@ -161,7 +152,8 @@ def panels(
     head, foot
         More room above and below the panels.
     """
-    width, title = _LAYOUT.get().width, title if _LAYOUT.get().titles else ()
+    width, titles = _LAYOUT.get()
+    title = title if titles else ()
     top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
     bottom = 0.38 + foot
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom

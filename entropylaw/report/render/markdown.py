@@ -114,7 +114,7 @@ def _table(table: b.Table, room: int) -> Iterator[str]:
         room -= len(line.encode()) + 1
         if room < 0:
             yield ""
-            yield f"*Left out of this text: {counted(len(table.rows) - i, 'row')}; {table.where}.*"
+            yield f"*Left out of this text: {counted(len(table.rows) - i, 'row')}; the CSV has all.*"
             return
         yield line
 

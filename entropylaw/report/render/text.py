@@ -125,6 +125,7 @@ def _table(table: Table) -> Iterator[str]:
         widths[0] = min(widths[0], room // 3)
         while len(widths) > FEWEST_COLUMNS and sum(widths) + len(gap) * len(widths) > room:
             widths.pop()
+        widths[0] = min(widths[0], max(room - sum(widths[1:]) - len(gap) * len(widths), 10))
         labels, cells = labels[: len(widths)], [row[: len(widths)] for row in cells]
     elif is_wide:
         gap = "  "

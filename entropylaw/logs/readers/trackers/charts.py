@@ -9,7 +9,7 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
@@ -106,13 +106,8 @@ def read_wandb_chart(content: Content) -> Table:
         hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         raise InputError("no-step-column", message, hint)
     records, dropped, axis = Records(), Counter[str](), _COUNTER if layout.axis == _STEP_AXIS else layout.axis
-    places = layout.places()
-    for cells in _whole_rows(content, layout, dropped):
-        for run, of_run in zip(layout.runs, places, strict=True):
-            record = {name: cells[at] for name, at in of_run.items()}
-            if any(cell for name, cell in record.items() if name != _COUNTER):
-                label = {} if layout.runs == [_NAMELESS] else {_RUN: run}
-                records.add({axis: cells[layout.first], **label, **record})
+    for x, run, values in _points(content, layout, dropped):
+        records.add({axis: x} | ({} if layout.runs == [_NAMELESS] else {_RUN: run}) | values)
     if not records.rows:
         message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
         hint = "check that the chart shows something, and export it again"
@@ -122,22 +117,25 @@ def read_wandb_chart(content: Content) -> Table:
     return replace(table, notes=(*content.text_notes, *notes, *table.notes[len(content.text_notes) :]))
 
 
-def _whole_rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[list[str]]:
-    """Yield the cells of the rows that are as long as the header, and count the others."""
-    cut = False
+def _points(
+    content: Content, layout: _Layout, dropped: Counter[str]
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield the axis, the run and the values of each point; rows of another length are counted."""
+    cut, places = False, layout.places()
     for line in islice(filter(str.strip, content.lines()), 1, None):
         fits = line.count(layout.delimiter) <= 2 * layout.width + 16
         cells = _split(line, layout.delimiter) if fits else []
         # W&B's page quotes empty cells, too: a last one without quotes was cut off.
-        cut = len(cells) < layout.width or (line.startswith('"') and not _quoted(line))
+        cut = len(cells) < layout.width or (line[0] == '"' and not _quoted(line))
         if cut or not all(map(is_missing, cells[layout.width :])):
             dropped[OTHER_LENGTH] += 1
-        else:
-            yield cells
+            continue
+        for run, at in zip(layout.runs, places, strict=True):
+            values = {name: cells[place] for name, place in at.items()}
+            if any(cell for name, cell in values.items() if name != _COUNTER):
+                yield cells[layout.first], run, values
     # There is no line end behind the last row: only the row itself shows whether it is complete.
-    if cut:
-        dropped.subtract([OTHER_LENGTH])
-        dropped[CUT_OFF] += 1
+    dropped.update({OTHER_LENGTH: -int(cut), CUT_OFF: int(cut)})
 
 
 def _split(line: str, delimiter: str) -> list[str]:
@@ -173,6 +171,18 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
+    runs, columns, ignored = columns_of_runs(names, first)
+    # No reader of columns takes such a label for a number or for nothing.
+    labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
+    repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
+    layout = _Layout(delimiter, width, first, names[first].strip(), labels, columns, ignored, repeated)
+    return layout if is_chart(layout, quoted=quoted) else None
+
+
+def columns_of_runs(
+    names: Sequence[str], first: int
+) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]], list[str]]:
+    """The runs, by run and metric the places of the values and of their bounds, and columns of no run."""
     present, seen, runs = frozenset(names), Counter[str](), dict[tuple[str, int], int]()
     columns, ignored = dict[tuple[int, str], dict[str, int]](), list[str]()
     for at, name in enumerate(names[first + 1 :], start=first + 1):
@@ -186,14 +196,9 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
             if places.setdefault(bound, at) == at:
                 continue
         ignored.append(name)
-    for marks in [marks for marks in columns.values() if "" not in marks]:
-        ignored += map(names.__getitem__, marks.values())
-    columns = {key: marks for key, marks in columns.items() if "" in marks}
-    # No reader of columns takes such a label for a number or for nothing.
-    labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
-    repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
-    layout = _Layout(delimiter, width, first, names[first].strip(), labels, columns, ignored, repeated)
-    return layout if is_chart(layout, quoted=quoted) else None
+    for key in [key for key, marks in columns.items() if "" not in marks]:
+        ignored += map(names.__getitem__, columns.pop(key).values())
+    return list(runs), columns, ignored
 
 
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
@@ -222,24 +227,31 @@ def chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> It
         yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
     if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-    shares = []
+    if shares := list(summaries(columns)):
+        several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
+        advice = "average or the last; they are kept, but better export the complete history"
+        yield f"at least {', '.join(shares[:4])} summarise {several}{advice}: {COMPLETE_HISTORY}"
+    if uneven := drawn_at_random(layout, columns, axis):
+        sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
+        yield f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
+
+
+def drawn_at_random(layout: _Layout, columns: Mapping[str, Column], axis: str) -> list[str]:
+    """The runs with 1500 points, or 1000 by an older documentation, at uneven distances."""
+    steps = parse_column(columns[axis]).values
+    labels = np.array([*columns.get(_RUN, layout.runs * steps.size)])
+    gaps = {run: np.diff(steps[labels == run]) for run in layout.runs}
+    return [run for run, between in gaps.items() if between.size in (999, 1499) and np.ptp(between)]
+
+
+def summaries(columns: Mapping[str, Column]) -> Iterator[str]:
+    """Yield how many points of a metric stand for several values."""
     for name in columns:
         if name + LEAST in columns and name + GREATEST in columns:
             least, greatest = (parse_column(columns[name + mark]).values for mark in _BOUNDS)
             if number := int((least < greatest).sum()):
                 points = int((~np.isnan(parse_column(columns[name]).values)).sum())
-                shares.append(f"{number} of {counted(points, 'point')} of {shown(name)}")
-    if shares:
-        several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
-        advice = "average or the last; they are kept, but better export the complete history"
-        yield f"at least {', '.join(shares[:4])} summarise {several}{advice}: {COMPLETE_HISTORY}"
-    steps, labels = parse_column(columns[axis]).values, np.array([*columns.get(_RUN, ())])
-    # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
-    of_runs = {run: steps[labels == run] if labels.size else steps for run in layout.runs}
-    uneven = [run for run, at in of_runs.items() if at.size in (1000, 1500) and len(set(np.diff(at))) > 1]
-    if uneven:
-        sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
-        yield f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
+                yield f"{number} of {counted(points, 'point')} of {shown(name)}"
 
 
 # --- TensorBoard ------------------------------------------------------------------------------------------
