@@ -159,19 +159,6 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     return {name: np.where(answered > 0, value, np.nan) for name, value in values.items()}
 
 
-def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
-    """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
-    if not len(counts.answers):
-        return {f"maj@{k}": majority(counts.n, counts.right, k) for k in ks}
-    return {
-        **pluralities(counts, ks),
-        "distinct": distinct(counts, rarefied),
-        "distinct_right": distinct(counts, rarefied, 1),
-        "distinct_wrong": distinct(counts, rarefied, 0),
-        **{f"answer_entropy{name}": values for name, values in entropies(counts).items()},
-    }
-
-
 def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
     """The numbers of each problem (P,) by the name of their column, for k up to the fewest samples."""
     n, right, ks = counts.n, counts.right, [k for k in ks if k <= counts.least]
@@ -182,7 +169,15 @@ def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, Fl
         # What a doubling of the samples adds on average, from 1 to the most.
         values["gain_per_doubling"] = (values[f"pass@{ks[-1]}"] - values["pass@1"]) / np.log2(ks[-1])
     values |= {f"pass^{k}": all_right(n, right, k) for k in ks[1:]}
-    values |= of_answers(counts, ks[1:], rarefied)
+    if len(counts.answers):
+        values |= pluralities(counts, ks[1:])
+        values["distinct"] = distinct(counts, rarefied)
+        values["distinct_right"] = distinct(counts, rarefied, 1)
+        values["distinct_wrong"] = distinct(counts, rarefied, 0)
+        values |= {f"answer_entropy{name}": nats for name, nats in entropies(counts).items()}
+    else:
+        # All right samples count as one answer, and all wrong ones as another.
+        values |= {f"maj@{k}": majority(n, right, k) for k in ks[1:]}
     values["none_right"] = (right == 0).astype(float)
     values["some_right"] = ((right > 0) & (right < n)).astype(float)
     values["all_right"] = (right == n).astype(float)

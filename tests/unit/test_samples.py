@@ -290,6 +290,7 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, Any], str, str]] = {
     "k beyond n": ({"k": (8,)}, "k-too-large", "at most 4"),
     "an unknown column": ({"right": "corect"}, "column-not-found", "'correct'"),
     "two ways to say right": ({"right": "x", "right_when": "x>1"}, "two-verdicts", "both"),
+    "a cluster without Spark": ({"master": "local"}, "master-needs-spark", "--backend spark"),
     "no comparison": ({"right_when": "correct"}, "bad-condition", "not a comparison"),
     "nothing that was graded": ({"right": "error"}, "no-verdicts", "has a verdict"),
 }
