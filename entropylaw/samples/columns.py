@@ -17,13 +17,10 @@ from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.files import TableFile, is_number, no_column
 from entropylaw.tokens.query import quoted, text
 
-PROMPTS = ("prompt", "question", "query", "input")
-"""Names of columns with the text of a problem, best first, in any case."""
-
 NAMES: dict[str, tuple[str, ...]] = {
     "problem": (
         *("problem_id", "prompt_id", "task_id", "question_id", "example_id", "doc_id", "unique_id"),
-        *("prompt_idx", "problem_idx", "idx", "problem", *PROMPTS),
+        *("prompt_idx", "problem_idx", "idx", "problem", "prompt", "question", "query", "input"),
     ),
     "right": (
         *("right", "correct", "is_correct", "passed", "acc", "plus", "exact_match", "score", "scores"),
@@ -156,12 +153,7 @@ class SampleColumns:
             return f"CAST({quoted(base)} AS VARCHAR)"
         if self.file.kind == "csv":
             return f"NULLIF({quoted(base)}, '')"
-        json = self.file.kind == "jsonl"
-        # Lists begin at 0 in a path of JSON, and at 1 in SQL.
-        keys = "".join(f"[{int(key) + (not json)}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
-        if not json:
-            return f"CAST({quoted(base)}{keys} AS {'VARCHAR[]' if lists else 'VARCHAR'})"
-        return f"json_extract_string({quoted(base)}, {text(f'${keys}[*]' if lists else f'${keys}')})"
+        return _below(base, fields, lists=lists, json=self.file.kind == "jsonl")
 
     def condition(self, condition: str, option: str) -> str:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
@@ -184,38 +176,61 @@ class SampleColumns:
         return f"TRY_CAST({value} AS DOUBLE) {operator} {number!r}"
 
 
+def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> str:
+    """A field below a column in SQL, or the column itself; of ``lists`` the list of its items."""
+    # Lists begin at 0 in a path of JSON, and at 1 in SQL.
+    keys = "".join(f"[{int(key) + (not json)}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
+    if not json:
+        return f"CAST({quoted(column)}{keys} AS {'VARCHAR[]' if lists else 'VARCHAR'})"
+    path = f"${keys}[*]" if lists else f"${keys}"
+    return f"json_extract_string({quoted(column)}, {text(path)})"
+
+
 def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     """The columns of a file.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
     """
-    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
-    layout = next(by_columns, file.layout or "table")
-    columns = SampleColumns(file=file, layout=layout, plain=options.backend == "spark")
+    columns = SampleColumns(file=file, layout=layout_of(file), plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
     named, read = named_columns(columns, options, folded), columns.expression
     by_name = named.pop("problem", "")
     keys = options.problem or tuple(filter(None, [by_name]))
     columns.lists = unrolled(file, options, named)
     columns.roles = {role: read(name, lists=role in columns.lists) for role, name in named.items()}
-    ids = [*map(read, keys)]
-    together = " || '|' || ".join(f"COALESCE({column}, '')" for column in ids)
-    columns.roles["problem"] = together if len(ids) > 1 else "".join(ids)
+    columns.roles["problem"] = key_of(*map(read, keys))
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
-    # Prompts are hashed, and ids are not.
-    if not options.problem and not file.layout and by_name.casefold() in PROMPTS:
-        columns.hashed = not is_number(file.types[by_name])
+    columns.hashed = not options.problem and is_prompt(file, *keys)
     used = (*named.values(), *keys)
     unused = {name: column for name, column in folded.items() if column not in used}
     columns.groups = groups_of(columns, options, unused)
     columns.variants = variants_of(columns, unused)
     return columns
+
+
+def layout_of(file: TableFile) -> str:
+    """What wrote a file, by its content."""
+    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
+    return next(by_columns, file.layout or "table")
+
+
+def key_of(*columns: str) -> str:
+    """What identifies a problem in SQL: one column, or several together; empty for none."""
+    if len(columns) < 2:
+        return "".join(columns)
+    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
+
+
+def is_prompt(file: TableFile, *keys: str) -> bool:
+    """Whether a column holds prompts, which are hashed, and not ids."""
+    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(

@@ -156,7 +156,7 @@ def summarise_samples(
         counts=[*counts.values()],
         groups=groups,
         about=about,
-        notes=(*source.notes, *sentences(rows, first, rarefied, options.missing)),
+        notes=(*source.notes, *notes_on_problems(first), *sentences(rows, about, rarefied)),
     )
 
 
@@ -165,6 +165,15 @@ def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     every = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
     names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
     return [{name: row.get(name) for name in names} for row in rows]
+
+
+def notes_on_problems(columns: SampleColumns) -> Iterator[str]:
+    """What identifies problems, where that is not an id."""
+    if columns.hashed:
+        prompt = shown(columns.named["problem"])
+        yield f"problems are distinguished by {prompt} without its chat template"
+    if not columns.roles["problem"]:
+        yield "no column identifies problems: the position of a row does"
 
 
 def check_options(options: SampleOptions) -> None:
@@ -246,12 +255,13 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
         begins[1:] |= cells[1:] != cells[:-1]
     tables: dict[Key, dict[str, Any]] = {}
     for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        step, *cells_of_groups = (cells[start] for cells in keys)
-        if step is not None and step.is_integer():
-            step = int(step)
-        key = (step, *cells_of_groups)
+        key = _whole_step(*(cells[start] for cells in keys))
         tables[key] = {name: values[start:stop] for name, values in columns.items()}
     return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
+
+
+def _whole_step(step: float | None, *groups: str | None) -> Key:
+    return (int(step) if step is not None and step.is_integer() else step, *groups)
 
 
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
@@ -312,21 +322,15 @@ def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
     )
 
 
-def sentences(
-    rows: Sequence[Mapping[str, Any]], columns: SampleColumns, least: int, missing_is: str
-) -> Iterator[str]:
-    """What identifies problems but an id, and data that were left out or are unequal, a sentence each."""
-    if columns.hashed:
-        yield f"problems are distinguished by {shown(columns.named['problem'])} without its chat template"
-    if not columns.roles["problem"]:
-        yield "no column identifies problems: the position of a row does"
+def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
+    """Data that were left out or are unequal, a sentence each."""
     names = ("missing", "errors", "truncated", "unscored_problems", "n", "n_most")
     cells = np.array([[row[name] for name in names] for row in rows])
     missing, errors, truncated, unscored = cells.sum(axis=0)[:4].tolist()
     fewest, most = cells[:, 4], cells[:, 5]
     if missing:
         consequence = "left out; --missing wrong counts them as wrong"
-        if missing_is == "wrong":
+        if about["missing"] == "wrong":
             consequence = "counted as wrong"
         yield f"{counted(missing, 'sample')} without a verdict ({errors} with an error): {consequence}"
     if truncated:
@@ -337,7 +341,7 @@ def sentences(
     if uneven.any():
         low, high = fewest[uneven].min(), most[uneven].max()
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
-    if "answer" not in columns.named:
+    if "answer" not in about["columns"]:
         yield "no column has answers: no distinct answers; --answer names one, and maj@k counts right samples"
     elif len(set(fewest)) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"
