@@ -122,8 +122,9 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     if form not in curves:
         message = f"form {form[:40]!r}, expected one of {', '.join(sorted(curves))}"
         raise UsageError("unknown-form", message, "choose one of these")
-    if why := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
-        raise FitError("form-not-shown", f"the form {form!r} cannot be fitted: {why}", "choose another form")
+    if cause := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
+        message = f"the form {form!r} cannot be fitted: {cause}"
+        raise FitError("form-not-shown", message, "choose another form")
     curve, grids = curves[form]
     model = whitened_model(form, curve, law, whitening_of(law, form) if whiten else Whitening(np.eye(law.n)))
     for name, value in zip(model.param_names, best_start(model, curve, law.reward, grids), strict=True):
