@@ -197,8 +197,8 @@ def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     """What to do where no column of a log resembles a role."""
     if trainer.halves:
         return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
-    if apart := next((note for note in run.notes if note.startswith(AXES_DIFFER)), None):
-        return apart
+    if reason := next((note for note in run.notes if note.startswith(AXES_DIFFER)), ""):
+        return reason
     if run.partial:
         return f"the file is a part of a log: also name the file with the {role}, or the folder of both"
     command = _command("columns", path) or "entropylaw columns LOG"
