@@ -279,7 +279,8 @@ def inspect_archive(file: TableFile) -> tuple[list[dict[str, Any]], list[str]]:
             header = json.loads(archive.read(head))
             samples = (json.loads(archive.read(key)) for key in members)
             rows = list(_inspect({**header, "samples": samples}))
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as problem:
+    # The last for an encrypted archive, and JSON that is too deep
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
         message = f"{name} cannot be read as a log of inspect: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
     notes = _status(header, file.name)
