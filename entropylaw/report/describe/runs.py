@@ -134,8 +134,9 @@ def overview_cells(row: Cells) -> b.Row:
     """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
     cells = dict(row)
     if "best_step" in row:
-        is_last = row["best_step"] == row["last_step"]
         p_better = float(str(row["p_better"]))
+        # The last step of the law may be an earlier one, where the last evaluation has no entropy.
+        is_last = p_better == 0.0
         better = "last" if is_last else words.p_words(p_better)
         cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
         if not is_last and p_better < STANDS_OUT:
