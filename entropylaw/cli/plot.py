@@ -17,6 +17,7 @@ from entropylaw.escaping import listing, safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.pipeline.inputs import RUNS
 from entropylaw.pipeline.steps import Fit, Phases
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
@@ -76,17 +77,19 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     # --run names the run here, and no column.
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
-    inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
+    inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"), fixed=fixed)
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]
     refuse_other_document(held[0], options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
-    result, *others = result_of(step, [_chosen(held, options)])
+    chosen = _chosen(held, options)
+    result, *others = result_of(step, [chosen])
     labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
     if others:
-        named = f"{labels[0]} is drawn; --reward names another: {listing(labels[1:], MOST_NAMED)}"
-        say(named, quiet=options.quiet)
+        # A document is as it was made.
+        named = "of its log --reward names another" if chosen.entries else "--reward names another"
+        say(f"{labels[0]} is drawn; {named}: {listing(labels[1:], MOST_NAMED)}", quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
     return result if isinstance(result, RunReport) else RunReport(fit=result)

@@ -13,6 +13,9 @@ from entropylaw.paths import is_file, shown_path
 INDEX = "report.json"
 """The index in a report's folder."""
 
+WORDED = ("run", "no_forecast", "stop_line")
+"""Cells of a row that say otherwise what the document has under that name."""
+
 
 def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
     """The path of the document of each run that a report's index names, with its row there."""
@@ -71,7 +74,8 @@ def difference_of(row: Mapping[str, Any], document: Any) -> str:
         slug = (fit["refusal"] or {}).get("slug")
         pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
         pairs |= {"refusal": (row["refusal"], slug)}
-        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers and name != "run"}
+        same = [name for name in cells if name in numbers and name not in WORDED]
+        pairs |= {name: (cells[name], numbers[name]) for name in same}
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""
     return next((name for name, (left, right) in pairs.items() if left != right), "")

@@ -49,24 +49,26 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     from entropylaw.arguments import of_kind
 
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
-    return as_document(load_json(path), (name,), shown_path(path))
+    return as_document(load_json(path, (name,)), (name,), shown_path(path))
 
 
-def as_document(data: Any, kinds: Sequence[str], shown: str, *, arrays: bool = True) -> Any:
+def as_document(
+    data: Any, kinds: Sequence[str], shown: str, *, arrays: bool = True, or_log: bool = False
+) -> Any:
     """The values of a document of one of some kinds as results; ``shown`` is its name in messages.
 
-    Without ``arrays`` they stay lists, and numpy is not imported.
+    Without ``arrays`` they stay lists, and numpy is not imported. ``or_log`` says whether its log can be
+    given instead.
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
     schema = schema_of(data)
     kind = KINDS.get(schema.split("/")[1]) if schema.startswith("entropylaw/") else None
     if kind is None or kind.name not in kinds:
-        readable = [KINDS[name] for name in kinds]
-        expected = " or ".join(each_kind.schema for each_kind in readable)
+        expected = " or ".join(KINDS[name].schema for name in kinds)
         message = f"{shown} has schema {known_form(schema)}, expected {expected}"
-        commands = " or ".join(dict.fromkeys(f"`{each_kind.command}`" for each_kind in readable))
-        raise InputError("not-a-document", message, f"give a file that {commands} wrote, or the log itself")
+        hint = written_by(kinds) + ", or the log itself" * or_log
+        raise InputError("not-a-document", message, hint)
     if schema != kind.schema:
         raise InputError(
             "other-document-version",
@@ -80,14 +82,20 @@ def as_document(data: Any, kinds: Sequence[str], shown: str, *, arrays: bool = T
         raise damaged(shown, str(error)) from error
 
 
+def written_by(kinds: Sequence[str]) -> str:
+    """What to give where a document of one of some kinds was expected."""
+    commands = dict.fromkeys(f"`{KINDS[name].command}`" for name in kinds)
+    return f"give a file that {' or '.join(commands)} wrote"
+
+
 def damaged(shown: str, problem: str) -> InputError:
     """Make the error for a document that cannot be used."""
     message = f"{shown} is damaged {problem}"
     return InputError("damaged-document", message, "make the document again from the log")
 
 
-def load_json(path: str | os.PathLike[str]) -> Any:
-    """The values of a JSON file.
+def load_json(path: str | os.PathLike[str], kinds: Sequence[str]) -> Any:
+    """The values of a JSON file, which should be a document of one of some kinds.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
     :func:`~entropylaw.documents.codec.parse`)).
@@ -106,7 +114,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
         raise damaged(shown, str(error)) from error
     except (ValueError, RecursionError) as error:
         message = f"{shown} is not a JSON document ({error})"
-        raise InputError("not-a-document", message, "give a file that `entropylaw fit` wrote") from error
+        raise InputError("not-a-document", message, written_by(kinds)) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

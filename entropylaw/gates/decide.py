@@ -367,8 +367,8 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
 def baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
-    shown = shown_path(path)
-    document = as_document(load_json(path), ("fit", "report"), f"the baseline {shown}", arrays=False)
+    shown, kinds = shown_path(path), ("fit", "report")
+    document = as_document(load_json(path, kinds), kinds, f"the baseline {shown}", arrays=False)
     return subjects_of(document, shown)
 
 

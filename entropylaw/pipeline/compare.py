@@ -97,7 +97,7 @@ def gather_arms(
     entries: list[Input] = []
     warnings: list[str] = []
     for arm, paths in arms.items():
-        gathered = gather(paths, options, kinds=(*RUNS, "index"), fixed=fixed, named=display_name, join=join)
+        gathered = gather(paths, options, kinds=RUNS, fixed=fixed, named=display_name, join=join)
         if not gathered.entries:
             raise _empty(arm, paths)
         for entry in gathered.entries:

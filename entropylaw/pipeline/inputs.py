@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from entropylaw.logs.runs import Run
     from entropylaw.options import ConfigFile, Joined
 
-RUNS = ("fit", "report")
-"""The kinds of documents that have fits of runs."""
+RUNS = ("fit", "report", "index")
+"""The kinds of documents that have fits of runs, or name those that have them."""
 
 NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "stage", "domain", "at_equal")
 """Options that may name columns, which are read even if they are not in the catalog."""
@@ -273,7 +273,8 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
     if stored.data is None:
         raise stored.damaged(shown)
     note_input(stored.path)
-    return as_document(stored.data, [kind for kind in kinds if kind != "index"], shown)
+    # Of an index its runs are taken.
+    return as_document(stored.data, [kind for kind in kinds if kind != "index"], shown, or_log=True)
 
 
 def stored_entries(document: Document[Any]) -> Iterator[Input]:

@@ -93,6 +93,7 @@ def test_a_baseline_is_read_from_a_document(check, fits):
         done = check(FIT, f"regression({path})>1%")
         assert_error(done, "not-a-document", 5)
         assert f"{path.name} is not a JSON document" in done.stderr
+        assert "  give a file that `entropylaw fit` or `entropylaw report` wrote\n" in done.stderr
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def test_what_json_allows_and_a_document_does_not(document, load, old, new, mess
 @pytest.mark.parametrize("place", ["/dev/zero", ".", "a\0b", "x" * 5000])
 def test_what_is_no_file_is_not_waited_for(place):
     with pytest.raises(EntropyLawError) as caught:
-        load_json(place)
+        load_json(place, ("fit",))
     assert caught.value.slug in ("file-unreadable", "file-not-found", "not-a-document")
 
 

@@ -13,6 +13,7 @@ from entropylaw.errors import EntropyLawError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.results.result import replace
 from tests.made import of_reports, run_report
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
@@ -53,6 +54,13 @@ def test_the_suffix_decides_and_the_bytes_are_the_same_again(run, stored, tmp_pa
     first, second = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("a", "b"))
     assert first.startswith(HEADS[kind])
     assert first == second
+
+
+def test_the_reward_of_several_is_named_of_the_log(run, tmp_path):
+    rewards = [replace(synthetic(), reward=label) for label in ("gsm8k", "math")]
+    (tmp_path / "two.json").write_text(dumps(document(*rewards).to_json()))
+    done = run("plot", "law", "two.json", "-o", "law.svg")
+    assert done.stderr == "gsm8k is drawn; of its log --reward names another: 'math'\nwrote law.svg\n"
 
 
 def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):

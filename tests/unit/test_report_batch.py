@@ -160,7 +160,27 @@ def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
     assert run("report", "reports", "-o", "stored", *QUICK).returncode == 0
     assert contents(tmp_path / "stored") == contents(tmp_path / "fresh")
     assert_error(run("report", "reports", "-o", "x", "--level", "0.5"), "fit-is-fixed", 2)
-    assert_error(run("report", "fresh/report.json", "-o", "x"), "not-a-document", 3)
+    for place in ("fresh", "fresh/report.json"):
+        again = run("report", place, "-o", "again", *QUICK)
+        assert again.returncode == 0, again.stderr
+        assert contents(tmp_path / "again") == contents(tmp_path / "fresh")
+    # Its own documents are what it is made of.
+    assert_error(run("report", "fresh", "-o", "fresh", *QUICK), "output-is-input", 2)
+
+
+@pytest.mark.usefixtures("undrawn", "one_cache")
+def test_the_index_may_say_in_words_what_a_document_has(run, tmp_path):
+    # Why there is no forecast, and what the stop line says.
+    log(tmp_path / "logs" / "short.csv", n=6)
+    log(tmp_path / "logs" / "whole.csv")
+    header, *rows = log(tmp_path / "logs" / "lost.csv").read_text().splitlines()
+    zero = [f"{row.rpartition(',')[0]},0" for row in rows[26:]]
+    (tmp_path / "logs" / "lost.csv").write_text("\n".join([header, *rows[:26], *zero, ""]))
+    assert run("report", "logs", "-o", "out", "--steps", "300", *QUICK).returncode == 0
+    done = run("check", "out", "--fail-if", "lost", "--format", "json")
+    cases = {case["run"]: case["outcome"] for case in json.loads(done.stdout)["cases"]}
+    assert (done.returncode, cases) == (5, {"lost": "tripped", "short": "passed", "whole": "passed"})
+    assert run("report", "out", "-o", "again", *QUICK).returncode == 0
 
 
 def test_a_folder_has_one_writer(tmp_path):

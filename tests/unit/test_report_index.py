@@ -15,7 +15,14 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
+from entropylaw.report.describe.runs import (
+    MOST_POINTS,
+    IndexRow,
+    block_means,
+    by_name,
+    index_row,
+    overview_cells,
+)
 from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why
@@ -196,6 +203,15 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     size = len(pages.index_page(many).encode())
     assert size < 3_000_000
     assert len(encode(worst)["cells"]["entropy"]) == MOST_POINTS
+
+
+@pytest.mark.parametrize(
+    ("best", "p_better", "text"),
+    [(390.0, 0.0, "390 (last)"), (380.0, 0.6, "like now"), (380.0, 0.97, "380 (P 0.97)")],
+)
+def test_the_best_step_is_the_last_of_the_reward_and_not_of_the_law(best, p_better, text):
+    cells = overview_cells({"best_step": best, "p_better": p_better, "last_step": 380.0})
+    assert cells["best"] == text
 
 
 def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():

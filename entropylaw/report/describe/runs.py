@@ -134,8 +134,9 @@ def overview_cells(row: Cells) -> b.Row:
     """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
     cells = dict(row)
     if "best_step" in row:
-        is_last = row["best_step"] == row["last_step"]
         p_better = float(str(row["p_better"]))
+        # The last step of the law may be an earlier one, where the last evaluation has no entropy.
+        is_last = p_better == 0.0
         better = "last" if is_last else words.p_words(p_better)
         cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
         if not is_last and p_better < STANDS_OUT:
@@ -261,8 +262,8 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
     text += f"undecided in {number['undecided']}"
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
-    lost = sum("lost" in row for row in runs)
-    return f"{counted(lost, 'run')} lost the reward. {text}." if lost else f"{text}."
+    lost = [row for row in runs if "lost" in row]
+    return f"{counted_rows(lost)} lost the reward. {text}." if lost else f"{text}."
 
 
 def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
