@@ -38,6 +38,7 @@ COMMANDS = (
     "predict",
     "backtest",
     "tokens",
+    "samples",
     "phases",
     "compare",
     "plot",

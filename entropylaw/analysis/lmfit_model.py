@@ -122,15 +122,19 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     if form not in curves:
         message = f"form {form[:40]!r}, expected one of {', '.join(sorted(curves))}"
         raise UsageError("unknown-form", message, "choose one of these")
-    if why := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
-        raise FitError("form-not-shown", f"the form {form!r} cannot be fitted: {why}", "choose another form")
+    if cause := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
+        message = f"the form {form!r} cannot be fitted: {cause}"
+        raise FitError("form-not-shown", message, "choose another form")
     curve, grids = curves[form]
     model = whitened_model(form, curve, law, whitening_of(law, form) if whiten else Whitening(np.eye(law.n)))
     for name, value in zip(model.param_names, best_start(model, curve, law.reward, grids), strict=True):
-        low, high = (grids[name][0], grids[name][-1]) if name in grids else (-np.inf, np.inf)
+        if name not in grids:
+            model.set_param_hint(name, value=value)
+            continue
+        low, high = float(grids[name][0]), float(grids[name][-1])
         # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
-        margin = 1e-3 * (high - low) if name in grids else 0.0
-        model.set_param_hint(name, value=np.clip(value, low + margin, high - margin), min=low, max=high)
+        margin = 1e-3 * (high - low)
+        model.set_param_hint(name, value=min(max(value, low + margin), high - margin), min=low, max=high)
     return model
 
 
@@ -155,7 +159,7 @@ def best_start(
         coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
         squares = float(np.sum((target - columns @ coefficients) ** 2))
         if squares < least:
-            least, best = squares, (*coefficients.tolist(), *shapes)
+            least, best = squares, (*coefficients.tolist(), *map(float, shapes))
     return best
 
 

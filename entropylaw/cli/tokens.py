@@ -8,28 +8,26 @@ from entropylaw.cli.streams import print_result, say, share_shown
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.results.tokens import TokenSummary
-from entropylaw.tokens.run import as_parquet, summarise_tokens, table_format
+from entropylaw.tokens.run import as_parquet, summarise_tokens
 
 
 def tokens(options: TokensCommand) -> None:
     """Run ``entropylaw tokens``."""
-    kind = table_format(options.output)
-    target = options.output if kind is not None else None
+    target = options.output if options.output != "-" else None
+    kind = options.format if target is None else output.format_of(target, ("parquet", "csv", "json"))
     with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
-    cells = summarised.steps.to_pydict()
-    columns = dict(zip(cells, map(tuple, cells.values()), strict=True))
-    summary = TokenSummary(columns=columns, about=summarised.about, notes=summarised.notes)
+    rows = tuple(summarised.steps.to_pylist())
+    summary = TokenSummary(rows=rows, about=summarised.about, notes=summarised.notes)
     used = ", ".join(
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()
     )
     for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
         say(one_line(line), quiet=options.quiet)
-    if target is None or kind is None:
-        print_result(output.shown(summary, options.format))
+    if target is None:
+        print_result(output.shown(summary, kind))
         return
-    rows = summarised.steps
-    data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
-    write_atomically(target, data)
+    content = as_parquet(summarised.steps) if kind == "parquet" else output.rendered(summary, kind).encode()
+    write_atomically(target, content)
     say(one_line(f"wrote {target}"), quiet=options.quiet)

@@ -150,10 +150,5 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
 
     def latest(self) -> list[tuple[int, str]]:
         """The rows of the last step, and their groups in words."""
-        rows = [row for row, cells in enumerate(self.rows) if cells["step"] == self.last["step"]]
+        rows = [row for row, cells in enumerate(self.rows) if cells["step"] == self.rows[-1]["step"]]
         return [(row, " ".join(str(self.rows[row][name]) for name in self.groups)) for row in rows]
-
-    @property
-    def last(self) -> Mapping[str, Cell]:
-        """The columns of the last step."""
-        return self.rows[-1]

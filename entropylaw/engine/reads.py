@@ -166,8 +166,8 @@ def merged(
     least = max(1e-9 * spread, 1e-14 * float(np.abs(location).max()), 1e-150)
     scale = np.maximum(scale, least)
     width = np.round(np.log(scale / spread) / CELL)
-    place = np.clip(np.round(apart / (CELL * spread * np.exp(CELL * width))), -1e9, 1e9)
-    _, cell = np.unique(place.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
+    offset = np.clip(np.round(apart / (CELL * spread * np.exp(CELL * width))), -1e9, 1e9)
+    _, cell = np.unique(offset.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
     total = np.bincount(cell, weight).astype(float)
     centre = np.bincount(cell, weight * apart) / total
     square = np.bincount(cell, weight * (scale**2 + apart**2)) / total - centre**2

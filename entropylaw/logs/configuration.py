@@ -151,7 +151,7 @@ def yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
 
 
 def yaml_scalar(node: Any) -> Node:
-    """Return what a scalar means: text if it is quoted or has a tag."""
+    """Return what a scalar means: text if it is quoted or has a tag, of which nodes do not show ``!!str``."""
     text: str = node.value
     text.encode()  # half a surrogate pair, which libyaml refuses by itself
     if node.style or node.tag != _NO_TAG:

@@ -16,7 +16,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import Match, Trainer
-from entropylaw.logs.runs import FRAME, ROWS_COUNTED, Run, Table
+from entropylaw.logs.runs import AXES_DIFFER, FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column, parse_number
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
 from entropylaw.paths import hostless
@@ -44,23 +44,13 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         *("val", "valid", "validation", "eval", "evaluation", "dev", "test", "heldout", "validierung"),
     ),
 }
+# With one of these words a column is a clock, which rises as a reward does.
+_CLOCKS = frozenset(("time", "timestamp", "timing", "runtime"))
 # With one of these words a column is something else than the mean.
 _OTHERS = frozenset(
     (
         *("std", "sd", "var", "variance", "min", "max", "median", "quantile", "loss", "len", "length"),
-        *(
-            "tokens",
-            "token",
-            "time",
-            "timestamp",
-            "timing",
-            "runtime",
-            "sec",
-            "seconds",
-            "second",
-            "per",
-            "samples",
-        ),
+        *("tokens", "token", "samples", "per", "sec", "seconds", "second", *_CLOCKS),
         *("kl", "lr", "rate", "grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef"),
         *("coeff", "coefficient", "target", "threshold", "bonus", "temperature", "cross", "weight"),
         *("memory", "gb", "count", "num", "number", "n", "groups", "zero", "step", "steps", "epoch", "size"),
@@ -125,8 +115,9 @@ def named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
 
 def resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
     """The columns whose values behave as those of a role."""
-    values = {name: parse_column(cells).values for name, cells in columns.items()}
-    alike = [name for name in columns if _resembles(role, values[name])]
+    names = [name for name in columns if role == "step" or _CLOCKS.isdisjoint(_words(name))]
+    values = {name: parse_column(columns[name]).values for name in names}
+    alike = [name for name in names if _resembles(role, values[name])]
     # A reward is a mean: whole numbers are counts, unless nothing else is there.
     if role != "step":
         alike.sort(
@@ -206,6 +197,8 @@ def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     """What to do where no column of a log resembles a role."""
     if trainer.halves:
         return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
+    if reason := next((note for note in run.notes if note.startswith(AXES_DIFFER)), ""):
+        return reason
     if run.partial:
         return f"the file is a part of a log: also name the file with the {role}, or the folder of both"
     command = _command("columns", path) or "entropylaw columns LOG"

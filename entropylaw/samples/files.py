@@ -13,9 +13,10 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from itertools import accumulate, chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
@@ -273,12 +274,13 @@ def inspect_archive(file: TableFile) -> tuple[list[dict[str, Any]], list[str]]:
                 content = listing(names, 3)
                 message = f"{name} is an archive that inspect did not write: it has {content}"
                 raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
-            _check_unpacked(file, sum(entry.file_size for entry in archive.infolist()))
+            _check_unpacked(file, (entry.file_size for entry in archive.infolist()))
             members = [key for key in names if key.startswith("samples/")]
             header = json.loads(archive.read(head))
             samples = (json.loads(archive.read(key)) for key in members)
             rows = list(_inspect({**header, "samples": samples}))
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as problem:
+    # The last for an encrypted archive, and JSON that is too deep
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
         message = f"{name} cannot be read as a log of inspect: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
     notes = _status(header, file.name)
@@ -288,28 +290,21 @@ def inspect_archive(file: TableFile) -> tuple[list[dict[str, Any]], list[str]]:
     return rows, notes
 
 
-def _most_unpacked(file: TableFile) -> int:
-    """Bytes that a compressed file may have unpacked."""
-    return min(max(MOST_RATIO * file.size, LEAST_REFUSED), MOST_DOCUMENT)
-
-
-def _check_unpacked(file: TableFile, size: int) -> None:
-    """Refuse a compressed file of so many bytes unpacked: InputError ``archive-too-large``."""
-    most = _most_unpacked(file)
-    if size > most:
+def _check_unpacked(file: TableFile, sizes: Iterable[int]) -> None:
+    """Refuse a compressed file of parts with such ``sizes`` in bytes: InputError ``archive-too-large``."""
+    most = min(max(MOST_RATIO * file.size, LEAST_REFUSED), MOST_DOCUMENT)
+    # No part beyond the limit is unpacked.
+    if any(size > most for size in accumulate(sizes)):
         limit = f"{MOST_RATIO} times its bytes" if most < MOST_DOCUMENT else f"{most >> 20:,} MiB"
         message = f"{shown(file.name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
         raise InputError("archive-too-large", message, "split the file, or unpack it")
 
 
 def _check_packed(file: TableFile) -> None:
-    """Refuse a file of gzip that is damaged or unpacks to too much, and unpack no more of it."""
-    size = 0
+    """Refuse a file of gzip that is damaged or unpacks to too much."""
     try:
         with gzip.open(file.path) as content:
-            while size <= _most_unpacked(file) and (chunk := content.read(1 << 20)):
-                size += len(chunk)
+            _check_unpacked(file, map(len, iter(partial(content.read, 1 << 20), b"")))
     except (OSError, EOFError, zlib.error) as problem:
         message = f"{shown(file.name)} cannot be unpacked: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy or write the file again") from None
-    _check_unpacked(file, size)

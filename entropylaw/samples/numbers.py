@@ -7,7 +7,7 @@ samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -159,41 +159,25 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
     return {name: np.where(answered > 0, value, np.nan) for name, value in values.items()}
 
 
-def of_answers(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
-    """The numbers that need answers, as :func:`by_problem`; without them maj@k counts right samples."""
-    n, nothing, possible = counts.n, np.full(len(counts.n), np.nan), [k for k in ks if k <= counts.least]
-    if not len(counts.answers):
-        return {f"maj@{k}": majority(n, counts.right, k) if k in possible else nothing for k in ks}
-    return {
-        **{f"maj@{k}": nothing for k in ks},
-        **pluralities(counts, possible),
-        "distinct": distinct(counts, rarefied),
-        "distinct_right": distinct(counts, rarefied, 1),
-        "distinct_wrong": distinct(counts, rarefied, 0),
-        **{f"answer_entropy{name}": values for name, values in entropies(counts).items()},
-    }
-
-
 def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
-    """The numbers of each problem (P,) by the name of their column; nan where there is none.
-
-    That is so where a problem has fewer than k samples.
-    """
-    n, right = counts.n, counts.right
-    nothing = np.full(len(n), np.nan)
-
-    def at(k: int, estimator: Callable[[IntArray, IntArray, int], FloatArray]) -> FloatArray:
-        return estimator(n, right, k) if k <= counts.least else nothing
-
-    values = {f"pass@{k}": at(k, pass_at) for k in ks}
+    """The numbers of each problem (P,) by the name of their column, for k up to the fewest samples."""
+    n, right, ks = counts.n, counts.right, [k for k in ks if k <= counts.least]
+    values = {f"pass@{k}": pass_at(n, right, k) for k in ks}
     for few, k in pairwise(ks):
         values[f"gain@{k}"] = (values[f"pass@{k}"] - values[f"pass@{few}"]) / np.log2(k / few)
-    most = max((k for k in ks if k <= counts.least), default=1)
-    if most > 1:
+    if len(ks) > 1:
         # What a doubling of the samples adds on average, from 1 to the most.
-        values["gain_per_doubling"] = (pass_at(n, right, most) - pass_at(n, right, 1)) / np.log2(most)
-    values |= {f"pass^{k}": at(k, all_right) for k in ks[1:]}
-    values |= of_answers(counts, ks[1:], rarefied)
+        values["gain_per_doubling"] = (values[f"pass@{ks[-1]}"] - values["pass@1"]) / np.log2(ks[-1])
+    values |= {f"pass^{k}": all_right(n, right, k) for k in ks[1:]}
+    if len(counts.answers):
+        values |= pluralities(counts, ks[1:])
+        values["distinct"] = distinct(counts, rarefied)
+        values["distinct_right"] = distinct(counts, rarefied, 1)
+        values["distinct_wrong"] = distinct(counts, rarefied, 0)
+        values |= {f"answer_entropy{name}": nats for name, nats in entropies(counts).items()}
+    else:
+        # All right samples count as one answer, and all wrong ones as another.
+        values |= {f"maj@{k}": majority(n, right, k) for k in ks[1:]}
     values["none_right"] = (right == 0).astype(float)
     values["some_right"] = ((right > 0) & (right < n)).astype(float)
     values["all_right"] = (right == n).astype(float)
@@ -204,6 +188,7 @@ def summary(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, float
     """The columns of a step; distinct answers are counted among ``rarefied`` samples."""
     row: dict[str, float | None] = {}
     for name, values in by_problem(counts, ks, rarefied).items():
+        # Problems without an answer have no entropy of answers.
         finite = values[~np.isnan(values)]
         size = len(finite)
         row[name] = float(finite.mean()) if size else None

@@ -161,8 +161,8 @@ def summarise_samples(
 
 
 def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with the same columns, without those that have a value in no row."""
-    every = dict.fromkeys(name for row in rows for name in row)
+    """Rows with the same columns, in the order of the longest, without those that have a value in no row."""
+    every = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
     names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
     return [{name: row.get(name) for name in names} for row in rows]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -235,8 +236,11 @@ def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
                 yield record
                 if size >= 1 << 22:
                     return
-    except (OSError, EOFError, TypeError, ValueError, RecursionError) as problem:
-        if not size or isinstance(problem, (OSError, EOFError)):
+    except (OSError, EOFError, zlib.error) as problem:
+        message = f"{shown(name)} cannot be read: {shown(str(problem))}"
+        raise InputError("file-corrupt", message, "copy or write the file again") from None
+    except (TypeError, ValueError, RecursionError) as problem:
+        if not size:
             message = f"the first line of {shown(name)} is not a JSON object ({shown(str(problem))})"
             raise InputError("file-corrupt", message, hint) from None
     if not size:

@@ -16,7 +16,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -58,17 +58,58 @@ _BYTE_OF = {chr(b): b for b in _VISIBLE} | {chr(256 + i): b for i, b in enumerat
 _ALL_STRAIGHT = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GramList:
-    """Strategic n-grams, normalised and without repetition, and their numbers of words."""
+    """Strategic n-grams, normalised and without repetition, with their numbers of words and of units.
 
-    grams: tuple[str, ...]
-    words: tuple[int, ...]
+    A gram is a sequence of codes of its units, which is looked up by its first unit and its length.
+    """
+
+    def __init__(self, words: Mapping[str, int]) -> None:
+        self.grams, self.words = tuple(words), np.array([*words.values()], dtype=np.int64)
+        self._codes: dict[str, int] = {}
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._lengths: dict[int, set[int]] = {}
+        for number, gram in enumerate(self.grams):
+            key = tuple(self._codes.setdefault(unit, len(self._codes) + 1) for unit in gram.split(" "))
+            self._numbers[key] = number
+            self._lengths.setdefault(key[0], set()).add(len(key))
+        self._begins = np.isin(np.arange(len(self._codes) + 1), list(self._lengths))
+        self.length = np.array([len(key) for key in self._numbers], dtype=np.int64)
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 over the normalised grams in alphabetical order."""
         return hashlib.sha256("\n".join(sorted(self.grams)).encode("utf-8")).hexdigest()
+
+    def encode(self, pieces: list[str]) -> IntArray:
+        """Code of every piece: above 0 for a unit of a gram, otherwise its kind."""
+        codes = {}
+        for piece in set(pieces):
+            codes[piece] = _SPACE if piece.isspace() else self._codes.get(_folded(piece), _OTHER)
+        return np.array([codes[piece] for piece in pieces], dtype=np.int64)
+
+    def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """Every occurrence of every gram: position of its first unit, and the gram."""
+        listed, numbers, lengths = codes.tolist(), self._numbers, self._lengths
+        pairs = []
+        for at in np.flatnonzero(self._begins[np.maximum(codes, 0)]).tolist():
+            for length in lengths[listed[at]]:
+                if (key := tuple(listed[at : at + length])) in numbers:
+                    pairs.append((at, numbers[key]))
+        position, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return position, gram
+
+    def counted(self, position: IntArray, gram: IntArray) -> IntArray:
+        """Indices, by position, of the occurrences that count: the longest first, without overlap."""
+        length = self.length[gram]
+        order = np.lexsort((position, -length, -self.words[gram]))
+        first, last = position[order].tolist(), (position + length)[order].tolist()
+        taken, chosen = set[int](), list[int]()
+        for index, a, b in zip(order.tolist(), first, last, strict=True):
+            if taken.isdisjoint(range(a, b)):
+                taken.update(range(a, b))
+                chosen.append(index)
+        return np.array(sorted(chosen), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +167,7 @@ def parse_grams(text: str, source: str) -> GramList:
     if len(grams) > MOST_GRAMS:
         message = f"{source} holds {len(grams):,} grams, at most {MOST_GRAMS:,} were expected"
         raise InputError("grams-too-many", message, "keep the grams that many responses share")
-    return GramList(grams=tuple(grams), words=tuple(grams.values()))
+    return GramList(grams)
 
 
 def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | None = None) -> GramMatches:
@@ -141,17 +182,17 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     joined = b"".join(pieces)
     start, stop = _extents(pieces)
     text = joined.decode("utf-8", "surrogateescape")
-    matcher, units = _matcher(grams), _pattern().findall(text)
-    codes = matcher.encode(units)
+    units = _pattern().findall(text)
+    codes = grams.encode(units)
     solid = np.flatnonzero(codes != _SPACE)
     ascii_only = len(text) == len(joined)
     places = _extents(units if ascii_only else [unit.encode("utf-8", "surrogateescape") for unit in units])
     codes, begin, end = codes[solid], places[0][solid], places[1][solid]
-    position, gram = matcher.occurrences(codes)
-    last = position + matcher.length[gram] - 1
+    position, gram = grams.occurrences(codes)
+    last = position + grams.length[gram] - 1
     first_token = np.searchsorted(stop, begin[position], side="right")
     after_token = np.searchsorted(start, end[last], side="left")
-    counted = matcher.counted(position, gram)
+    counted = grams.counted(position, gram)
     # Which tokens are in any interval from the first token to the one after it.
     change = np.bincount(first_token, minlength=len(start) + 1)
     change -= np.bincount(after_token, minlength=len(start) + 1)
@@ -321,55 +362,6 @@ def _folded(unit: str) -> str:
 
 def _is_word(unit: str) -> bool:
     return any(c.isalnum() for c in unit) or unit.startswith("_")
-
-
-class _Matcher:
-    """The grams as sequences of codes of their units, by length and first unit."""
-
-    def __init__(self, grams: GramList) -> None:
-        self.units: dict[str, int] = {}
-        self.grams: dict[tuple[int, ...], int] = {}
-        self.lengths: dict[int, set[int]] = {}
-        for number, gram in enumerate(grams.grams):
-            key = tuple(self.units.setdefault(unit, len(self.units) + 1) for unit in gram.split(" "))
-            self.grams[key] = number
-            self.lengths.setdefault(key[0], set()).add(len(key))
-        self.begins = np.isin(np.arange(len(self.units) + 1), list(self.lengths))
-        self.words = np.array(grams.words, dtype=np.int64)
-        self.length = np.array([len(key) for key in self.grams], dtype=np.int64)
-
-    def encode(self, pieces: list[str]) -> IntArray:
-        """Code of every piece: above 0 for a unit of a gram, otherwise its kind."""
-        codes = {}
-        for piece in set(pieces):
-            codes[piece] = _SPACE if piece.isspace() else self.units.get(_folded(piece), _OTHER)
-        return np.array([codes[piece] for piece in pieces], dtype=np.int64)
-
-    def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
-        """Every occurrence of every gram: position of its first unit, and the gram."""
-        listed, grams, lengths = codes.tolist(), self.grams, self.lengths
-        pairs = []
-        for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist():
-            for length in lengths[listed[at]]:
-                if (key := tuple(listed[at : at + length])) in grams:
-                    pairs.append((at, grams[key]))
-        position, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        return position, gram
-
-    def counted(self, position: IntArray, gram: IntArray) -> IntArray:
-        """Indices, by position, of the occurrences that count: the longest first, without overlap."""
-        length = self.length[gram]
-        order = np.lexsort((position, -length, -self.words[gram]))
-        first, last = position[order].tolist(), (position + length)[order].tolist()
-        taken, chosen = set[int](), list[int]()
-        for index, a, b in zip(order.tolist(), first, last, strict=True):
-            if taken.isdisjoint(range(a, b)):
-                taken.update(range(a, b))
-                chosen.append(index)
-        return np.array(sorted(chosen), dtype=np.int64)
-
-
-_matcher = lru_cache(maxsize=4)(_Matcher)
 
 
 def _extents(parts: Sequence[str] | Sequence[bytes]) -> tuple[IntArray, IntArray]:

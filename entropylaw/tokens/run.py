@@ -105,8 +105,14 @@ def summarise_tokens(
 def backend(
     name: str, master: str | None, progress: Progress | None, memory: str = MEMORY
 ) -> AbstractContextManager[Backend]:
-    """The engine ``duckdb`` or ``spark``; UsageErrors ``spark-not-installed``, ``spark-failed``."""
+    """The engine ``duckdb`` or ``spark``.
+
+    UsageErrors are ``master-needs-spark``, ``spark-not-installed``, ``spark-failed``.
+    """
     if name != "spark":
+        if master is not None:
+            message = f"--master {shown(master)} names a Spark cluster"
+            raise UsageError("master-needs-spark", message, "add --backend spark")
         return duckdb_backend(progress, memory)
     if master is not None and not _MASTER.fullmatch(master):
         message = f"--master {shown(master)} is not a Spark master"
@@ -126,9 +132,6 @@ def backend(
 def check_options(options: TokenOptions) -> None:
     """Refuse options that contradict each other."""
     share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
-    if options.master is not None and options.backend != "spark":
-        message = f"--master {options.master} names a Spark cluster"
-        raise UsageError("master-needs-spark", message, "add --backend spark")
     if share is not None and not 0 < share < 1:
         message = f"--top-quantile {share:g} is not a share, expected a number between 0 and 1"
         hint = "0.2 classes the fifth of each step's tokens with the highest entropy as planning"
@@ -230,17 +233,6 @@ def _finished(
     notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
     return Summarised(steps=steps, about=about, notes=notes)
-
-
-def table_format(path: str | None) -> str | None:
-    """``parquet``, ``csv``, ``json`` by the suffix, None for no file; or UsageError ``unknown-suffix``."""
-    if path is None or path == "-":
-        return None
-    suffix, suffixes = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
-    if suffix not in suffixes:
-        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        raise UsageError("unknown-suffix", message, "the suffix decides the format")
-    return suffix.removeprefix(".")
 
 
 def as_parquet(table: pa.Table) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -94,8 +95,10 @@ class Sums:
 
     def counts(self) -> dict[int, int]:
         """Number of tokens by bin, or by the code that replaces it."""
-        totals = add_rows([{name: self.cells[name] for name in ("bin", "tokens")}], ("bin",), ("tokens",))
-        return dict(zip(totals["bin"].tolist(), totals["tokens"].tolist(), strict=True))
+        counts = Counter[int]()
+        for code, tokens in zip(self.cells["bin"].tolist(), self.cells["tokens"].tolist(), strict=True):
+            counts[code] += tokens
+        return counts
 
     @classmethod
     def from_table(cls, cells: pa.Table) -> Sums:
@@ -121,12 +124,13 @@ class Sums:
             columns[name] = to_numpy(cells.column(name)).astype(np.int64, copy=False)
             # Free each Arrow column once it is copied; the caller holds no other reference to the table.
             cells = cells.drop_columns([name])
-        return cls(cells=_add_cells([columns]), has_logprob=has_logprob)
+        return cls(cells=_added(columns), has_logprob=has_logprob)
 
     def with_masked(self, all_tokens: Sums) -> Sums:
         """The sums, and in addition the tokens of ``all_tokens`` that a mask leaves out."""
         masked = all_tokens.rows(np.isin(all_tokens.cells["bin"], (query.MASKED, query.NO_MASK)))
-        return replace(self, cells=_add_cells([self.cells, masked]))
+        together = {name: np.append(values, masked[name]) for name, values in self.cells.items()}
+        return replace(self, cells=_added(together))
 
     def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
         """Classify each step's ``share`` of tokens with the highest entropy as planning, the rest execution.
@@ -144,32 +148,21 @@ class Sums:
             cut = int(np.argmin(np.abs(above - share * above[0])))
             cuts[step] = float(EDGES[cut])
             planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
-        return replace(self, cells=_add_cells([self.cells | {"planning": planning}])), cuts
+        return replace(self, cells=_added(self.cells | {"planning": planning})), cuts
 
 
-def _add_cells(parts: Sequence[Columns]) -> Columns:
-    """Sums by bin as one table, in which the lower half of each Σq² has :data:`HALF` bits."""
-    cells = add_rows(parts, KEYS, SUMS)
-    high, low = cells["square_high"], cells["square_low"]
-    return {**cells, "square_high": high + (low >> HALF), "square_low": low & ((1 << HALF) - 1)}
-
-
-def add_rows(parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str]) -> Columns:
-    """Sum the ``summed`` columns of rows that have the same ``keys``, sorted by these."""
-    columns = dict(parts[0])
+def _added(cells: Columns) -> Columns:
+    """Sorted cells, each once; the lower half of each Σq² has :data:`HALF` bits."""
+    columns = dict(cells)
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
-    if len(parts) > 1:
-        columns = {name: np.concatenate([table[name] for table in parts]) for name in columns}
-    order = np.lexsort([columns[name] for name in reversed(keys)])
+    order = np.lexsort([columns[name] for name in reversed(KEYS)])
     for name in columns:
         columns[name] = columns[name][order]
-    new = np.any([_changes(columns[name]) for name in keys], axis=0)
-    if new.all():
-        return columns
-    starts = np.flatnonzero(new)
+    starts = np.flatnonzero(np.any([_changes(columns[name]) for name in KEYS], axis=0))
     for name, values in columns.items():
-        columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
-    return columns
+        columns[name] = np.add.reduceat(values, starts) if name in SUMS else values[starts]
+    high, low = columns["square_high"], columns["square_low"]
+    return {**columns, "square_high": high + (low >> HALF), "square_low": low & ((1 << HALF) - 1)}
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:

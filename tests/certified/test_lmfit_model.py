@@ -119,6 +119,7 @@ def test_data_without_noise_give_the_form_back(form):
     result = fit_model(model, reward)
     assert {name: result.params[name].value for name in truth} == pytest.approx(truth, rel=1e-6, abs=1e-9)
     assert set(result.params) == set(truth)
+    assert "np.float64" not in repr(model.make_params())
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,18 @@ PACKED = {
 
 
 @pytest.mark.parametrize("suffix", PACKED)
+def test_compressed_files_are_read_as_what_is_in_them(tmp_path, suffix):
+    table = pa.table({"step": range(1, 41), "entropy": [1 / s for s in range(1, 41)], "reward": range(40)})
+    pq.write_table(table, tmp_path / "plain")
+    files = {"x.csv": CSV.encode(), "x.log": VERL.encode(), "x.parquet": (tmp_path / "plain").read_bytes()}
+    for name, data in files.items():
+        (tmp_path / (name + suffix)).write_bytes(PACKED[suffix](data))
+        (run,) = read_runs(tmp_path / (name + suffix))
+        assert select(run).entropy.tolist() == [1 / s for s in range(1, 41)]
+        assert not any("the name ends in" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
 def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path, suffix):
     # A block of bzip2 has 900 kB, and is whole or nothing.
     last = 60_000 if suffix == ".bz2" else 8_000

@@ -60,6 +60,10 @@ def test_charts_over_two_axes_stay_apart(tmp_path):
     runs = read_runs(tmp_path)
     assert len(runs) == 2
     assert all("their x axes differ" in run.notes[-1] for run in runs)
+    for run in runs:
+        with pytest.raises(InputError, match="in the catalog") as caught:
+            select(run)
+        assert caught.value.hint.endswith("export both over one")
 
 
 def test_a_chart_without_its_greatest_values_is_joined_too(tmp_path):

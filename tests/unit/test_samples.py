@@ -250,14 +250,16 @@ def test_an_archive_of_inspect(tmp_path: Path) -> None:
         for sample in log["samples"]:
             archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
     check(read(path))
+    data, torn = path.read_bytes(), tmp_path / "torn.eval"
+    begins = data.index(b"samples/") + 60
+    for damaged in (data[:300], data[:begins] + b"\xff" * 20 + data[begins + 20 :]):
+        torn.write_bytes(damaged)
+        with pytest.raises(EntropyLawError, match="cannot be read as a log of inspect"):
+            read(torn)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("samples/bomb.json", b" " * (1 << 25), zipfile.ZIP_DEFLATED)
     with pytest.raises(EntropyLawError, match="the limit is 200 times"):
         read(path)
-    torn = tmp_path / "torn.eval"
-    torn.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(EntropyLawError, match="cannot be read as a log of inspect"):
-        read(torn)
 
 
 def other_filter() -> Rows:
@@ -290,6 +292,7 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, Any], str, str]] = {
     "k beyond n": ({"k": (8,)}, "k-too-large", "at most 4"),
     "an unknown column": ({"right": "corect"}, "column-not-found", "'correct'"),
     "two ways to say right": ({"right": "x", "right_when": "x>1"}, "two-verdicts", "both"),
+    "a cluster without Spark": ({"master": "local"}, "master-needs-spark", "--backend spark"),
     "no comparison": ({"right_when": "correct"}, "bad-condition", "not a comparison"),
     "nothing that was graded": ({"right": "error"}, "no-verdicts", "has a verdict"),
 }

@@ -244,3 +244,12 @@ def test_a_half_written_last_line_is_said_once_and_is_no_loss(tmp_path, name, li
     done = typed("fit", name, "-o", "-", cwd=tmp_path)
     assert f"{name}: the last line ({line}) is half-written, and is not read" in done.stderr.splitlines()
     assert "dropped" not in done.stdout
+
+
+def test_a_clock_is_suggested_for_no_reward_by_its_values(tmp_path):
+    log = tmp_path / "chart.csv"
+    write(log, "step", "run-1-actor/entropy_step", "made_timestamp", columns=(STEP, ENTROPY, 1.7e12 + STEP))
+    (run,) = read_runs(log)
+    with pytest.raises(InputError, match="by its values 'run-1-actor/entropy_step' may be one") as caught:
+        select(run)
+    assert "--reward" not in caught.value.hint

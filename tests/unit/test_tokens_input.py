@@ -208,6 +208,15 @@ def test_files_that_are_refused(tmp_path, name, content, slug):
     assert given.name in refused(slug, given).message
 
 
+def test_a_damaged_compressed_file_cannot_be_read(tmp_path):
+    random = np.random.default_rng(0)
+    lines = "".join(f'{{"step": 1, "entropy": {value}}}\n' for value in random.random(500))
+    whole, path = gzip.compress(lines.encode()), tmp_path / "t.jsonl.gz"
+    for data in (whole[: len(whole) // 2], whole[:100] + b"\xff" * 20 + whole[120:], b"plain text"):
+        path.write_bytes(data)
+        assert "'t.jsonl.gz' cannot be read" in refused("file-corrupt", path).message
+
+
 def test_files_that_do_not_exist_or_differ_in_format(table, tmp_path):
     refused("file-not-found", tmp_path / "nowhere.parquet")
     refused("file-not-found", f"{tmp_path}/nowhere*.parquet")

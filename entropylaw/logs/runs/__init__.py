@@ -25,6 +25,9 @@ TEXT, NAN = "text in place of a number", "not a number"
 ROWS_COUNTED = "the rows are counted"
 """Why a log has steps that are in no column of it."""
 
+AXES_DIFFER = "not joined with the other files of this run, because their x axes differ"
+"""How a note begins on a chart that is apart from another chart of its run."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:

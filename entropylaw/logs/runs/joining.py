@@ -20,7 +20,7 @@ from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.escaping import counted, listing, quoted_path, shown
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import GREATEST, LEAST
-from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs import AXES_DIFFER, Run, added
 from entropylaw.logs.runs.splitting import is_bookkeeping
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.logs.source import Source
@@ -48,8 +48,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
             by_axis.setdefault(chart.step_column, []).append(chart)
         whole = list(map(_merged, by_axis.values()))
         if len(by_axis) > 1:
-            note = "not joined with the other files of this run, because their x axes differ "
-            note += f"({listing(list(by_axis), 4)}): export both over one"
+            note = f"{AXES_DIFFER} ({listing(list(by_axis), 4)}): export both over one"
             whole = [replace(run, notes=(*run.notes, note)) for run in whole]
         merged += whole
     merged = join_halves(merged)

@@ -40,19 +40,18 @@ _TOKEN_ROWS: tuple[tuple[str, str, str], ...] = (
 
 def describe(result: TokenSummary) -> list[b.Block]:
     """The first step and the last, next to the published numbers."""
-    columns, steps = result.columns, result.columns["step"]
-    ends = [0] if len(steps) == 1 else [0, -1]
-    total = sum(number for number in columns["tokens"] if isinstance(number, int))
-    about = f"{total:,} tokens in {len(steps):,} steps · classes: {result.about['class']['rule']}"
+    ends = [*result.rows[:1], *result.rows[1:][-1:]]
+    total = sum(int(row["tokens"] or 0) for row in result.rows)
+    about = f"{total:,} tokens in {len(result.rows):,} steps · classes: {result.about['class']['rule']}"
     rows = []
     for name, label, kind in _TOKEN_ROWS:
-        if name in columns:
+        if name in ends[0]:
             # Steps are rarefied to one common number of occurrences; it is missing where a step has fewer.
-            sizes = columns[name.replace("_rarefied", "_rarefied_n")]
+            sizes = [row[name.replace("_rarefied", "_rarefied_n")] for row in ends]
             label = label.format(_token_cell(sizes[0] or sizes[-1], "count"))
-            cells = (_token_cell(columns[name][end], kind) for end in ends)
+            cells = (_token_cell(row[name], kind) for row in ends)
             rows.append((label, *cells, _PUBLISHED.get(name, "")))
-    heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
+    heads = ["", *(f"step {row['step']}" for row in ends), "Wang et al. 2025"]
     source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
     published = b.Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}")
     return [
@@ -67,7 +66,7 @@ def table(result: TokenSummary) -> b.Table:
     cells = []
     for row in result.rows:
         cells.append([rounded(cell) if isinstance(cell, float) else cell for cell in row.values()])
-    return b.Table([b.Column(name, name) for name in result.columns], cells)
+    return b.Table([b.Column(name, name) for name in result.rows[0]], cells)
 
 
 def _token_cell(value: Cell, kind: str) -> str:

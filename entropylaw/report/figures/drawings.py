@@ -1,4 +1,4 @@
-"""What draws each figure, and writes it. It imports matplotlib: what draws none does without this module."""
+"""What draws each figure. It imports matplotlib: what draws none does without this module."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from typing import Any
 from matplotlib import axes, figure
 
 from entropylaw.report.blocks import Block, Figure
-from entropylaw.report.figures import (
-    arms,
-    ceilings,
-    forecast,
-    law,
-    phases,
-    rewards,
-    samples,
-)
+from entropylaw.report.figures import arms, ceilings, forecast, law, phases, rewards, samples
 from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
 DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {

@@ -131,7 +131,7 @@ def _points(
             dropped[OTHER_LENGTH] += 1
             continue
         for run, at in zip(layout.runs, places, strict=True):
-            values = {name: cells[place] for name, place in at.items()}
+            values = {name: cells[index] for name, index in at.items()}
             if any(cell for name, cell in values.items() if name != _COUNTER):
                 yield cells[layout.first], run, values
     # There is no line end behind the last row: only the row itself shows whether it is complete.
