@@ -150,8 +150,12 @@ OTHER_TABLES = (
 OTHER_PRINTS = (
     *('{"model": "m", "lr": 1e-6}\n', '{"step": 1, "lr": 1}\n{"step": 2, "lr": 1}\n'),
     *('{"entropy": 1}\n{"entropy": 2}\n', "a,b\n1,2\n3,4\n", "Epoch 1: loss 0.5\n"),
+    "by step 600: a gain of 0.01, P = 0.85, an entropy of 0.02 nats\n",
 )
-OTHERS = (*(shown(html=html) for html in OTHER_TABLES), *map(stream, OTHER_PRINTS))
+OTHERS = (
+    *(shown(html=html) for html in OTHER_TABLES),
+    *map(stream, OTHER_PRINTS),
+)
 
 
 @pytest.mark.parametrize("output", OTHERS, ids=range(len(OTHERS)))

@@ -139,7 +139,9 @@ def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
             with suppress(InputError):
                 table = reader.read(content)
                 stepped = not {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, table.columns))
-                if reader.name != "jsonl" or (stepped and any(map(catalog.is_metric, table.columns))):
+                # A cell prints much: one line with a step and numbers, or JSON, is no log of a training.
+                general = reader.name == "jsonl" or (reader.name == "text" and table.rows == 1)
+                if not general or (stepped and any(map(catalog.is_metric, table.columns))):
                     yield reader.name, table
                     return
 
