@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import input_files, renamed
-from entropylaw.documents.index import documents_of, flaws_of, whole_pages
+from entropylaw.documents.index import INDEX, documents_of, flaws_of, whole_pages
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.gates.subjects import READ
@@ -107,8 +107,13 @@ class _Found:
     seen: set[str] = field(default_factory=set)
 
     def take(self, path: str, documents: Sequence[Stored], kinds: Sequence[str], *, others: bool) -> None:
-        """The documents at a path, those that an index names, or else its logs."""
-        index = next((stored for stored in documents if stored.kind == "index"), None)
+        """The documents at a path, those that its index names, or else its logs.
+
+        The index of a report further down is no reason to leave out the logs of a folder.
+        """
+        places = (Path(path), Path(path).joinpath(INDEX))
+        indices = (stored for stored in documents if stored.kind == "index" and Path(stored.path) in places)
+        index = next(indices, None)
         if index is not None and "index" in kinds:
             self.documents += find([*map(str, whole_pages(index))], kinds).documents
             for fits in (stored for stored in documents if stored.kind == "fit"):

@@ -192,7 +192,11 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
 
     Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
-    inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
+    folder = making.folder
+    # A report into the folder of its logs is no report that is rendered again.
+    again = folder is not None and any(Path(source).resolve() == folder.resolve() for source in sources)
+    kinds_read = RUNS[:2] if again else RUNS
+    inputs = gather(sources, making.settings, kinds=kinds_read, fixed=fixed, join=making.join)
     tasks = [Task(input=entry, making=making) for entry in inputs.entries]
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds

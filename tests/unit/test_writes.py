@@ -132,6 +132,13 @@ def test_a_report_in_the_folder_of_its_logs(call, tmp_path):
     assert changed <= {"report.md", "report.json", "index.html"}
 
 
+def test_a_report_below_the_folder_of_its_logs_is_written_again_from_the_logs(call, tmp_path):
+    for level in ("0.9", "0.8"):
+        done = call("report", ".", "-o", "reports", "--figures", "none", "--level", level)
+        assert done.returncode == 0, done.stderr
+    assert f'"level": {level}' in (tmp_path / "reports" / "runs" / "log.json").read_text("utf-8")
+
+
 def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_read(call, tmp_path):
     files = ("-o", "all.json", "-o", "all.csv", "-o", "all.txt", "-o", "all.md")
     assert call("fit", ".", *files, "-q").returncode == 0

@@ -1,4 +1,4 @@
-"""Building columns from records and rows as they are read, so that no file has to fit into memory.
+"""Building columns from records and rows as they are read.
 
 Numbers are stored as numbers from the start; of text, each distinct cell once, up to a bound: of a column of
 prose, one cell represents all.
@@ -62,7 +62,7 @@ class _Cells:
         elif value == value:
             self._rows.append(row)
             self._values.append(value)
-        elif number_parsing.is_nan(cell):
+        elif type(cell) is float or number_parsing.is_nan(cell):
             self._put_text(row, None)
 
     def put_all(self, first: int, cells: Sequence[str]) -> None:
@@ -121,12 +121,8 @@ class Records:
 
     def add(self, record: Mapping[str, object]) -> None:
         """Add one record; a key with an empty cell counts as a column."""
-        columns, row = self._columns, self.rows
         for name, cell in record.items():
-            if (column := columns.get(name)) is not None:
-                column.put(row, cell)
-            elif name not in self.unread:
-                self.put(name, cell, row)
+            self.put(name, cell, self.rows)
         self.rows += 1
 
     def put(self, name: str, cell: object, row: int) -> None:
