@@ -193,10 +193,12 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
     folder = making.folder
-    # A report into the folder of its logs is no report that is rendered again.
-    again = folder is not None and any(Path(source).resolve() == folder.resolve() for source in sources)
-    kinds_read = RUNS[:2] if again else RUNS
-    inputs = gather(sources, making.settings, kinds=kinds_read, fixed=fixed, join=making.join)
+    how: dict[str, Any] = {"fixed": fixed, "join": making.join}
+    # A report into the folder of its logs is made of them, and not of the report that is there.
+    into = folder is not None and any(Path(source).resolve() == folder.resolve() for source in sources)
+    inputs = gather(sources, making.settings, kinds=RUNS[:2] if into else RUNS, **how)
+    if into and not inputs.runs:
+        inputs = gather(sources, making.settings, kinds=RUNS, **how)
     tasks = [Task(input=entry, making=making) for entry in inputs.entries]
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds
