@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import BacktestCommand, FitCommand, PhasesCommand
@@ -80,17 +80,18 @@ def identity(fits: FitDocument, *, moved: bool) -> tuple[object, ...]:
 
 def phases(options: PhasesCommand) -> None:
     """Run ``entropylaw phases``."""
-    targets = output.destinations(options.output, options.format)
-    inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
-    document = document_of(Phases, inputs, options.jobs, quiet=options.quiet)
-    output.say_skipped(document.warnings, quiet=options.quiet)
-    output.finish_runs(document, targets, quiet=options.quiet)
+    _of_each_log(Phases, options, PhaseOptions)
 
 
 def backtest(options: BacktestCommand) -> None:
     """Run ``entropylaw backtest``."""
-    formats = output.destinations(options.output, options.format)
-    inputs = output.gather(options.logs, options, part(options, BacktestOptions), kinds=())
-    document = document_of(Backtest, inputs, options.jobs, quiet=options.quiet)
+    _of_each_log(Backtest, options, BacktestOptions)
+
+
+def _of_each_log(step: Any, options: Any, family: type) -> None:
+    """Print or write what a step of the pipeline makes of every log, by its family of options."""
+    targets = output.destinations(options.output, options.format)
+    inputs = output.gather(options.logs, options, part(options, family), kinds=())
+    document = document_of(step, inputs, options.jobs, quiet=options.quiet)
     output.say_skipped(document.warnings, quiet=options.quiet)
-    output.finish_runs(document, formats, quiet=options.quiet)
+    output.finish_runs(document, targets, quiet=options.quiet)

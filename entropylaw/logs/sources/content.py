@@ -318,7 +318,8 @@ def _piped(path: str, stream: IO[bytes]) -> Content:
     data = b"".join(islice(pieces, _MOST_PIPED // _PIECE + 1))
     if len(data) > _MOST_PIPED and not is_blank(data):
         message = f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}"
-        raise InputError("file-too-large", message, "write it to a file, and name the file")
+        hint = "pipe the lines with metrics alone, as with grep, or write their columns as Parquet"
+        raise InputError("file-too-large", message, hint)
     return Content(path, data)
 
 

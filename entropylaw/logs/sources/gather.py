@@ -160,13 +160,14 @@ class Records:
         """Make the table of a text's records.
 
         ``dropped`` counts records that are not in it, ``notes`` follow those on the text, ``more`` are other
-        fields; ``columns`` among them precede those of the records.
+        fields.
         """
         columns, filled = self.columns(content.extent)
         losses = Counter(dropped)
         fields: dict[str, Any] = {"rows": self.rows + losses.total(), "unread": tuple(self.unread)} | more
         return Table(
-            **fields | {"columns": more.get("columns", {}) | columns},
+            **fields,
+            columns=columns,
             dropped=dict(+losses),
             notes=(*content.text_notes, *notes, *filled),
         )
