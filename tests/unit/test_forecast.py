@@ -91,6 +91,18 @@ def test_the_interval_and_the_probability_of_a_gain_are_of_one_distribution(leve
     assert on.p_gain > 0.9
 
 
+def test_a_change_goes_on_where_it_is_many_standard_deviations():
+    step, noise = 10.0 * np.arange(60), np.random.default_rng(5).normal(size=60)
+    turned = 0.8 - 0.001 * np.abs(step - 350) + 0.004 * noise
+    after = forecast(step, None, turned, at_step=885)
+    assert after.reward.value < after.now - 0.05
+    assert after.p_gain < 0.1
+    # A change within the noise does not.
+    for seed in range(6):
+        ahead = forecast(step, None, 0.5 + 0.02 * np.random.default_rng(seed).normal(size=60), at_step=885)
+        assert abs(ahead.reward.value - ahead.now) < 0.004
+
+
 def test_the_entropy_does_not_change_the_forecast_and_the_law_is_beside_it():
     step, entropy, reward = a_run()
     without = forecast(step, None, reward, at_step=900)
