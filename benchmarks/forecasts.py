@@ -29,12 +29,12 @@ from scipy.optimize import minimize
 from scipy.special import stdtr, stdtrit
 
 from benchmarks import finished
+from benchmarks.cuts import CUTS, cuts_of, peers
 from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.simulated import SHAPES, policy, shape
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
-from entropylaw.analysis.backtest import CUTS, cuts_of, peers
 from entropylaw.analysis.forecast import (
     AHEAD,
     DF,

@@ -22,12 +22,13 @@ from benchmarks import finished
 from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.forecasts import SIMULATED, every, learn, policies, shapes, to_learn
+from benchmarks.looks import Replay, replay
 from benchmarks.simulated import SHAPES
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
 from entropylaw.analysis.forecast import FEWEST, Constants
-from entropylaw.analysis.stop import EXPLODED, LOOKS, LOST, replay
-from entropylaw.results.stop import STATES, Replay
+from entropylaw.analysis.stop import EXPLODED, LOOKS, LOST
+from entropylaw.results.stop import STATES
 
 WITHIN = 3
 """Evaluations after the label within which a failure is to be said."""
@@ -129,9 +130,9 @@ def label_of(run: Finished) -> int | None:
 def in_time(run: Finished, played: Replay, label: int) -> tuple[bool, bool]:
     """Whether the stop line named a failure, and whether it gave an alarm, by three evaluations after it."""
     latest = run.step[min(label + WITHIN, run.step.size - 1)]
-    looks = [look for look in played.looks if look.step <= latest]
-    named = any(look.lost_since is not None or look.exploded_since is not None for look in looks)
-    return named, any(look.says in STATES for look in looks)
+    lines = [look.line for look in played.looks if look.line.step <= latest]
+    named = any(line.lost_since is not None or line.exploded_since is not None for line in lines)
+    return named, any(line.says in STATES for line in lines)
 
 
 def row(name: str, plays: Sequence[Replay], alarms: Sequence[bool], gained: Sequence[bool]) -> str:
@@ -163,7 +164,11 @@ def table(
         alarms = [rule(run) for run in runs]
         gained = [alarm is not None and reaches(run, alarm) for run, alarm in zip(runs, alarms, strict=True)]
         lines.append(row(name, plays, [alarm is not None for alarm in alarms], gained))
-    saved = [1.0 - look.step / played.looks[-1].step for played in plays if (look := played.first("stop"))]
+    saved = []
+    for played in plays:
+        stop = played.first("stop")
+        if stop is not None:
+            saved.append(1.0 - stop.line.step / played.looks[-1].line.step)
     share = f"After a stop come {100 * sum(saved) / max(len(runs), 1):.1f} % of all steps."
     return [*lines, "", f"{failures(runs, plays)} {share}"]
 

@@ -36,7 +36,6 @@ COMMANDS = (
     "columns",
     "fit",
     "predict",
-    "backtest",
     "tokens",
     "samples",
     "phases",

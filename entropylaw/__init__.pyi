@@ -2,7 +2,6 @@
 
 __version__: str
 from entropylaw.analysis.answer import fit_law as fit_law
-from entropylaw.analysis.backtest import backtest as backtest
 from entropylaw.analysis.batch import fit_laws as fit_laws
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
@@ -35,7 +34,6 @@ from entropylaw.results import Verdict as Verdict
 from entropylaw.results import Why as Why
 from entropylaw.results.arms import ArmComparison as ArmComparison
 from entropylaw.results.fit import Fit as Fit
-from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast
 from entropylaw.results.law import LawFit as LawFit
 from entropylaw.results.phases import PhaseFit as PhaseFit

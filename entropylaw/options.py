@@ -245,23 +245,6 @@ class FitOptions(LawOptions, Gained, Coverage):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Looks:
-    """Family: looks at a finished run."""
-
-    every: int | None = option(
-        "--every K",
-        "Play the runs through the stop line instead, with a look after every K-th evaluation.",
-        COUNT,
-        unset="no replay",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BacktestOptions(Looks, FitOptions):
-    """Family: the options of a backtest."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(LawOptions, Coverage):
     """Family: arms of an experiment. The settings of a document of comparisons."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
 from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.evaluations import complete
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.engine.levels import MOST
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.stop import Look, Replay, ReplayScore, State, StopLine
+from entropylaw.results.stop import State, StopLine
 
 LOW = 0.1
 """Probability of a gain below which a look counts towards a stop."""
@@ -177,72 +175,3 @@ def fails_lately(step: FloatArray, entropy: FloatArray | None, reward: FloatArra
     """Whether a reward was lost, or an entropy has exploded, at the last six evaluations or fewer."""
     since = lost_since(step, reward), None if entropy is None else exploded_since(step, entropy)
     return any(first is not None and first >= step[-2 * LOOKS :][0] for first in since)
-
-
-def replay(
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    *,
-    every: int = 1,
-    max_reward: float | None = None,
-) -> Replay:
-    """Play a finished run through the stop line: a look after every few evaluations, up to its end.
-
-    Parameters
-    ----------
-    step, entropy, reward
-        Shape (n,); the last step is the planned end.
-    every
-        Evaluations from one to the next of which the line is kept; of more than 64 a 64th of those so far.
-    max_reward
-        As for :func:`entropylaw.forecast`.
-
-    Raises
-    ------
-    FitError
-        ``too-few-evaluations`` below 11: eight for a forecast, and three that follow.
-    """
-    used = complete(entropy, reward, step, law=False)
-    s, r, n = used.step, used.reward, used.step.size
-    if n < FEWEST + LOOKS:
-        message = f"{n} usable evaluations, a replay needs at least {FEWEST + LOOKS}"
-        raise FitError("too-few-evaluations", message, "replay a longer run, or its training reward")
-    looks, due, last = list[Look](), FEWEST, float(s[-1])
-    for until in range(LOOKS + 1, n):
-        earlier = s[:until], used.entropy[:until], r[:until]
-        if until < due and (every > 1 or not fails_lately(*earlier)):
-            continue
-        looks.append(_with_outcome(stop_line(*earlier, steps=last, max_reward=max_reward), s, r))
-        if until >= due:
-            due = until + max(every, -(-until // MOST))
-    eighth = max(LOOKS, n // 8)
-    gain = next((look.gain for look in looks if look.gain is not None), 0.0)
-    improving = bool(r[-eighth:].mean() >= r[:eighth].mean() + gain)
-    return Replay(looks=tuple(looks), improving=improving)
-
-
-def _with_outcome(line: StopLine, step: FloatArray, reward: FloatArray) -> Look:
-    """A stop line of a finished run, and the highest mean of three evaluations after it."""
-    reached, gained, until = None, None, line.evaluations
-    if line.now is not None and line.gain is not None and reward.size - until >= LOOKS:
-        means = np.convolve(reward[until:], np.full(LOOKS, 1.0 / LOOKS), "valid")
-        inside = int(np.searchsorted(step[until + 1 : -1], line.at_step or 0.0, side="right"))
-        reached = float(means[: max(1, inside)].max())
-        gained = reached >= line.now + line.gain
-    return Look(**structs.asdict(line), reached=reached, gained=gained)
-
-
-def score(replays: Sequence[Replay]) -> ReplayScore | None:
-    """All replays together; None without any."""
-    if not replays:
-        return None
-    stops = [(run, look) for run in replays if (look := run.first("stop")) is not None]
-    return ReplayScore(
-        runs=len(replays),
-        improving=sum(run.improving for run in replays),
-        stopped=len(stops),
-        false_stops=sum(run.improving and bool(look.gained) for run, look in stops),
-        lost=sum(run.first("lost") is not None for run in replays),
-        exploded=sum(run.first("exploded") is not None for run in replays),
-    )

@@ -34,7 +34,6 @@ NAMES = {
     "fit": "Fit the entropy law to every run.",
     "predict": "Predict reward at an entropy or a later step.",
     "columns": "Show which columns of a log would be used.",
-    "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
     "samples": "Summarise samples per problem by step.",
     "phases": "Say whether entropies rise, and in which order.",
@@ -48,7 +47,7 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
 
-MODULES = dict.fromkeys(("fit", "phases", "backtest"), "runs")
+MODULES = dict.fromkeys(("fit", "phases"), "runs")
 """The module of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "samples", "demo", "schema")

@@ -1,14 +1,14 @@
-"""``entropylaw fit``, ``phases`` and ``backtest``: an answer for every run."""
+"""``entropylaw fit`` and ``phases``: an answer for every run."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import BacktestCommand, FitCommand, PhasesCommand
+from entropylaw.cli.commands import FitCommand, PhasesCommand
 from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
@@ -16,8 +16,8 @@ from entropylaw.documents.loading import load_fit
 from entropylaw.errors import EntropyLawError
 from entropylaw.escaping import safe_name
 from entropylaw.option import part
-from entropylaw.options import FOLDER, BacktestOptions, FitOptions, PhaseOptions
-from entropylaw.pipeline.steps import Backtest, Fit, Phases
+from entropylaw.options import FOLDER, FitOptions, PhaseOptions
+from entropylaw.pipeline.steps import Fit, Phases
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument
@@ -80,18 +80,8 @@ def identity(fits: FitDocument, *, moved: bool) -> tuple[object, ...]:
 
 def phases(options: PhasesCommand) -> None:
     """Run ``entropylaw phases``."""
-    _of_each_log(Phases, options, PhaseOptions)
-
-
-def backtest(options: BacktestCommand) -> None:
-    """Run ``entropylaw backtest``."""
-    _of_each_log(Backtest, options, BacktestOptions)
-
-
-def _of_each_log(step: Any, options: Any, family: type) -> None:
-    """Print or write what a step of the pipeline makes of every log, by its family of options."""
     targets = output.destinations(options.output, options.format)
-    inputs = output.gather(options.logs, options, part(options, family), kinds=())
-    document = document_of(step, inputs, options.jobs, quiet=options.quiet)
+    inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
+    document = document_of(Phases, inputs, options.jobs, quiet=options.quiet)
     output.say_skipped(document.warnings, quiet=options.quiet)
     output.finish_runs(document, targets, quiet=options.quiet)

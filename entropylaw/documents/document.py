@@ -20,10 +20,9 @@ from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast, RunBacktest, Skill
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace
-from entropylaw.results.stop import ReplayScore
 from entropylaw.version import __version__
 
 if TYPE_CHECKING:
@@ -263,15 +262,6 @@ class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):
     """Predictions of every fitted run of a fit document."""
 
     schema: str = KINDS["prediction"].schema
-
-
-class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
-    """A backtest with its provenance; ``replayed`` is the score where its runs are replays."""
-
-    level: float
-    overall: Skill | None
-    replayed: ReplayScore | None = None
-    schema: str = KINDS["backtest"].schema
 
 
 class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):

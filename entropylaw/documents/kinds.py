@@ -41,7 +41,6 @@ KINDS = {
         Kind("report", "entropylaw report", 8),
         Kind("index", "entropylaw report", 7, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
-        Kind("backtest", "entropylaw backtest", 4),
         Kind("columns", "entropylaw columns"),
         Kind("comparison", "entropylaw compare", 4, module="entropylaw.documents.comparison"),
         Kind("samples", "entropylaw samples", module="entropylaw.documents.samples"),

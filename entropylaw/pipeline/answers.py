@@ -1,4 +1,4 @@
-"""What is computed of one run: its law, phases, backtest, forecast and predictions. Imports scipy."""
+"""What is computed of one run: its law, phases, forecast and predictions. Imports scipy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
-from entropylaw.analysis.stop import replay, stop_line
+from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
@@ -26,10 +25,10 @@ from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import BacktestOptions, ColumnOptions, FitOptions, PhaseOptions
+from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
-from entropylaw.results.forecast import Forecast, RunBacktest
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
@@ -250,17 +249,7 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     return as_stored(fitted)
 
 
-def backtest(_: Run, series: Series, options: BacktestOptions) -> RunBacktest:
-    """The scores of forecasts from the early part of a run, with every digit, or its replay."""
-    values = series.evaluations
-    if options.every is not None:
-        played = replay(*values, every=options.every, max_reward=series.max_reward)
-        return RunBacktest(run=series.run, n=values[0].size, cuts=(), replay=played)
-    how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
-    return backtest_run(*values, **how)
-
-
-COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit, "law": law, "phases": phases, "backtest": backtest}
+COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit, "law": law, "phases": phases}
 """Name of a step → its function of a run, the run's series and the options."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from entropylaw.arguments import bad_argument, of_kind, several, type_of
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import BacktestDocument, Entry, FitDocument, PhasesDocument
+from entropylaw.documents.document import Entry, FitDocument, PhasesDocument
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.logs.runs import Run
 from entropylaw.option import COLUMNS, Option, options_of
@@ -27,7 +27,6 @@ from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress
 from entropylaw.pipeline.pool import results as results_of
 from entropylaw.results.fit import Fit as FitResult
-from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import replace
 from entropylaw.roles.rewards import select_all
@@ -85,27 +84,6 @@ class Law(Step[FitResult]):
     """The law of a run alone, in half the time: without a forecast, and without what its entropy does."""
 
     name, result, few = "law", Entry[FitResult], 12
-
-
-class Backtest(Step[RunBacktest]):
-    """How well the early part of a run forecasts the rest."""
-
-    name, result = "backtest", Entry[RunBacktest]
-
-    def document(self, inputs: Inputs, entries: Iterable[Entry[RunBacktest]]) -> BacktestDocument:
-        """The backtests of the runs, and the skill over all cuts."""
-        from entropylaw.analysis import backtest, stop
-
-        runs = tuple(entries)
-        results = [entry.result for entry in runs if entry.result is not None]
-        document = BacktestDocument(
-            level=self.options.level,
-            overall=backtest.skill(results),
-            replayed=stop.score([result.replay for result in results if result.replay is not None]),
-            runs=runs,
-            **provenance(inputs),
-        )
-        return as_stored(document)
 
 
 class Phases(Step[PhaseFit]):

@@ -1,4 +1,4 @@
-"""Forecasts of the reward, the best step so far, and backtests of forecasts."""
+"""Forecasts of the reward, and the best step so far."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,6 @@ from msgspec import Struct
 from entropylaw.arrays import lengths_flaw
 from entropylaw.results import Estimate
 from entropylaw.results.result import Finding, Qualified, Result
-from entropylaw.results.stop import Replay
 
 SPENT = 0.95
 """Share of exp(H) − 1 from which on the entropy is called spent."""
@@ -121,103 +120,3 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
         """Lists of several lengths."""
         entropies = (self.entropies,) if self.entropies else ()
         return lengths_flaw(self.step, self.rewards, self.p_gains, *entropies)
-
-
-PEERS = ("base_rate", "last_value", "three_lines", "law", "scalerl")
-"""What a forecast is compared with: fields of :class:`Errors`."""
-
-
-class Errors(Struct, frozen=True, kw_only=True):
-    """Errors of one kind, of the forecast and of its peers; None where a peer has none.
-
-    ``base_rate`` is the share of the cuts that gained, ``last_value`` the last reward, ``three_lines`` the
-    mean of the last three and a shrunk line in H, ``law`` the law by least squares at the entropies that
-    were observed, and ``scalerl`` the sigmoid in the step of arXiv:2510.13786.
-    """
-
-    forecast: float
-    base_rate: float | None = None
-    last_value: float | None = None
-    three_lines: float | None = None
-    law: float | None = None
-    scalerl: float | None = None
-
-
-class Cut(Struct, frozen=True, kw_only=True):
-    """A finished run, cut at a step and forecast from there.
-
-    Attributes
-    ----------
-    evaluations, cut_step, at_step
-        Number of evaluations up to the last step that was used, that step, and the step of the forecast.
-    spread
-        Range of the rewards up to the cut.
-    now, reward, low, high, p_gain, gain
-        What was forecast.
-    outcome, gained
-        The mean of three evaluations around the step, and whether it is at least ``now + gain``.
-    error
-        Absolute errors, reward units.
-    """
-
-    evaluations: int
-    cut_step: float
-    at_step: float
-    spread: float
-    now: float
-    reward: float
-    low: float
-    high: float
-    p_gain: float
-    gain: float
-    outcome: float
-    gained: bool
-    error: Errors
-
-
-class RunBacktest(Result, frozen=True, kw_only=True):
-    """The cuts of one run, of ``n`` evaluations; or without cuts its ``replay`` through the stop line."""
-
-    run: str
-    n: int
-    cuts: tuple[Cut, ...]
-    replay: Replay | None = None
-
-
-class Skill(Struct, frozen=True, kw_only=True):
-    """All cuts of all runs together.
-
-    Attributes
-    ----------
-    runs, cuts
-        Their numbers.
-    brier
-        Mean squared difference of P and the outcome, 1 for a gain and 0 for none.
-    error
-        Geometric mean over cuts of the forecast's error to that of each peer, each at least
-        a hundredth of the range so far; below 1 the forecast is better. ``forecast`` is 1.
-    covered, width
-        Share of the outcomes inside of their intervals, and the median width in ranges of the reward.
-    best
-        ``"forecast"``, or the peer that errs least.
-    """
-
-    runs: int
-    cuts: int
-    brier: Errors
-    error: Errors
-    covered: float
-    width: float
-    best: str
-
-
-class Backtest(Result, frozen=True, kw_only=True):
-    """Every run, and all together: None where no run could be tested. ``level`` is that of the intervals.
-
-    ``refused`` has the names of the runs that could not be tested, each with the reason.
-    """
-
-    level: float
-    runs: tuple[RunBacktest, ...]
-    refused: tuple[tuple[str, str], ...]
-    overall: Skill | None

@@ -83,7 +83,6 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "find_level_shifts": data,
         "compare": {"arms": {"a": [fit], "b": [other]}},
         "to_lmfit": {"form": "law", "law": fit},
-        "backtest": {"runs": [entropylaw.select(run)]},
         "combine_phases": {"fits": []},
         "read_runs": {"path": FRAME},
         "select": {"run": run},

@@ -129,16 +129,6 @@ CASES = {
             "check mixed/good.csv --fail-if 'ceiling<'",
         ),
     ),
-    "backtest-valid": Case((valid,), (f"backtest {VALID}",)),
-    "backtest-several": Case(
-        (inputs.three, inputs.refused),
-        (
-            f"backtest three.csv short.csv {ALL.format('back')}",
-            "backtest three.csv short.csv",
-            "backtest short.csv",
-            "backtest short.csv --format json",
-        ),
-    ),
     "compare": Case(
         (inputs.arms,),
         (

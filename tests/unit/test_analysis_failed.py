@@ -8,7 +8,6 @@ from tests.typed import assert_error, typed, write_csv
 
 CALLS = {
     "fit": (("fit", "logs", "--no-save"), 0),
-    "backtest": (("backtest", "logs"), 0),
     "report": (("report", "logs", "-o", "out", "--figures", "none"), 0),
     "phases": (("phases", "logs"), 0),
     "compare": (("compare", "x=logs/[ab].csv", "y=logs/[cd].csv"), 0),

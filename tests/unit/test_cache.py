@@ -27,9 +27,7 @@ def entries(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize(
-    "command", [("fit", "-o", "x.json"), ("backtest", "-o", "x.json"), ("phases", "-o", "x.json")]
-)
+@pytest.mark.parametrize("command", [("fit", "-o", "x.json"), ("phases", "-o", "x.json")])
 def test_cached_or_not_the_bytes_are_the_same(run, lab, tmp_path, command):
     kept = tmp_path.with_name(f"{tmp_path.name}.kept")
     place = {"ENTROPYLAW_CACHE": str(kept)}
@@ -96,7 +94,7 @@ def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch
         replace(one_run, source=replace(one_run.source, path="elsewhere.csv")),
     ]
     keys |= {kept.key("fit", options, other) for other in others}
-    keys |= {kept.key("backtest", options, one_run), kept.key("fit", FitOptions(level=0.5), one_run)}
+    keys |= {kept.key("law", options, one_run), kept.key("fit", FitOptions(level=0.5), one_run)}
     keys.add(kept.key("phases", PhaseOptions(), one_run))
     # The path as it is shown is in the result.
     monkeypatch.chdir(tmp_path)

@@ -106,7 +106,6 @@ COMMANDS_WITH_DOCUMENTS = (
     "fit log.csv",
     "predict log.csv",
     "columns log.csv",
-    "backtest log.csv",
     "phases log.csv",
     "check log.csv --fail-if refused",
     "compare a=log.csv b=log2.csv",

@@ -20,7 +20,6 @@ import pytest
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
 from entropylaw.documents.document import (
-    BacktestDocument,
     CheckDocument,
     Entry,
     FitDocument,
@@ -72,7 +71,6 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict few.csv --at-step 800",
         ),
     ),
-    "backtest": (BacktestDocument, ("backtest three.csv", "backtest mixed", "backtest three.csv --every 6")),
     "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
 }
 """Results → their type, and commands whose JSON they are."""
@@ -92,7 +90,7 @@ MEDIA: dict[str, tuple[Render, ...]] = {
         *(partial(rendered, medium=name) for name in ("markdown", "csv")),
     ),
     "arms": tuple(partial(rendered, medium=name) for name in ("details", "markdown", "csv")),
-    **dict.fromkeys(("prediction", "backtest", "phases", "columns"), ON_PAPER),
+    **dict.fromkeys(("prediction", "phases", "columns"), ON_PAPER),
     "check": (*ON_PAPER[:2], partial(output.rendered, format="junit")),
 }
 """Results → what renders them beside JSON, what shows most of them first."""
@@ -102,7 +100,7 @@ AHEAD = (*FITS, "prediction")
 
 NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
-        ("fit", "prediction", "backtest", "phases", "check"),
+        ("fit", "prediction", "phases", "check"),
         r"(inputs|config)\..*|version|schema",
         "where a result comes from: the JSON has it, and a report's page",
     ),
@@ -148,17 +146,8 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"runs\.result\.stop_line\.exploded_since",
         "the one here lost its reward, of which nothing else is shown; test_stop has its words",
     ),
-    (
-        ("backtest",),
-        r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|p_better|expected\..*"
-        r"|reward|steps_left|why_none)",
-        "of a look the probability and what came are shown; the JSON has the rest",
-    ),
     (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
-    (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
-    (("backtest",), r"runs\.result\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
-    (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.entropy", "the values, which the figure draws"),
     (("report",), r"runs\.result\.CURVE\.(fitted|low|high)", "curves, which the figure draws"),
     (CURVES, r"runs\.result\.CURVE\.eruptions\.rise", "a caution has it"),
@@ -176,12 +165,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),
-    (("prediction", "backtest"), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
-    (
-        ("backtest",),
-        r"runs\.(path|notes|refusal\.(slug|hint)|result\.run)",
-        "as in the fit, which shows them",
-    ),
+    (("prediction",), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
     (("report",), r"runs\.result\.CURVE\.noise", "the figure draws the points"),
     (
         ("report",),
@@ -202,10 +186,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
 )
 """Results that leave out fields, a regular expression of the fields, and why."""
 
-LOOKS = ("lost_since", "exploded_since", "cost", "left")
-
 NO_EXAMPLE = {
-    ("BacktestDocument", "warnings"): "no file beside the logs here is left out",
     ("PredictionDocument", "warnings"): "a prediction is of one log or of fits, which have them",
     ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
     ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
@@ -214,7 +195,6 @@ NO_EXAMPLE = {
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
     ("StopLine", "lost_since"): "no run here has lost its reward by the stop line",
-    **{("Look", name): "as of a fit with a cost, or of a run that fails" for name in LOOKS},
     ("Fit", "skipped"): "every form can be fitted to the runs here",
     ("Source", "parts"): "no run here is joined from several files",
 }

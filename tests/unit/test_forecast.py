@@ -1,14 +1,9 @@
-"""Forecasts and backtests of simulated runs whose future is known, and refusals."""
-
-import csv
-import io
-from types import SimpleNamespace
+"""Forecasts of simulated runs whose future is known, and refusals."""
 
 import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.analysis.backtest import backtest, backtest_run, cuts_of, scalerl, three_lines
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forecast import forecast, learned, rests_on
 from entropylaw.engine.levels import blocked
@@ -274,74 +269,3 @@ def test_the_forecast_is_above_the_ceiling_only_where_the_intervals_are_apart():
     assert not said(ends.low - 0.1, ends.low - 0.01)
     assert not said(ends.high + 0.01, ends.high + 0.02 + np.ptp(reward)), "no forecast is shown"
     assert not said(ends.high + 0.01, ends.high + 0.1, verdict=Verdict.fails, why=Why.no_relation)
-
-
-@pytest.fixture(scope="module")
-def tested():
-    return backtest_run(*a_run(60))
-
-
-def test_cuts_are_before_what_is_predicted():
-    step = np.arange(100.0)
-    for until, at, nearest in cuts_of(step):
-        assert step[until - 1] < at
-        assert nearest.min() >= until
-        assert np.abs(step[nearest] - at).max() <= 2.5
-
-
-def test_a_backtest_scores_what_was_not_used(tested):
-    assert [cut.evaluations for cut in tested.cuts] == [12, 20, 30, 40]
-    for cut in tested.cuts:
-        assert cut.error.forecast == pytest.approx(abs(cut.reward - cut.outcome))
-        assert cut.gained == (cut.outcome >= cut.now + cut.gain)
-        assert cut.low < cut.reward < cut.high
-
-
-def test_the_future_is_not_looked_at(tested):
-    step, entropy, reward = a_run(60)
-    first = tested.cuts[0]
-    changed = reward.copy()
-    changed[first.evaluations :] += 5.0
-    other = backtest_run(step, entropy, changed).cuts[0]
-    assert (other.now, other.reward, other.p_gain) == (first.now, first.reward, first.p_gain)
-
-
-def test_scalerl_continues_a_sigmoid():
-    step = np.arange(1.0, 41.0)
-    curve = 0.8 - 0.6 / (1 + (step / 15) ** 2)
-    assert scalerl(step[:25], curve[:25], step[37]) == pytest.approx(curve[37], abs=0.03)
-
-
-def test_three_lines_shrink_a_slope_that_is_not_there():
-    rng = np.random.default_rng(0)
-    entropy, noise = np.linspace(1, 0.2, 30), rng.normal(0, 0.01, 30)
-    clear = three_lines(entropy, 0.5 - 0.4 * entropy + noise, np.array([0.0]))
-    unclear = three_lines(entropy, 0.5 + 10 * noise, np.array([0.0]))
-    assert clear == pytest.approx(0.5, abs=0.03)
-    assert abs(unclear - (0.5 + 10 * noise[-3:].mean())) < 0.05
-
-
-def test_overall_skill_is_over_all_cuts(tested):
-    found = backtest([SimpleNamespace(run=name, **columns(a_run(60))) for name in "ab"]).overall
-    assert (found.runs, found.cuts) == (2, 8)
-    assert found.error.forecast == 1.0
-    assert found.brier.base_rate == pytest.approx(np.var([cut.gained for cut in tested.cuts]))
-    ratios = [cut.error.forecast / max(cut.error.last_value, 0.01 * cut.spread) for cut in tested.cuts]
-    assert found.error.last_value <= np.exp(np.mean(np.log(np.maximum(ratios, 0.01)))) * 1.5
-
-
-def columns(run):
-    return dict(zip(("step", "entropy", "reward"), run, strict=True))
-
-
-def test_one_bad_run_does_not_stop_the_others():
-    good = SimpleNamespace(run="good", **columns(a_run(60)))
-    bad = SimpleNamespace(run="bad", **columns(early(a_run(60), 9)))
-    found = backtest([good, bad])
-    ((name, reason),) = found.refused
-    assert name == "bad"
-    assert reason.startswith("9 usable evaluations")
-    rows = list(csv.DictReader(io.StringIO(rendered(found, "csv"))))
-    assert [row["run"] for row in rows] == ["good"] * 4 + ["bad"]
-    assert rows[-1]["note"] == reason
-    assert backtest([bad]).overall is None

@@ -294,7 +294,8 @@ def test_what_entropylaw_wrote_itself_is_no_run(run, check, put):
     put("logs/good.csv", comma(GOOD))
     for name in ("fit.csv", "fit.md"):
         assert run("fit", "logs/good.csv", "-o", f"logs/{name}").returncode == 0
-    assert run("backtest", "logs/good.csv", "-o", "logs/b.csv", "-o", "logs/b.json").returncode == 0
+    assert run("predict", "logs/good.csv", "--target-entropy", "0.1", "-o", "logs/p.csv").returncode == 0
+    put("logs/columns.json", run("columns", "logs/good.csv", "--format", "json").stdout.encode())
     done = check("logs")
     assert (done.returncode, outcomes(done)) == (0, {"good": "passed"})
 

@@ -239,7 +239,7 @@ def test_a_report_holds_the_parts_of_its_runs():
         ("entropylaw/fit/2", "other-document-version"),
         ("entropylaw/fit/4", "other-document-version"),
         ("entropylaw/fit", "other-document-version"),
-        ("entropylaw/backtest/3", "not-a-document"),
+        ("entropylaw/columns/1", "not-a-document"),
         ("other/fit/1", "not-a-document"),
         (None, "not-a-document"),
     ],

@@ -63,7 +63,6 @@ COMMANDS = [
     "fit line.csv --format json --no-save",
     "predict line.csv --target-entropy 0 --target-entropy 0.1 --target-entropy 1.5 --target-reward 0.99 "
     "--at-step 300 --at-step 500 --format json",
-    "backtest line.csv --format json",
     "fit line.csv --seam 120 --format json --no-save",
     "check line.csv --fail-if ceiling<0.1 --format json",
 ]

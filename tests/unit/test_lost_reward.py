@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 
 import entropylaw
-from entropylaw.analysis.stop import replay
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import Entry, FitDocument, RunReport
 from entropylaw.errors import InputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
-from entropylaw.report.blocks import table_of
-from entropylaw.report.describe.backtest import LOOKS
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.report.render.html import typeset
@@ -133,13 +130,6 @@ def test_a_later_step_is_not_predicted_and_the_reason_is() -> None:
         (run,) = predict_runs(fits, at_step=steps).runs
         assert (run.result.forecast, run.result.no_forecast) == (None, "the run lost its reward")
         assert re.search("no forecast +the run lost its reward", rendered(run, "text"))
-
-
-def test_a_replay_has_no_probability_of_a_gain_where_the_reward_is_lost() -> None:
-    played = replay(*lost().evaluations, every=4)
-    rows = table_of(LOOKS, played.looks).rows
-    chances = {row[-1]: row[[column.key for column in LOOKS].index("p_gain")] for row in rows}
-    assert (chances["go on"] is None, chances["lost"]) == (False, None)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,6 @@ def results() -> dict[str, Any]:
         fit.predict(0.1),
         fit.entropy_for(0.8),
         fit.forecast,
-        entropylaw.backtest([entropylaw.select(run)]),
         phases.result,
         entropylaw.combine_phases([phases.result] * 3),
         document(*(synthetic() for _ in range(30))),

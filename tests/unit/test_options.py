@@ -30,12 +30,12 @@ from tests.conftest import HANGS, clean_environment
 from tests.hostile import refused
 
 FAMILIES: dict[type, set[str]] = {
-    LogOptions: {"fit", "predict", "columns", "backtest", "phases", "compare", "report", "check"},
-    ColumnOptions: {"fit", "predict", "columns", "backtest", "compare", "plot", "report", "check"},
+    LogOptions: {"fit", "predict", "columns", "phases", "compare", "report", "check"},
+    ColumnOptions: {"fit", "predict", "columns", "compare", "plot", "report", "check"},
     LawOptions: {"fit", "predict", "compare", "plot", "report", "check"},
     FitOptions: {"fit", "report"},
     CompareOptions: {"compare"},
-    Coverage: {"fit", "backtest", "phases", "compare", "plot", "report", "check"},
+    Coverage: {"fit", "phases", "compare", "plot", "report", "check"},
     ClassColumns: {"phases", "plot"},
 }
 

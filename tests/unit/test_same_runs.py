@@ -100,7 +100,6 @@ LOGS: dict[str, tuple[Callable[[Path], None], str, tuple[str, ...]]] = {
 COMMANDS = {
     "fit": "fit {} --format json -o -",
     "columns": "columns {} --format json",
-    "backtest": "backtest {} --format json",
     "phases": "phases {} --format json",
     "check": "check {} --fail-if fails --format json",
     "report": "report {} -o pages --no-phases --figures none --jobs 1",

@@ -231,7 +231,6 @@ COMMANDS = (
     ("columns", "--format", "json"),
     ("fit", "--format", "csv", *(part for end in ENDS for part in ("-o", f"out/a.{end}"))),
     ("phases", "-o", "out/p.json", "-o", "out/p.md"),
-    ("backtest", "-o", "out/b.json"),
     ("check", "--fail-if", "headroom < 0.01", "-o", "out/c.json", "-o", "out/c.xml", "-o", "out/c.md"),
     ("predict", "--target-entropy", "0.1"),
     ("report", "-o", "out/report", "--figures", "svg", "--jobs", "1"),

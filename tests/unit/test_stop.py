@@ -1,4 +1,4 @@
-"""The stop line: states, looks, costs, replays; and as a row, a gate and JSON."""
+"""The stop line: states, looks, costs; and as a row, a gate and JSON."""
 
 import json
 import math
@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, replay, score, stop_line
-from entropylaw.errors import FitError
+from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, stop_line
 from entropylaw.report.words import stop_words
 from tests.typed import typed
 
@@ -110,23 +109,6 @@ def test_an_entropy_that_rises_while_the_reward_does_is_named_and_not_an_alarm()
     assert "go on: the entropy is above twice its lowest level since step 104" in stop_words(line)
 
 
-def test_a_failure_is_looked_at_where_it_begins():
-    n = 400
-    step = np.arange(float(n))
-    rng = np.random.default_rng(0)
-    reward = 0.5 + 0.001 * step + 0.02 * rng.standard_normal(n)
-    entropy = np.full(n, 0.2)
-    healthy = replay(step, entropy, reward)
-    assert np.diff([look.evaluations for look in healthy.looks]).max() == 7
-    entropy[301:] = 1.0
-    played = replay(step, entropy, np.where(step < 301, reward, 0.3))
-    looks = [look.evaluations for look in played.looks]
-    assert {304, 305, 306, 307} <= set(looks)
-    named = next(look for look in played.looks if look.exploded_since is not None)
-    assert (named.evaluations, named.exploded_since) == (304, 301.0)
-    assert played.first("exploded").evaluations <= 307
-
-
 def test_a_run_at_its_planned_end_is_finished():
     line = stop_line(*run(climbing()), steps=float(STEP[-1]), cost_per_step=0.5)
     assert (line.says, line.steps_left, line.p_gain) == ("finished", 0.0, None)
@@ -142,39 +124,6 @@ def test_a_reward_that_is_always_0_is_a_stop():
     line = stop_line(STEP, None, np.zeros(50), steps=800)
     assert stop_words(line).endswith("stop: the reward is 0 at all 50 evaluations, nothing was ever gained")
     assert stop_line(STEP, None, np.append(np.zeros(49), 0.1), steps=800).says == "go on"
-
-
-@pytest.mark.parametrize("every", [1, 5])
-def test_a_replay_says_what_was_said_and_what_came(every):
-    values = run(climbing())
-    played = replay(*values, every=every)
-    assert [look.evaluations for look in played.looks] == list(range(8, 50, every))
-    for look in played.looks:
-        cut = [v[: look.evaluations] for v in values]
-        line = stop_line(*cut, steps=float(STEP[-1]))
-        assert (look.p_gain, look.says, look.low_looks) == (line.p_gain, line.says, line.low_looks)
-        later = values[2][look.evaluations :]
-        if look.gained is not None:
-            inside = STEP[look.evaluations + 1 : -1] <= look.at_step
-            means = np.convolve(later, np.ones(3) / 3, "valid")[inside]
-            assert look.reached == pytest.approx(means.max())
-            assert look.gained is (look.reached >= look.now + look.gain)
-    assert played.improving
-    assert [played.first(says) for says in ("lost", "exploded")] == [None, None]
-
-
-def test_replays_of_a_failure_and_of_a_flat_run_and_their_score():
-    flat = replay(*run(np.full(50, 0.5)))
-    lost = replay(*run(np.concatenate([climbing(30), np.zeros(20)])))
-    climb = replay(*run(climbing()))
-    assert not flat.improving
-    assert (lost.first("lost").lost_since, lost.first("lost").step) == (STEP[30], STEP[32])
-    total = score([flat, lost, climb])
-    assert (total.runs, total.improving, total.lost, total.exploded) == (3, 1, 1, 0)
-    assert total.stopped == sum(played.first("stop") is not None for played in (flat, lost, climb))
-    assert score([]) is None
-    with pytest.raises(FitError, match="a replay needs at least 11"):
-        replay(*run(climbing(10)))
 
 
 @pytest.fixture
@@ -220,17 +169,6 @@ def test_a_planned_end_and_a_cost_are_above_0(log, flag):
         done = typed("fit", "run.jsonl", flag, value, "--no-save", cwd=log)
         assert done.returncode == 2
         assert f"error[bad-option]: {flag} '{value}', expected a " in done.stderr
-
-
-def test_backtest_every_prints_looks(log):
-    text = typed("backtest", "run.jsonl", "--every", "6", cwd=log).stdout
-    assert "lost at step 296; it does not improve" in " ".join(text.split())
-    table = typed("backtest", "run.jsonl", "--every", "6", "--format", "csv", cwd=log).stdout.splitlines()
-    assert table[0].startswith("run,step,evaluations,now,p_gain,at_step")
-    assert len(table) == 1 + len(range(8, 50, 6))
-    document = json.loads(typed("backtest", "run.jsonl", "--every", "6", "--format", "json", cwd=log).stdout)
-    assert document["replayed"]["lost"] == 1
-    assert document["runs"][0]["result"]["cuts"] == []
 
 
 def test_a_planned_end_hides_no_explosion():

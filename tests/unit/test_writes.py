@@ -16,7 +16,7 @@ from entropylaw.logs.readers.console import text
 from entropylaw.logs.sources.content import Content
 from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
-from entropylaw.report.describe import backtest, logs, phases, prediction, runs
+from entropylaw.report.describe import logs, phases, prediction, runs
 from entropylaw.report.render import csv_text, flat
 from tests.conftest import clean_environment
 from tests.typed import assert_error, in_shell, started, typed, write_csv
@@ -78,7 +78,7 @@ def test_links_hard_links_and_folders_lead_to_the_same_file(call, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        "backtest log.csv -o log.csv",
+        "fit log.csv -o log.csv",
         "phases log.csv --entropy actor/entropy -o log.csv",
         "plot law log.svg -o log.svg",
         "predict fit.json -o fit.json",
@@ -165,7 +165,6 @@ def test_no_text_that_is_written_is_taken_for_a_log(call, extension, tmp_path):
         "table": ("fit", "many"),
         "predict": ("predict", "log.csv"),
         "phases": ("phases", "log.csv", "other.csv"),
-        "backtest": ("backtest", "log.csv", "other.csv"),
         "compare": ("compare", "x=log.csv", "y=other.csv", "--details"),
     }
     for name, arguments in calls.items():
@@ -202,7 +201,7 @@ def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(t
 
 
 def test_our_own_tables_are_known_by_their_first_columns(tmp_path):
-    kinds = [runs.COLUMNS, phases.COLUMNS, prediction.PREDICTIONS, backtest.BACKTEST, logs.COLUMNS]
+    kinds = [runs.COLUMNS, phases.COLUMNS, prediction.PREDICTIONS, logs.COLUMNS]
     tables = [flat(Table([one for one in kind if DATA in one.shown_in], []))[0] for kind in kinds]
     forget_inputs()
     for i, names in enumerate(tables):
@@ -336,7 +335,7 @@ def test_files_come_before_a_standard_output_that_is_broken(fit, tmp_path):
     for command, code in (
         ("fit log.csv -o x.json -o - > /dev/full", 3),
         ("fit log.csv -o x.json -o - >&-", 3),
-        ("backtest log.csv -o x.json -o - | true", 0),
+        ("fit log.csv -o x.json -o - | true", 0),
         ("phases log.csv --entropy actor/entropy -o x.json -o - | true", 0),
     ):
         (tmp_path / "x.json").unlink(missing_ok=True)

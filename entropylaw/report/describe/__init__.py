@@ -13,7 +13,6 @@ DESCRIBED = {
     "runs": ("FitDocument", "ReportDocument", "RunReport", "entry of Fit", "entry of NoneType"),
     "forecast": ("Forecast",),
     "prediction": ("PredictionDocument", "entry of RunPrediction"),
-    "backtest": ("Backtest", "BacktestDocument", "RunBacktest", "entry of RunBacktest"),
     "phases": (
         "PhasesDocument",
         "PhaseFit",

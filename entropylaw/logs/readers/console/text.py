@@ -34,7 +34,7 @@ _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
 # How the text and the Markdown begin that this program writes of runs and of arms.
 _REPORT = re.compile(
-    r"# (?:Entropy law report|Predictions|Phases of entropy|Backtest of forecasts)\n|## .{1,400} against "
+    r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
     r"|\S.{0,400} · (?:\d+ (?:evaluation|block average|run)s?\b|.{1,400}\n  (?:entropy law|caution|refused) )"
     r"|  (?:\d+ runs? lost more than half of the reward:|run +now )"
 )
