@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.docs import write_block
-from entropylaw.analysis.batch import fit_laws
-from entropylaw.analysis.law.evaluations import gross_outliers
+from entropylaw.analysis.law.evaluations import gross_outliers, usable
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.constants import LAW_ALONE, PRIOR
+from entropylaw.engine.reads import Reads
+from entropylaw.engine.table import table_of
 
 SIZES = (30, 150)
 
@@ -134,9 +137,20 @@ def measured(world: tuple[Noise, Noise], n: int, runs: int, seed: int) -> tuple[
         left_out = {int(str(one.values["step"]).split(".")[0]) for one in gross_outliers(step, h, r)}
         found, planted = found + len(left_out & places), planted + len(places)
         others += bool(left_out - places)
-    a, b = (fit_laws(*zip(*some, strict=True), step).a.value for some in (honest, spoilt))
-    near = float(np.mean(np.abs(b / a - 1.0) <= 0.1))
+    before = np.array([slope(step, h, r) for h, r in honest])
+    after = np.array([slope(step, h, r) for h, r in spoilt])
+    near = float(np.mean(np.abs(after / before - 1.0) <= 0.1))
     return 100 * lost / runs, 100 * found / planted, 100 * others / runs, 100 * near
+
+
+def slope(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> float:
+    """The law's a, from a table of the law alone: a whole fit takes five times as long."""
+    used = usable(entropy, reward, step, keep_outliers=False)
+    law_alone = replace(PRIOR, **LAW_ALONE)
+    reads = Reads(table_of(used.step, used.smoothed().entropy, used.reward, prior=law_alone))
+    a, _ = reads.coefficients(reads.law)
+    (value,) = a.quantiles([0.5])
+    return float(value)
 
 
 def table(worlds: dict[str, tuple[Noise, Noise]], runs: int, seed: int) -> list[str]:

@@ -24,7 +24,6 @@ from benchmarks.docs import write_block
 from benchmarks.process import peak
 from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
-from entropylaw.analysis.batch import fit_laws
 from entropylaw.pipeline.cache import VARIABLE
 
 TURNS, FEW_TURNS = 9, 5
@@ -56,7 +55,7 @@ def main() -> None:
     text = "\n".join(
         [
             f"Median of the ratios of processor time of {TURNS} turns ({FEW_TURNS} within Python); in a turn "
-            "both run after each other. A thousand refits and calls are timed as a hundred.",
+            "both run after each other. A thousand refits are timed as a hundred.",
             "",
             "| what | against | ratio |",
             "| --- | --- | ---: |",
@@ -93,19 +92,12 @@ def process(command: list[str]) -> Callable[[], None]:
 
 
 def engine_rows() -> list[tuple[str, str, float]]:
-    """`fit_law` against what one would write by hand, and a batch against single calls."""
-    sample = simulate(WORLD, THOUSAND, 3)
-    runs = list(zip(sample.entropy, sample.rewards, strict=True))[:HUNDRED]
-    one = ratio(single(*runs[0]), refits(*runs[0]), FEW_TURNS) / (THOUSAND / HUNDRED)
-    many = ratio(
-        lambda: fit_laws(sample.entropy, sample.rewards, sample.step),
-        lambda: [fit_law(entropy, reward, sample.step) for entropy, reward in runs],
-        FEW_TURNS,
-    ) / (THOUSAND / HUNDRED)
-    return [
-        ("`fit_law`, 200 evaluations", "1,000 stationary-bootstrap refits by arch + lmfit", one),
-        ("`fit_laws`, 1,000 runs × 200 evaluations", "1,000 calls of `fit_law`", many),
-    ]
+    """`fit_law` against what one would write by hand."""
+    sample = simulate(WORLD, 1, 3)
+    entropy = sample.entropy[0]
+    reward = sample.rewards[0]
+    one = ratio(single(entropy, reward), refits(entropy, reward), FEW_TURNS) / (THOUSAND / HUNDRED)
+    return [("`fit_law`, 200 evaluations", "1,000 stationary-bootstrap refits by arch + lmfit", one)]
 
 
 def single(entropy: FloatArray, reward: FloatArray) -> Callable[[], object]:
@@ -136,12 +128,10 @@ def times_table() -> list[str]:
         "| call | evaluations | ms | MB |",
         "| --- | ---: | ---: | ---: |",
     ]
-    calls = [("fit_law", n) for n in (200, 1_000, 10_000, 100_000, 1_000_000)]
-    for call, n in [*calls, ("fit_laws", 200)]:
-        command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({call!r}, {n})"]
+    for n in (200, 1_000, 10_000, 100_000, 1_000_000):
+        command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({n})"]
         found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        name = f"`{call}`" + (f", {THOUSAND:,} runs" if call == "fit_laws" else "")
-        lines.append(f"| {name} | {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
+        lines.append(f"| `fit_law` | {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
     return lines
 
 
@@ -179,20 +169,15 @@ def parts_table() -> list[str]:
     ]
 
 
-def alone(call: str, n: int) -> None:
+def alone(n: int) -> None:
     """Milliseconds of one call for n evaluations, and megabytes by which the process grew."""
     rng = np.random.default_rng(1)
     entropy = 0.05 + 0.95 * np.exp(-4 * np.linspace(0, 1, n)) + 0.005 * rng.standard_normal(n)
     reward = 0.55 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
     fit_law(entropy[:50], reward[:50])
-    sample = simulate(WORLD, THOUSAND, 3) if call == "fit_laws" else None
-    several = THOUSAND if sample is not None else 1
-    todo = {
-        "fit_law": single(entropy, reward),
-        "fit_laws": lambda: sample and fit_laws(sample.entropy, sample.rewards, sample.step),
-    }[call]
+    todo = single(entropy, reward)
     before = peak()
-    times = [processor_seconds(todo) for _ in range(1 if n * several > 100_000 else FEW_TURNS)]
+    times = [processor_seconds(todo) for _ in range(1 if n > 100_000 else FEW_TURNS)]
     print(1e3 * min(times), (peak() - before) / 1e6)
 
 

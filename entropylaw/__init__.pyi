@@ -2,7 +2,6 @@
 
 __version__: str
 from entropylaw.analysis.answer import fit_law as fit_law
-from entropylaw.analysis.batch import fit_laws as fit_laws
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
 from entropylaw.analysis.lmfit_model import to_lmfit as to_lmfit

@@ -56,18 +56,12 @@ def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
 # -- the law's own ------------------------------------------------------------------------------------------
 
 
-def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
-    """Ceiling, reward now, headroom, a and b of the law."""
-    how: dict[str, Any] = {"level": level, "method": OWN}
-    numbers = {name: reads.number(name, reads.law_possible, **how) for name in NUMBERS}
-    a, b = (cells.estimate(**how) for cells in reads.coefficients(reads.law))
-    return numbers | {"a": a, "b": b}
-
-
 def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
     """The law's own numbers; ``fields`` are those of the fit that are given."""
     step, entropy, reward = used.step, smoothed.entropy, used.reward
-    numbers: dict[str, Any] = law_numbers(reads, fields["level"])
+    level = fields["level"]
+    number = partial(reads.number, weight=reads.law_possible, level=level, method=OWN)
+    a, b = reads.coefficients(reads.law)
     (curve,) = reads.table.mean_curves(entropy, [reads.law])
     fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
@@ -75,7 +69,11 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     drift_share, effective_n = reads.memory()
     return LawFit(
         n=step.size,
-        **numbers,
+        a=a.estimate(level=level, method=OWN),
+        b=b.estimate(level=level, method=OWN),
+        ceiling=number("ceiling"),
+        headroom=number("headroom"),
+        reward_now=number("reward_now"),
         correlation=reads.correlation(),
         entropy_now=float(entropy[-1]),
         entropy_noise=smoothed.noise,

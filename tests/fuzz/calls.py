@@ -77,7 +77,6 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     data = {"entropy": ENTROPY, "reward": REWARD, "step": STEP}
     given: dict[str, dict[str, Any]] = {
         "fit_law": data,
-        "fit_laws": {"entropy": [ENTROPY], "reward": [REWARD], "step": [STEP]},
         "fit_phases": {"step": STEP, "planning": ENTROPY},
         "forecast": {**data, "at_step": 20},
         "find_level_shifts": data,

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from entropylaw import find_level_shifts, fit_law, fit_laws, fit_logs, forecast, read_runs
+from entropylaw import find_level_shifts, fit_law, fit_logs, forecast, read_runs
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
@@ -279,23 +279,6 @@ def assert_same_verdict(one, other):
         assert (left is None) == (right is None), name
         if left is not None:
             assert left == pytest.approx(right, rel=1e-6)
-
-
-@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
-def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
-    runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
-    steps, entropies, rewards = (list(part) for part in zip(*runs, strict=True))
-    plain = fit_laws(entropies, rewards, steps)
-    moved = fit_laws(entropies, [shift + scale * r for r in rewards], [unit * (origin + s) for s in steps])
-    turned = fit_laws(entropies[::-1], rewards[::-1], steps[::-1])
-    for name in NUMBERS:
-        before, after, back = (getattr(batch, name) for batch in (plain, moved, turned))
-        width = after.high - after.low
-        offset = shift if name in ("b", "ceiling", "reward_now") else 0.0
-        for end in ("value", "low", "high"):
-            expected = offset + scale * getattr(before, end)
-            assert np.all(np.abs(getattr(after, end) - expected) <= 1e-6 * width), (name, end)
-            np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
 
 
 @few

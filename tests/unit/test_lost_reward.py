@@ -150,11 +150,3 @@ def test_an_arm_has_the_ceilings_of_the_runs_that_kept_their_reward() -> None:
     (pair,) = comparison.pairs
     assert pair["ceiling"].estimate.value is not None
     assert pair["ceiling"].seeds == (2, 2)
-
-
-def test_many_runs_in_one_call_have_none_either() -> None:
-    law = lost().law
-    batch = entropylaw.fit_laws([law.entropy] * 2, [law.reward, 0.5 - 0.1 * law.entropy], law.step)
-    assert [bool(x > 0) for x in batch.a.value] == [True, True]
-    assert [str(x) == "nan" for x in batch.ceiling.value] == [True, False]
-    assert [str(x) == "nan" for x in batch.headroom.high] == [True, False]
