@@ -148,7 +148,7 @@ def slope(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> float:
     used = usable(entropy, reward, step, keep_outliers=False)
     law_alone = replace(PRIOR, **LAW_ALONE)
     reads = Reads(table_of(used.step, used.smoothed().entropy, used.reward, prior=law_alone))
-    a, _ = reads.coefficients(reads.law)
+    a, _ = reads.coefficients()
     (value,) = a.quantiles([0.5])
     return float(value)
 

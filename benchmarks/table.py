@@ -218,8 +218,6 @@ def under_law(kind: str, n: int, rng: Rng) -> Row:
         "a": inside(fit.law.a.low, run.a, fit.law.a.high),
         "averaged": inside(fit.ceiling.low, run.ceiling, fit.ceiling.high),
         "width/oracle": (fit.law.ceiling.width or np.nan) / run.oracle,
-        "if long": fit.if_long is not None
-        and inside(fit.if_long.law_ceiling.low, run.ceiling, fit.if_long.law_ceiling.high),
         "no curve": has(fit.findings, "no-curve-fits"),
     }
     return row | _prototypes(other, run, fit)
@@ -437,7 +435,6 @@ def page(cells: Gathered, command: str) -> str:
             name,
             *(share(rows, *pair) for pair in PAIRS),
             ratio(rows, "width/oracle"),
-            share(rows, "if long"),
             share(rows, "no curve"),
         ]
         for name, rows in laws.items()
@@ -483,7 +480,6 @@ def page(cells: Gathered, command: str) -> str:
                     "under the law, residual · n",
                     *numbers,
                     "width to the oracle",
-                    "if memory is long",
                     "no curve fits",
                 ),
                 under,

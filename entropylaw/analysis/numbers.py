@@ -15,7 +15,7 @@ from entropylaw.analysis.forms import FORMS, lag1, r_squared
 from entropylaw.analysis.law.estimates import checked_entropies, checked_level, crossings, tails
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
 from entropylaw.arguments import as_number, with_unpaired
-from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.levels import blocked, levels_of
 from entropylaw.engine.reads import NUMBERS, Reads
@@ -24,7 +24,7 @@ from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results import Curve, EntropySet, Estimate, FormAnswer, Prediction, Residuals
-from entropylaw.results.fit import Fit, IfMemory
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
 OWN = "drift + noise, integrated out"
@@ -35,9 +35,6 @@ AVERAGED_OVER = f"averaged over functional forms; {OWN}"
 
 UNDETERMINED = {"power": "a power of the entropy needs H ≥ 0"}
 """Why a run does not determine a form, where that is known."""
-
-_EXCLUDED = 1e-4
-"""Probability below which nothing is said of a run under a condition."""
 
 
 @one_thread
@@ -61,7 +58,7 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     step, entropy, reward = used.step, smoothed.entropy, used.reward
     level = fields["level"]
     number = partial(reads.number, weight=reads.law_possible, level=level, method=OWN)
-    a, b = reads.coefficients(reads.law)
+    a, b = reads.coefficients()
     (curve,) = reads.table.mean_curves(entropy, [reads.law])
     fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
@@ -102,21 +99,14 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
 
 def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
-    bare, long = reads.table.term == 0, reads.long
     number = partial(reads.number, level=level, method=AVERAGED_OVER)
-    without_term = None
-    if reads.share(bare) > _EXCLUDED and not reads.no_ceiling:
-        without_term = number("ceiling", reads.averaged * bare)
     return {
         **{name: number(name, reads.averaged) for name in NUMBERS},
-        "p_term": reads.share(~bare),
+        "p_term": reads.share(reads.table.term > 0),
         "p_first": reads.share(reads.table.first > 0),
         "p_no_curve": max(reads.p_no_curve()),
         "gain": gain,
         "p_headroom": None if reads.no_ceiling else reads.p_gain(gain),
-        "without_term": without_term,
-        "if_short": _if_memory(reads, ~long, level),
-        "if_long": _if_memory(reads, long, level),
         "forms": _forms(law, reads, level),
         "skipped": {
             name: UNDETERMINED.get(name, "the evaluations do not determine it")
@@ -124,24 +114,6 @@ def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) ->
             if not reads.table.is_form(name).any()
         },
     }
-
-
-def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
-    """The numbers if memory is of one kind; None where that is excluded."""
-    of_law, probability = reads.law * rows, reads.share(rows)
-    if min(probability, float(of_law.sum())) < _EXCLUDED:
-        return None
-    possible = of_law if reads.passed else of_law * reads.possible
-    if not possible.any():
-        possible = of_law
-    number = partial(reads.number, level=level, method=AVERAGED_OVER)
-    return IfMemory(
-        probability=probability,
-        ceiling=number("ceiling", reads.averaged * rows),
-        headroom=number("headroom", reads.averaged * rows),
-        law_ceiling=number("ceiling", possible, method=OWN),
-        a=reads.coefficients(of_law)[0].estimate(level=level, method=OWN),
-    )
 
 
 def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:

@@ -315,15 +315,15 @@ class Reads:
         location, scale = table.numbers(a, table.ceiling() + a, rows=self.law > 0)
         return location + np.array([[0.0], [table.candidates.origin]]), scale
 
-    def coefficients(self, weight: FloatArray) -> tuple[Cells, Cells]:
-        """The law's a and b over some of the law's rows."""
+    def coefficients(self) -> tuple[Cells, Cells]:
+        """The law's a and b."""
         location, scale = self._of_law
-        a, b = (merged(location[i], scale[i], self.table.df, weight) for i in range(2))
+        a, b = (merged(location[i], scale[i], self.table.df, self.law) for i in range(2))
         return a, b
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
-        every = (*self.coefficients(self.law), self.cells(0, self.law))
+        every = (*self.coefficients(), self.cells(0, self.law))
         variances = [cells.sd() ** 2 for cells in every]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
             variances = [float(cells.weight @ cells.scale**2) for cells in every]

@@ -30,26 +30,6 @@ class LevelShift(Struct, frozen=True, kw_only=True):
     p_value: float
 
 
-class IfMemory(Struct, frozen=True, kw_only=True):
-    """Numbers of a run if the memory of its residual is of one kind.
-
-    Attributes
-    ----------
-    probability
-        Of that kind of memory.
-    ceiling, headroom
-        Averaged over the functional forms, as in :class:`Fit`.
-    law_ceiling, a
-        Of the law.
-    """
-
-    probability: float
-    ceiling: Estimate
-    headroom: Estimate
-    law_ceiling: Estimate
-    a: Estimate
-
-
 class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
@@ -80,10 +60,6 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         off the curve of the others, and that no curve of the list fits: that of a free curve.
     forms, skipped
         The functional forms, most probable first; and form → why it cannot be fitted to the run.
-    without_term
-        Ceiling if reward needs no term in the step; None where that is excluded.
-    if_short, if_long
-        The same numbers if the residual's memory is short, or long; None where that is excluded.
     level_shifts, drop_per_100_steps
         Level shifts that were found, or the sizes of the given ones; and the recent loss of entropy
         (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`). Both are of a fit to a log, otherwise empty.
@@ -113,9 +89,6 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     p_term: float
     p_first: float
     p_no_curve: float
-    without_term: Estimate | None = None
-    if_short: IfMemory | None = None
-    if_long: IfMemory | None = None
     level_shifts: tuple[LevelShift, ...] = ()
     drop_per_100_steps: Estimate | None = None
     forecast: Forecast | None = None

@@ -28,7 +28,7 @@ def covariance(step, *, length, share):
 
 def coefficients(reads):
     """Ceiling, a and b of the law under one covariance: locations and scales."""
-    cells = (reads.cells(0, reads.law), *reads.coefficients(reads.law))
+    cells = (reads.cells(0, reads.law), *reads.coefficients())
     return np.array([[cell.location[0], cell.scale[0]] for cell in cells])
 
 
@@ -58,10 +58,7 @@ def test_interval_of_one_covariance_is_statsmodels_t_interval():
     step, entropy, design, reward = problem(40, uneven=True)
     reads = reads_under(fixed(3.0, 0.4), entropy, reward, step)
     reference = sm.GLS(reward, design, sigma=covariance(step, length=3.0, share=0.4)).fit().conf_int(0.1)
-    found = [
-        cells.quantiles((0.05, 0.95))
-        for cells in (reads.cells(0, reads.law), reads.coefficients(reads.law)[0])
-    ]
+    found = [cells.quantiles((0.05, 0.95)) for cells in (reads.cells(0, reads.law), reads.coefficients()[0])]
     np.testing.assert_allclose(found, reference, rtol=1e-6)
 
 

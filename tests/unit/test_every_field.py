@@ -108,7 +108,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"ESTIMATES\.level", "the level is above the table"),
     ((*FITS, "prediction"), r"ESTIMATES\.std_error", "it says less than the interval"),
     (FITS, r"runs\.result\.(p_first|p_no_curve)", "a caution says so where it is large"),
-    (FITS, r"runs\.result\.if_(short|long)\.(a|law_ceiling)(\..*)?", "one ceiling of the law is enough"),
     (FITS, r"runs\.result\.(law\.)?run", "the run's own name is shown"),
     (FITS, r"runs\.result\.law\.smoothing_error", "the intervals allow for it"),
     (FITS, r"runs\.result\.law\.shifts", "the level shifts of the run are shown"),
@@ -118,7 +117,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"runs\.result\.forms\.parameters", "a fact about the form, in its formula"),
     (
         FITS,
-        r"runs\.result\.(forms|if_short|if_long)\.(ceiling|headroom)\.note",
+        r"runs\.result\.forms\.(ceiling|headroom)\.note",
         "it stands beside the averaged ceiling",
     ),
     (FITS, r"runs\.result\.forms\.shapes\.(low|high)", "of a shape the value is shown"),

@@ -35,7 +35,7 @@ def numbers(reads: Reads):
         reads.cells(0, reads.averaged),
         reads.cells(1, reads.averaged),
         reads.cells(0, reads.law),
-        reads.coefficients(reads.law)[0],
+        reads.coefficients()[0],
     )
     return np.array([cell.quantiles(ENDS) for cell in cells])
 

@@ -112,13 +112,6 @@ def _averaged(fit: Fit) -> b.Facts:
         b.Fact("fitted now", fit.reward_now, now),
         b.Fact("headroom", fit.headroom, left),
     ]
-    for kind, memory in (("short", fit.if_short), ("long", fit.if_long)):
-        if memory is not None and not fit.lost:
-            note = f"if the memory of the residuals is {kind} (P = {format_probability(memory.probability)})"
-            facts.append(b.Fact(f"ceiling, {kind}", memory.ceiling, note))
-            facts.append(b.Fact(f"headroom, {kind}", memory.headroom, note))
-    if fit.without_term is not None:
-        facts.append(b.Fact("ceiling, no term", fit.without_term, "if reward needs no term in the step"))
     if fit.drop_per_100_steps is not None:
         about_drop = "nats of entropy, over the last third"
         facts.append(b.Fact("drop per 100 steps", fit.drop_per_100_steps, about_drop))
