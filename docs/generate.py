@@ -21,7 +21,10 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
+from docs.json_schema import json_schema  # noqa: E402
 from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
+from entropylaw.documents.codec import dumps  # noqa: E402
+from entropylaw.documents.kinds import KINDS  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, differences  # noqa: E402
 from entropylaw.option import Option, options_of  # noqa: E402
 
@@ -44,7 +47,6 @@ COMMANDS = (
     "report",
     "check",
     "demo",
-    "schema",
 )
 
 
@@ -70,13 +72,17 @@ def generated() -> dict[Path, str]:
     readme, guide, formats = ROOT / "README.md", ROOT / "docs" / "guide.md", ROOT / "docs" / "formats.md"
     columns = ROOT / "docs" / "trainers.md"
     settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
+    documents = ROOT / "docs" / "schemas.md"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
         columns: with_block(columns.read_text(encoding="utf-8"), "trainers", reference.trainer_sections()),
         settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
         **{page: with_outputs(page.read_text(encoding="utf-8")) for page in (readme, guide)},
         gates: with_block(gates.read_text(encoding="utf-8"), "quantities", quantities_table()),
+        documents: with_block(documents.read_text(encoding="utf-8"), "kinds", kinds_table()),
     }
+    for kind in KINDS.values():
+        pages[ROOT / "docs" / "schemas" / f"{kind.name}.json"] = dumps(json_schema(kind))
     # Releases of typer differ in the layout of help: a page made with another release is not stale.
     commands = ROOT / "docs" / "cli.md"
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
@@ -115,6 +121,14 @@ def quantities_table() -> str:
     lines += ["| name | that of ARM minus that of BASELINE | unit |", "| --- | --- | --- |"]
     for name, one in differences().items():
         lines.append(f"| `{name}` | {one.meaning.split(':')[0]} | {one.unit.name} |")
+    return "\n".join(lines)
+
+
+def kinds_table() -> str:
+    """Every kind of document, the command that writes it, and its JSON Schema."""
+    lines = ["| kind | written by | JSON Schema |", "| --- | --- | --- |"]
+    for kind in KINDS.values():
+        lines.append(f"| `{kind.schema}` | `{kind.command}` | [{kind.name}.json](schemas/{kind.name}.json) |")
     return "\n".join(lines)
 
 

@@ -42,7 +42,6 @@ NAMES = {
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a gate trips or is unknown.",
     "demo": "Write example logs, and print commands for them.",
-    "schema": "Print the JSON Schema of a document.",
 }
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
@@ -50,7 +49,7 @@ the list is printed without importing a command."""
 MODULES = dict.fromkeys(("fit", "phases"), "runs")
 """The module of commands that share one; the others are in the module of their name."""
 
-WITHOUT = ("tokens", "samples", "demo", "schema")
+WITHOUT = ("tokens", "samples", "demo")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import UsageError
-from entropylaw.kinds import GAIN, GATE, JUNIT, LEVEL, NUMBER, PATH, SUFFIXES, SWITCH, TEXT, Kind, one_of
+from entropylaw.kinds import GAIN, GATE, JUNIT, LEVEL, NUMBER, PATH, SUFFIXES, SWITCH, TEXT, Kind
 from entropylaw.option import ADVANCED, INTERVALS, OUTPUT, option, switch
 from entropylaw.options import (
     FOLDER,
@@ -313,17 +312,3 @@ class DemoCommand(Command):
     example: ClassVar[str] = "entropylaw demo"
 
     folder: str = option("FOLDER", "Folder to write into.", PATH, default="demo")
-
-
-class SchemaCommand(Command):
-    """Print the JSON Schema of a document.
-
-    Documents are what `--format json` and `-o FILE.json` write. `report` is the document of one run, in
-    runs/, `index` that of all runs, report.json. A document names its schema and the version of
-    entropylaw that wrote it. Fields may be added to a schema; a change that breaks readers makes a new
-    one.
-    """
-
-    example: ClassVar[str] = "entropylaw schema fit > fit.schema.json"
-
-    kind: str = option("KIND", f"{', '.join(KINDS)}.", one_of(*KINDS), required=True)

@@ -46,4 +46,4 @@ KINDS = {
         Kind("samples", "entropylaw samples", module="entropylaw.documents.samples"),
     )
 }
-"""Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""
+"""Name → kind; each has a JSON Schema in ``docs/schemas``."""
