@@ -107,7 +107,7 @@ CASES = {
             "check fit.json --fail-if 'ceiling<0.4' --fail-if 'ceiling<0.55' --fail-if 'n<31' "
             "--fail-if fails -o check.json -o check.md -o check.xml -o check.txt -o -",
             "check fit.json --fail-if 'ceiling<0.55' --strict",
-            "check fit.json --fail-if 'ceiling<0.55' --point --even-if-invalid",
+            "check fit.json --fail-if 'ceiling<0.55' --point --even-if-fail",
             "check fit.json --fail-if 'onset_planning<1' --fail-if 'saturation_step<1'",
             "check fit.json --fail-if 'regression(fit.json)>1%'",
         ),
