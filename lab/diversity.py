@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from entropylaw.samples.against import on_unsolved
 from entropylaw.samples.options import SampleOptions
-from entropylaw.samples.run import Sampled, summarise_samples
+from entropylaw.samples.run import Sampled, summarise_tables
 from lab.markdown import table
 
 FREE = ("grpo", "rloo", "clip_cov", "kl_cov", "entropy_bonus_0.1", "kl_penalty")
@@ -27,7 +27,7 @@ Rows = Mapping[int, Mapping[str, Any]]
 @cache
 def sampled_of(path: Path) -> Sampled:
     """The samples of a run."""
-    return summarise_samples([str(path)], SampleOptions(k=(1, 2, 4, 8, 16, 32, 64), label="strategy"))
+    return summarise_tables([str(path)], SampleOptions(k=(1, 2, 4, 8, 16, 32, 64), label="strategy"))
 
 
 def rows_of(folder: Path, arm: str) -> list[Rows]:

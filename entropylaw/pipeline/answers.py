@@ -146,7 +146,7 @@ def fit_run(
     return RunFit(**{name: getattr(first, name) for name in field_names(first)}, rewards=fits)
 
 
-def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> RunFit:
+def fit(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> RunFit:
     """Read a log with one run, and fit it.
 
     ``log``, ``step`` and ``run`` are as in :func:`entropylaw.read_runs`, and ``options`` those of
@@ -174,7 +174,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(run: Run, series: Series, options: FitOptions) -> Fit:
+def fit_reward(run: Run, series: Series, options: FitOptions) -> Fit:
     """The law of a run with one of its rewards and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
@@ -249,7 +249,7 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     return as_stored(fitted)
 
 
-COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit, "law": law, "phases": phases}
+COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit_reward, "law": law, "phases": phases}
 """Name of a step → its function of a run, the run's series and the options."""
 
 

@@ -18,16 +18,16 @@ from entropylaw.samples.against import CLASSES, chances, common, critical, on_un
 from entropylaw.samples.numbers import Counts, pass_at
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
-from entropylaw.samples.run import Sampled, sizes, summarise_samples
+from entropylaw.samples.run import Sampled, sizes, summarise_tables
 
 FEWEST_EXPECTED = 0.5
 """Right samples of a problem that is just solved, from which on its fate is decided by the samples."""
 
 
-def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
+def summarise_samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocument:
     """Samples per problem of tables, by the options of ``entropylaw samples`` with underscores.
 
-    >>> document = samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
+    >>> document = summarise_samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
     """
     many = ("problem", "by", "only", "k")
     settings: dict[str, Any] = {
@@ -46,10 +46,10 @@ def document_of(
 ) -> SamplesDocument:
     """The document of some tables; of one step ``against`` another, or against another table.
 
-    Raises as :func:`entropylaw.samples.run.summarise_samples`; InputError ``no-common-problems``; UsageError
+    Raises as :func:`entropylaw.samples.run.summarise_tables`; InputError ``no-common-problems``; UsageError
     ``no-such-row``, ``several-rows``.
     """
-    sampled = summarise_samples(tables, options, progress=progress)
+    sampled = summarise_tables(tables, options, progress=progress)
     notes, comparison = sampled.notes, None
     if against is not None:
         comparison, further = compared(sampled, against, options, progress)
@@ -75,7 +75,7 @@ def compared(
     group = against.rpartition("=")[0]
     other, file, notes = sampled, "", tuple[str, ...]()
     if Path(against).exists() or (number(against) is None and group not in sampled.groups):
-        other, file = summarise_samples([against], options, progress=progress), f"{Path(against).name}, "
+        other, file = summarise_tables([against], options, progress=progress), f"{Path(against).name}, "
         row, other_row = last_of(sampled), last_of(other)
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
     else:

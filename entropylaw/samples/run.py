@@ -116,7 +116,7 @@ def opened(
             )
 
 
-def summarise_samples(
+def summarise_tables(
     tables: Sequence[str], options: SampleOptions, *, progress: Progress | None = None
 ) -> Sampled:
     """Summarise tables of samples.

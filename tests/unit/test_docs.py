@@ -14,6 +14,7 @@ from entropylaw.engine.constants import FAILS, HOLDS, REJECTED_STEP
 from entropylaw.version import __version__
 from tests.conftest import ROOT
 from tests.slugs import slugs
+from tests.typed import started
 
 
 def test_every_slug_is_words_joined_by_hyphens():
@@ -99,6 +100,19 @@ def test_public_api_is_a_decision():
         assert getattr(entropylaw, name) is not None
     with pytest.raises(AttributeError, match="fit_everything"):
         entropylaw.fit_everything  # noqa: B018
+    with pytest.raises(ImportError, match="fit_everything"):
+        from entropylaw import fit_everything  # noqa: F401
+    assert entropylaw.__version__ == __version__
+
+
+def test_the_package_imports_nothing_heavy_until_a_name_is_used(tmp_path):
+    code = (
+        "import sys, entropylaw\n"
+        "dir(entropylaw), entropylaw.__version__, hasattr(entropylaw, 'nothing')\n"
+        "print({'numpy', 'scipy', 'pyarrow', 'matplotlib', 'msgspec'} & set(sys.modules))"
+    )
+    done = started(sys.executable, "-c", code, cwd=tmp_path)
+    assert (done.stdout.strip(), done.stderr) == ("set()", "")
 
 
 def test_no_file_over_500_lines():

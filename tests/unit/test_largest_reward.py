@@ -8,7 +8,6 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import encode
-from entropylaw.pipeline.answers import fit_log
 from entropylaw.units import largest_reward, nats_per_unit
 from tests.conftest import ROOT
 from tests.typed import typed
@@ -93,7 +92,7 @@ def test_no_report_and_no_comparison_has_a_reward_above_the_largest(log, tmp_pat
 
 
 def test_curves_that_all_pass_the_largest_reward_end_there(log):
-    fit = fit_log(log)
+    fit = entropylaw.fit(log)
     assert (fit.max_reward, fit.law.max_reward) == (1.0, 1.0)
     assert 0.95 < fit.ceiling.low <= fit.ceiling.value <= fit.ceiling.high <= 1
     assert fit.headroom.high <= 1 - fit.reward_now.low + 1e-9
@@ -109,10 +108,10 @@ def test_curves_that_all_pass_the_largest_reward_end_there(log):
         assert "above 1, the largest" in beyond.note
         assert one.predict(0.05).observation.high <= 1
     # As the curves were: taken off, and in a reward of another name.
-    for free in (fit_log(log, max_reward="none"), entropylaw.fit_law(*line())):
+    for free in (entropylaw.fit(log, max_reward="none"), entropylaw.fit_law(*line())):
         assert free.max_reward is None
         assert free.ceiling.value == pytest.approx(1.557, abs=0.03)
-    assert encode(fit_log(log, max_reward=1)) == encode(fit)
+    assert encode(entropylaw.fit(log, max_reward=1)) == encode(fit)
 
 
 def test_the_largest_reward_is_printed_and_taken_off(log):

@@ -19,7 +19,7 @@ import pytest
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.samples.options import SampleOptions
-from entropylaw.samples.run import Sampled, column_lines, summarise_samples
+from entropylaw.samples.run import Sampled, column_lines, summarise_tables
 from tests.conftest import ROOT
 
 LAB = ROOT / "data" / "lab2"
@@ -54,7 +54,7 @@ def write(path: Path, rows: Rows) -> Path:
 
 
 def read(*paths: Path | str, **options: Any) -> Sampled:
-    return summarise_samples([str(path) for path in paths], SampleOptions(**options))
+    return summarise_tables([str(path) for path in paths], SampleOptions(**options))
 
 
 def plain(**more: Any) -> Rows:

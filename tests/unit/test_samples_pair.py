@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw import summarise_samples as samples
 from entropylaw.analysis.answer import fit_law
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_document
@@ -19,7 +20,7 @@ from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run
 from entropylaw.options import Joined
 from entropylaw.pipeline.joining import joined, table_of
-from entropylaw.pipeline.samples import pairing, samples
+from entropylaw.pipeline.samples import pairing
 from entropylaw.report.figures.drawings import files
 from entropylaw.report.pages import single_page
 from entropylaw.report.render import rendered
