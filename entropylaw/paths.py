@@ -126,12 +126,10 @@ INPUTS: dict[tuple[int, int], tuple[str, bool]] = {}
 """Those of this call so far, which another process that writes gets, too."""
 
 _OWN_TABLES = (
-    b"run,path,n,valid,",
     b"run,path,part,verdict,why,",
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
     b"run,path,role,column,",
-    b"run,cut_step,at_step,",
     b"arm,baseline,seeds,",
 )
 """How our own CSV files begin."""

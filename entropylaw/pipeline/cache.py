@@ -103,7 +103,7 @@ OFF = Cache()
 def user_cache() -> Cache:
     """The cache in the user's own folder, or in the one that :data:`VARIABLE` names.
 
-    None below the working folder or in a repository: what lies there may come from another person.
+    None in a project: what lies there may come from another person.
     """
     named = os.environ.get(VARIABLE, "")
     caches = {"win32": os.environ.get("LOCALAPPDATA", ""), "darwin": "~/Library/Caches"}
@@ -114,13 +114,30 @@ def user_cache() -> Cache:
         return OFF
     with contextlib.suppress(OSError, RuntimeError):  # the latter of links in a circle
         folder = folder.resolve()
-        above = (folder, *folder.parents)
-        if Path.cwd() in above or any((parent / ".git").exists() for parent in above):
+        if is_in_project(folder):
             return OFF
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid():
             return Cache(folder)
     return OFF
+
+
+def is_in_project(folder: Path) -> bool:
+    """Whether a folder is in a repository, or below the working folder.
+
+    The user's home and the folders above it are no project: a process that works there has the usual cache.
+    """
+    above = (folder, *folder.parents)
+    if any((parent / ".git").exists() for parent in above):
+        return True
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111
+    # Without a home, or with a relative one, the working folder is not known to be above it.
+    own: tuple[Path, ...] = ()
+    if home.is_absolute():
+        home = home.resolve()
+        own = (home, *home.parents)
+    working = Path.cwd()
+    return working in above and working not in own
 
 
 def packed(result: Any) -> bytes:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -76,7 +77,7 @@ def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
     kept = Cache(tmp_path / "kept")
     step = steps.Fit(FitOptions())
     first = steps.answer(step, one_run, kept)
-    monkeypatch.setattr(answers, "fit", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setitem(answers.COMPUTED, "fit", lambda *_: pytest.fail("computed again"))
     assert packed(steps.answer(step, one_run, kept)) == packed(first)
 
 
@@ -170,6 +171,37 @@ def test_no_cache_of_a_working_copy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "clone")
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "work" / "kept"))
     assert user_cache() == Cache(tmp_path / "work" / "kept")
+
+
+@pytest.mark.parametrize("named", ["", "xdg"])
+@pytest.mark.parametrize("where", ["home", "above", "/"])
+def test_who_works_in_a_home_folder_or_above_has_the_cache(run, tmp_path, where, named):
+    home = tmp_path / "above" / "home"
+    home.mkdir(parents=True)
+    log = write_csv(home / "x.csv")
+    caches = home / (named or ".cache")
+    place = {"HOME": str(home), "ENTROPYLAW_CACHE": "", "XDG_CACHE_HOME": str(caches)}
+    working = {"home": home, "above": home.parent, "/": Path("/")}[where]
+    for _ in range(2):
+        done = run("fit", str(log), "-o", str(tmp_path / "x.json"), cwd=working, **place)
+        assert done.returncode == 0, done.stderr
+        assert len(entries(caches / "entropylaw")) == 1
+
+
+def test_a_project_in_a_home_folder_has_no_cache_of_its_own(tmp_path, monkeypatch):
+    project = tmp_path / "home" / "project"
+    project.mkdir(parents=True)
+    monkeypatch.setenv(cache.VARIABLE, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
+    monkeypatch.chdir(project)
+    for home in (project.parent, tmp_path / "other", "relative"):
+        monkeypatch.setenv("HOME", str(home))
+        assert user_cache() == OFF, home
+    # A home folder that is a repository may hold what others committed.
+    monkeypatch.setenv("HOME", str(project))
+    assert user_cache().folder == project / "cache" / "entropylaw"
+    (project / ".git").mkdir()
+    assert user_cache() == OFF
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(one_run, tmp_path):
