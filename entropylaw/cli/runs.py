@@ -28,7 +28,7 @@ def fit(options: FitCommand) -> None:
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output, format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
-    document: FitDocument = document_of(Fit, inputs, options.jobs, quiet=quiet)
+    document: FitDocument = document_of(Fit, inputs, options.jobs)
     output.say_skipped(document.warnings, quiet=quiet)
     stored: dict[str, str] = {}
     if options.save and not options.output and document.answered:
@@ -92,6 +92,6 @@ def _of_each_log(step: Any, options: Any, family: type) -> None:
     """Print or write what a step of the pipeline makes of every log, by its family of options."""
     targets = output.destinations(options.output, options.format)
     inputs = output.gather(options.logs, options, part(options, family), kinds=())
-    document = document_of(step, inputs, options.jobs, quiet=options.quiet)
+    document = document_of(step, inputs, options.jobs)
     output.say_skipped(document.warnings, quiet=options.quiet)
     output.finish_runs(document, targets, quiet=options.quiet)
