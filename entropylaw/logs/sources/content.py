@@ -63,6 +63,17 @@ _OTHER_TABLES = frozenset(
 )
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
+PROGRAMS = frozenset(
+    (
+        *(".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"),
+        *(".js", ".ts", ".jsx", ".tsx", ".mjs", ".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs"),
+        *(".go", ".java", ".kt", ".scala", ".swift", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk"),
+        *(".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml", ".css"),
+        *(".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"),
+    )
+)
+"""Suffixes of programs, settings and prose, which may name an entropy and a step without being a log."""
+
 
 class Content:
     """The bytes behind one path, which is as the user gave it; ``-`` for standard input.
