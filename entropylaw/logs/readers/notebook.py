@@ -38,7 +38,7 @@ from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import READERS
 from entropylaw.logs.suggest import measured_numbers
 
-_OPENS = re.compile(rb"\s*\{\s*\"")
+_OPENS = re.compile(r"\s*\{\s*\"")
 _MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
@@ -48,7 +48,7 @@ _ROUNDED = "the Trainer's table shows six decimals, to which its values are roun
 
 def recognises(content: Content) -> bool:
     """Whether it is a JSON object with cells and the format's version, in whatever order."""
-    text = content.opening if content.is_text and _OPENS.match(content.head) else ""
+    text = content.opening if content.is_text and _OPENS.match(content.head_text) else ""
     # The version may be at the end, beyond the part that is searched, or have been cut off.
     return '"cells"' in text and _MARK.search(text) is not None
 

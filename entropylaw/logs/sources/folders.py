@@ -256,7 +256,7 @@ def looks_measured(content: Content) -> bool:
         return True
     with suppress(InputError):
         reader, _ = find_reader(content)
-        named = not content.is_text or b"entropy" in content.head.lower()
+        named = not content.is_text or "entropy" in content.head_text.lower()
         return named and not reader.refuses
     return False
 
