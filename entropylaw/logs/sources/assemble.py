@@ -175,28 +175,31 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
 
 
 def refuse_stepless_samples(path: str, table: Table) -> None:
-    """Raise ``token-level-table`` where the columns of a table without a step mark tokens or samples.
-
-    A record with an entropy and an example of an answer may be that of a step: it has no place in an answer.
-    """
+    """Raise ``token-level-table`` where the columns of a table without a step mark tokens or samples."""
     if marks := stepless_samples(table.columns):
-        raise _row_per_sample(path, marks, f"{counted(table.rows, 'row')} without a step")
+        raise _row_per_sample(path, marks, f"{counted(table.rows, 'row')} without a step", stepless=True)
 
 
 def stepless_samples(columns: Collection[str]) -> list[str]:
-    """The columns by which a table without a step has tokens or samples; none where it may have steps."""
+    """The columns by which a table without a step has tokens or samples; none where it may have steps.
+
+    A record with an entropy and an example of an answer may be that of a step: it has no place in an answer.
+    """
     marks = stepless_sample_columns(columns)
     has_entropy = any(is_evident("entropy", column) for column in columns)
     return [] if has_entropy and not token_columns(marks) else marks
 
 
-def _row_per_sample(path: str, marks: Sequence[str], rows: str) -> InputError:
+def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: bool = False) -> InputError:
     """Make the error of a table of tokens or samples, with the command that summarises it."""
     rows = f"{rows}; columns {listing(marks, 4)}"
     message = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
-    command = "tokens" if token_columns(marks) else "samples"
     table = "TABLE" if path in (FRAME, "-") else in_shell(path)
+    command = "tokens" if token_columns(marks) else "samples"
     hint = f"make its rows by step: entropylaw {command} {table} -o {command}-by-step.parquet"
+    # Samples without a step are those of one checkpoint, and tokens need one.
+    if stepless and command == "tokens":
+        hint = f"add the column `step`, and {hint}"
     return InputError("token-level-table", message, hint)
 
 
