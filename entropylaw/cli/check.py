@@ -41,7 +41,11 @@ def check(options: CheckCommand) -> None:
     """Run ``entropylaw check``."""
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
-        raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
+        raise UsageError(
+            "no-gate",
+            "no gate was given",
+            "add --fail-if EXPR, such as --fail-if lost, or fail-if to entropylaw.toml",
+        )
     formats = output.destinations(options.output, options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)

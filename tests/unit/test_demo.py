@@ -76,8 +76,9 @@ def test_the_example_of_a_command_runs(name, run, folder):
 def test_a_command_on_the_folder_has_its_three_runs_and_no_error(run, folder, command):
     done = run(command[0], "demo", *command[1:])
     assert done.returncode == 0, done.stderr
-    assert "Skipped 3 files that are not training logs: notebook.ipynb, samples.parquet, tokens.parquet\n" in (
-        done.stderr
+    assert (
+        "Skipped 3 files that are not training logs: notebook.ipynb, samples.parquet, tokens.parquet\n"
+        in (done.stderr)
     )
     assert "error[" not in done.stderr + done.stdout
     assert "could not" not in done.stderr + done.stdout

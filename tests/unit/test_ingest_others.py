@@ -1,4 +1,4 @@
-"""What lies beside the logs of a project: notebooks, programs, weights, databases, tables of tokens or samples.
+"""What lies beside the logs of a project: notebooks, programs, weights, databases, tables of samples.
 
 In a folder none of them is a run, nor an error, nor unknown to a gate: they are named as skipped. What may
 have been a run is an error, and a file that is named by itself is one with a hint.

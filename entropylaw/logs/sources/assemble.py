@@ -13,7 +13,18 @@ from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns, stepless_sample_columns, token_columns
-from entropylaw.logs.runs import FRAME, NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added, splitting, step_column
+from entropylaw.logs.runs import (
+    FRAME,
+    NAN,
+    NO_ROW,
+    ROWS_COUNTED,
+    TEXT,
+    Run,
+    Table,
+    added,
+    splitting,
+    step_column,
+)
 from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, ROW, StepColumn, by_folded_name, folded
 from entropylaw.logs.source import Source

@@ -50,7 +50,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-# Without a mark so much of the head is decoded, and so much of it has to be letters, digits or space of ASCII.
+# Without a mark so much of the head is decoded, and this share has to be letters, digits or space of ASCII.
 _UNMARKED_HEAD = 4096
 _LEAST_PLAIN = 0.25
 _PACKED_PIECE = 1 << 16
@@ -299,7 +299,7 @@ class Content:
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding of a text that begins so: by its mark, or, where bytes are NUL, by its letters; else UTF-8."""
+    """The encoding of a text that begins so: by its mark, or by its letters where bytes are NUL."""
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return encoding
@@ -312,7 +312,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _plain_share(text: str) -> float:
-    """The share of letters, digits and space of ASCII in a decoded text; 0 where it is of another encoding."""
+    """The share of ASCII's letters, digits and space in a decoded text; 0 for one of another encoding."""
     # The end of the head may have cut the last character.
     if len(text) < 2 or "\0" in text or "\ufffd" in text[:-1]:
         return 0.0
