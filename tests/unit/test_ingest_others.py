@@ -186,8 +186,9 @@ def test_a_table_of_tokens_or_samples_is_no_run(beside, ending, title, change):
     assert_skipped(beside(name, WRITERS[ending](change(SAMPLED[title]))), name)
 
 
-def test_a_table_of_documents_is_no_run(beside):
-    assert_skipped(beside("samples.jsonl", jsonl(without_step(DOCUMENTS))), "samples.jsonl")
+@pytest.mark.parametrize("change", [list, without_step], ids=["by step", "without steps"])
+def test_a_table_of_documents_is_no_run(beside, change):
+    assert_skipped(beside("samples.jsonl", jsonl(change(DOCUMENTS))), "samples.jsonl")
 
 
 @pytest.mark.parametrize(

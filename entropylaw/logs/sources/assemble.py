@@ -197,8 +197,10 @@ def stepless_samples(columns: Collection[str]) -> list[str]:
     A record with an entropy and an example of an answer may be that of a step: it has no place in an answer.
     """
     marks = stepless_sample_columns(columns)
+    if not marks or token_columns(marks):
+        return marks
     has_entropy = any(is_evident("entropy", column) for column in columns)
-    return [] if has_entropy and not token_columns(marks) else marks
+    return [] if has_entropy else marks
 
 
 def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: bool = False) -> InputError:

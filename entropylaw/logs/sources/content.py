@@ -53,6 +53,7 @@ _MARKS = {
 # Without a mark so much of the head is decoded, and this share has to be letters, digits or space of ASCII.
 _UNMARKED_HEAD = 4096
 _LEAST_PLAIN = 0.25
+_SHORTEST_UNMARKED = 16
 _PACKED_PIECE = 1 << 16
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _OPENERS: dict[str, Callable[[Any], Any]] = {
@@ -314,7 +315,7 @@ def encoding_of(data: bytes) -> str:
 def _plain_share(text: str) -> float:
     """The share of ASCII's letters, digits and space in a decoded text; 0 for one of another encoding."""
     # The end of the head may have cut the last character.
-    if len(text) < 2 or "\0" in text or "\ufffd" in text[:-1]:
+    if len(text) < _SHORTEST_UNMARKED or "\0" in text or "\ufffd" in text[:-1]:
         return 0.0
     plain = sum(letter.isascii() and (letter.isalnum() or letter.isspace()) for letter in text)
     return plain / len(text)

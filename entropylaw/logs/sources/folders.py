@@ -234,8 +234,10 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
     if alone and table.rows < 2 and not (measured and begun):
         return "a single record, such as a configuration or a summary"
-    of_samples = catalog.sample_columns(table.columns) or stepless_samples(table.columns)
-    # Whether its rows are samples is found out with its steps.
+    # Whether rows are samples is found out with their steps.
+    of_samples = bool(catalog.sample_columns(table.columns))
+    if names.isdisjoint(_STEPS):
+        of_samples = of_samples or bool(stepless_samples(table.columns))
     if measured or of_samples or is_headless(table):
         return ""
     counts = _counts_rows(table) if names_a_log(path) else _has_steps(table)
