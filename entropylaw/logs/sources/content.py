@@ -73,15 +73,26 @@ _OTHER_TABLES = frozenset(
 )
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
-PROGRAMS = frozenset(
-    (
-        *(".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"),
-        *(".js", ".ts", ".jsx", ".tsx", ".mjs", ".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs"),
-        *(".go", ".java", ".kt", ".scala", ".swift", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk"),
-        *(".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml", ".css"),
-        *(".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"),
-    )
-)
+_SCRIPTS = {".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"}
+_COMPILED = {
+    ".c",
+    ".h",
+    ".cc",
+    ".cpp",
+    ".hpp",
+    ".cu",
+    ".cuh",
+    ".rs",
+    ".go",
+    ".java",
+    ".kt",
+    ".scala",
+    ".swift",
+}
+_OTHER_CODE = {".js", ".ts", ".jsx", ".tsx", ".mjs", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk", ".css"}
+_SETTINGS = {".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml"}
+_PROSE = {".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"}
+PROGRAMS = frozenset(_SCRIPTS | _COMPILED | _OTHER_CODE | _SETTINGS | _PROSE)
 """Suffixes of programs, settings and prose, which may name an entropy and a step without being a log."""
 
 

@@ -51,12 +51,9 @@ _LOG_SUFFIXES = {
 # A page or a picture is not the log of a run, whatever it is called: reports have both.
 _PICTURES = frozenset((".html", ".htm", ".svg", ".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp"))
 # Nor are the weights of a model or pickles beside it, such as Hugging Face's training_args.bin.
-_WEIGHTS = frozenset(
-    (
-        *(".bin", ".pt", ".pth", ".ckpt", ".safetensors", ".gguf", ".onnx", ".h5", ".msgpack"),
-        *(".npy", ".npz", ".pkl", ".pickle", ".joblib", ".pyc", ".so"),
-    )
-)
+_CHECKPOINTS = {".bin", ".pt", ".pth", ".ckpt", ".safetensors", ".gguf", ".onnx", ".h5", ".msgpack"}
+_ARRAYS = {".npy", ".npz", ".pkl", ".pickle", ".joblib", ".pyc", ".so"}
+_WEIGHTS = frozenset(_CHECKPOINTS | _ARRAYS)
 # train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
 _NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
 _STATE = "trainer_state.json"
