@@ -74,21 +74,7 @@ _OTHER_TABLES = frozenset(
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
 _SCRIPTS = {".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"}
-_COMPILED = {
-    ".c",
-    ".h",
-    ".cc",
-    ".cpp",
-    ".hpp",
-    ".cu",
-    ".cuh",
-    ".rs",
-    ".go",
-    ".java",
-    ".kt",
-    ".scala",
-    ".swift",
-}
+_COMPILED = {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs", ".go", ".java", ".kt", ".swift"}
 _OTHER_CODE = {".js", ".ts", ".jsx", ".tsx", ".mjs", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk", ".css"}
 _SETTINGS = {".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml"}
 _PROSE = {".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"}
