@@ -14,12 +14,11 @@ from entropylaw.errors import UsageError
 class Kind:
     """The values of an option.
 
-    ``expected`` describes the texts that ``read`` converts, and ``several`` the items of a list; ``read``
-    raises ValueError for any other text. ``example`` is such a text, ``types`` are those of a settings file.
+    ``expected`` describes the texts that ``read`` converts; it raises ValueError for any other text.
+    ``example`` is such a text, ``types`` are those of a settings file.
     """
 
     expected: str
-    several: str = "texts"
     metavar: str = ""
     example: str = "NAME"
     read: Callable[[str], Any] = str
@@ -106,7 +105,7 @@ def numeric(expected: str, read: Callable[[str], Any], example: str, **more: Any
     return Kind(expected=expected, example=example, read=read, types=(int, float), **more)
 
 
-NUMBER = numeric("a number", finite_number, "100", several="numbers")
+NUMBER = numeric("a number", finite_number, "100")
 STEP = numeric("a step above 0", positive_number, "400")
 GAIN = numeric("a reward above 0", positive_number, "0.01", metavar="X")
 COST = numeric("a cost above 0", positive_number, "0.8", metavar="C")
@@ -125,7 +124,7 @@ NOISE = Kind(
     read=entropy_noise,
     types=(int, float, str),
 )
-GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
+GATE = Kind(expected="a gate such as 'ceiling<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", types=(bool,))
 
 SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "latex": ".tex"}

@@ -57,9 +57,7 @@ class Option:
     @property
     def expected(self) -> str:
         """The values in a settings file, in words."""
-        if self.many and self.group == COLUMNS:
-            return f"{self.kind.expected}, or a list of them"
-        return f"a list of {self.kind.several}" if self.many else self.kind.expected
+        return f"{self.kind.expected}, or a list of them" if self.many else self.kind.expected
 
     @property
     def usage(self) -> str:
@@ -88,10 +86,8 @@ class Option:
     def from_toml(self, value: Any) -> Any:
         """The value from a settings file; ValueError where it is of another kind."""
         if self.many:
-            # A column alone needs no brackets.
-            values = [value] if isinstance(value, str) and self.group == COLUMNS else value
-            if not isinstance(values, list):
-                raise ValueError(value)
+            # A value alone needs no brackets.
+            values = value if isinstance(value, list) else [value]
             return tuple(map(replace(self, many=False).from_toml, values))
         # A bool is an int in Python, but not here.
         of_kind = isinstance(value, self.kind.types) and isinstance(value, bool) is (self.kind is SWITCH)

@@ -108,6 +108,15 @@ class Parallel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Strict:
+    """Commands on many runs, one of which may be of no use."""
+
+    strict: bool = switch(
+        "--strict", "Exit with 4 if any run could not be read or fitted, not only if none could.", ADVANCED
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Joined:
     """Commands that join a table to logs, with a row per step: no settings file has it."""
 

@@ -41,7 +41,11 @@ def check(options: CheckCommand) -> None:
     """Run ``entropylaw check``."""
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
-        raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
+        raise UsageError(
+            "no-gate",
+            "no gate was given",
+            "add --fail-if EXPR, such as --fail-if lost, or fail-if to entropylaw.toml",
+        )
     formats = output.destinations(options.output, options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
@@ -105,17 +109,17 @@ def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) ->
             subjects += stored_subjects(document)
     if inputs.entries:
         parts = {gate.quantity.part for gate in gates}
-        subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)
+        subjects += fitted_subjects(inputs, parts, options.jobs)
     return subjects
 
 
-def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
+def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None) -> list[Subject]:
     """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
     # Not at the top: gates on stored documents need no numpy.
     from entropylaw.cli.running import document_of
     from entropylaw.pipeline import steps
 
-    subjects = subjects_of(document_of(steps.Fit, inputs, jobs, quiet=quiet, anew=True), "the fit")
+    subjects = subjects_of(document_of(steps.Fit, inputs, jobs, anew=True), "the fit")
     if "phases" in parts:
         classes = replace(inputs, settings=part(inputs.settings, PhaseOptions))
         subjects += subjects_of(document_of(steps.Phases, classes, jobs, anew=True), "the fit")

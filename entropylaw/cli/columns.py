@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entropylaw.cli.commands import ColumnsCommand
-from entropylaw.cli.output import gather, shown
+from entropylaw.cli.output import gather, say_skipped, shown
 from entropylaw.cli.streams import print_result, show_error
 from entropylaw.documents.document import columns_document
 from entropylaw.logs.runs.step_column import ROW
@@ -29,6 +29,7 @@ def columns(options: ColumnsCommand) -> None:
         if error not in problems.values():
             show_error(error)
     chosen = {name: getattr(options, name) for name in ("entropy", "reward", "pair")}
+    say_skipped(inputs.warnings, quiet=False)
     reports = [explain(run, **chosen, problem=problems.get(run.source.path)) for run in runs]
     document = replace(columns_document(reports), config=options.config)
     print_result(shown(document, options.format))

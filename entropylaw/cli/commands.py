@@ -27,6 +27,7 @@ from entropylaw.options import (
     Parallel,
     PhaseOptions,
     Quiet,
+    Strict,
     Written,
     formats,
     outputs,
@@ -35,13 +36,14 @@ from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.options import TokenOptions
 
 
-class FitCommand(Parallel, FitOptions, Logs, Written):
+class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
     """Fit the entropy law to every run.
 
     The law is R = -a·exp(H) + b, with R the reward and H the entropy. The verdict comes first, then the
     intervals, the other functional forms, and what was read and dropped. A run that the law does not
     describe is a result, not an error: the reasons are printed and the exit code is 0. Exit code 4 means
-    that no run could be fitted.
+    that no run could be fitted; the last line on standard error names what could not be read or fitted where
+    others could.
     """
 
     example: ClassVar[str] = "entropylaw fit demo/grpo_s0.csv"
@@ -215,7 +217,7 @@ def figure_kinds(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in PICTURES if kind in named)
 
 
-class ReportCommand(Parallel, FitOptions, Logs, Quiet):
+class ReportCommand(Parallel, Strict, FitOptions, Logs, Quiet):
     """Write a report: pages, tables and figures.
 
     An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
@@ -244,9 +246,6 @@ class ReportCommand(Parallel, FitOptions, Logs, Quiet):
         ADVANCED,
         default=True,
     )
-    strict: bool = switch(
-        "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", ADVANCED
-    )
 
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -267,7 +266,7 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     several.
     """
 
-    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'ceiling<0.4'"
+    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if lost"
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",
@@ -279,12 +278,12 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     )
     fail_if: tuple[str, ...] = option(
         "--fail-if",
-        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; \"verdict!='holds'\"; "
-        "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; lost "
-        "(the reward); refused (not fitted). Repeatable.",
+        "The condition: lost (the run lost its reward); refused (not fitted); QUANTITY OP NUMBER, as "
+        "ceiling<0.62 or p_headroom<0.5; regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the "
+        "law fails); undecided; \"verdict!='holds'\". Repeatable.",
         GATE,
         GATES,
-        key="gates",
+        key="fail-if",
         many=True,
     )
     strict: bool = switch(

@@ -36,7 +36,7 @@ def compare(options: CompareCommand) -> None:
     refuse_domain_alone(options)
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs, quiet=True)
+    fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs)
     runs = fitted_runs(grouping.arms, settings, fit)
     fitted = any(run.fit is not None for run in runs)
     arms_compared: set[str] = set()

@@ -53,23 +53,13 @@ _BADGES = {
 
 
 @contextmanager
-def runs_shown(what: str, *, quiet: bool) -> Iterator[Progress]:
-    """Show the runs that are done: on a terminal as a bar, elsewhere as a line per run, in their order."""
-    names: dict[int, str] = {}
-    printed = 0
-    with share_shown(what) as shown:
+def runs_shown(what: str) -> Iterator[Progress]:
+    """Show the share of the runs that are done as a bar on a terminal; elsewhere nothing is shown."""
+    with share_shown(what) as show:
 
-        def progress(done: int, total: int, place: int, name: str) -> None:
-            nonlocal printed
-            if shown is not None:
-                shown(done / total)
-                return
-            names[place] = name
-            while printed in names:
-                # A single run is announced by its result.
-                if names[printed] and total > 1:
-                    say(f"[{printed + 1}/{total}] {one_line(names[printed])}", quiet=quiet)
-                printed += 1
+        def progress(done: int, total: int) -> None:
+            if show is not None:
+                show(done / total)
 
         yield progress
 

@@ -46,6 +46,7 @@ def predict(options: PredictCommand) -> None:
     fixed = options.flags_given(LawOptions)
     inputs = output.gather([source], options, fresh, kinds=("fit",), fixed=fixed)
 
+    output.say_skipped(inputs.warnings, quiet=quiet)
     fits = document_of(Fit, inputs)
     if fits.fitted:
         document = replace(predict_runs(fits, **targets, level=options.level), config=options.config)

@@ -53,7 +53,7 @@ def report(options: ReportCommand) -> None:
         cache=user_cache(),
         join=output.joining(options),
     )
-    with output.runs_shown("runs", quiet=options.quiet) as progress:
+    with output.runs_shown("runs") as progress:
         outcome = report_logs(
             options.logs,
             making,

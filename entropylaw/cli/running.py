@@ -18,21 +18,23 @@ R = TypeVar("R")
 
 
 def answered(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, anew: bool = False
 ) -> list[tuple[Entry[R], ...]]:
-    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    """Run a step on inputs or results; ``anew`` uses no cache."""
     several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
-    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
+    with runs_shown("fitting") if several else nullcontext(lambda *_: None) as progress:
         cache = OFF if anew else user_cache()
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
 
-def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None, **how: bool) -> list[Entry[R]]:
+def result_of(
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, anew: bool = False
+) -> list[Entry[R]]:
     """The results of all inputs in one list; parameters as :func:`answered`."""
-    return list(chain.from_iterable(answered(step, subjects, jobs, **how)))
+    return list(chain.from_iterable(answered(step, subjects, jobs, anew=anew)))
 
 
-def document_of(kind: Any, inputs: Inputs, jobs: int | None = None, **how: bool) -> Any:
+def document_of(kind: Any, inputs: Inputs, jobs: int | None = None, *, anew: bool = False) -> Any:
     """The document of a step of that kind on all inputs; parameters as :func:`answered`."""
     step = kind(inputs.settings)
-    return step.document(inputs, result_of(step, inputs.entries, jobs, **how))
+    return step.document(inputs, result_of(step, inputs.entries, jobs, anew=anew))

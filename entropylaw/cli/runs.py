@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
+
+import typer
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import FitCommand, PhasesCommand
@@ -13,14 +15,15 @@ from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_fit
-from entropylaw.errors import EntropyLawError
-from entropylaw.escaping import safe_name
+from entropylaw.errors import EntropyLawError, FitError
+from entropylaw.escaping import counted, one_line, safe_name
 from entropylaw.option import part
 from entropylaw.options import FOLDER, FitOptions, PhaseOptions
 from entropylaw.pipeline.steps import Fit, Phases
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument
+    from entropylaw.documents.document import Entry, FitDocument
+    from entropylaw.pipeline.inputs import Inputs
 
 
 def fit(options: FitCommand) -> None:
@@ -28,7 +31,7 @@ def fit(options: FitCommand) -> None:
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output, format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
-    document: FitDocument = document_of(Fit, inputs, options.jobs, quiet=quiet)
+    document: FitDocument = document_of(Fit, inputs, options.jobs)
     output.say_skipped(document.warnings, quiet=quiet)
     stored: dict[str, str] = {}
     if options.save and not options.output and document.answered:
@@ -41,6 +44,41 @@ def fit(options: FitCommand) -> None:
         several = len({entry.run for entry in document.runs}) > 1
         say_stored(path, several=several, quiet=quiet)
     output.finish_fits(document.runs)
+    finish_partly(inputs, document.runs, strict=options.strict)
+
+
+def finish_partly(inputs: Inputs, runs: Sequence[Entry[Any]], *, strict: bool) -> None:
+    """Say what could not be read or fitted where others could; exit with 4 if ``strict``."""
+    phrases = [*unread_files(inputs), *unfitted_runs(inputs, runs)]
+    if not phrases:
+        return
+    if strict:
+        say("; ".join(phrases), quiet=False)
+        raise typer.Exit(FitError.exit_code)
+    say("; ".join([*phrases, "--strict makes this an error"]), quiet=False)
+
+
+def unread_files(inputs: Inputs) -> Iterator[str]:
+    """Say which files could not be read, if any."""
+    read = {entry.path for entry in inputs.entries if entry.error is None}
+    unread = {entry.path for entry in inputs.entries if entry.error is not None}
+    if unread:
+        files = counted(len(read | unread), "file")
+        whole = " whole" if read & unread else ""
+        names = output.names_with_counts([PurePath(path).name for path in sorted(unread)])
+        yield one_line(f"{len(unread)} of {files} could not be read{whole}: {names}")
+
+
+def unfitted_runs(inputs: Inputs, runs: Sequence[Entry[Any]]) -> Iterator[str]:
+    """Say which runs were read and could not be fitted, be it for one reward, if any."""
+    unread = {entry.name for entry in inputs.entries if entry.error is not None}
+    fitted = {entry.run for entry in runs if entry.refusal is None}
+    unfitted = {entry.run for entry in runs if entry.refusal is not None} - unread
+    if unfitted:
+        counted_runs = counted(len(fitted | unfitted), "run")
+        every = " for every reward" if fitted & unfitted else ""
+        names = output.names_with_counts(sorted(unfitted))
+        yield one_line(f"{len(unfitted)} of {counted_runs} could not be fitted{every}: {names}")
 
 
 def say_stored(path: str, *, several: bool, quiet: bool) -> None:
@@ -82,6 +120,6 @@ def phases(options: PhasesCommand) -> None:
     """Run ``entropylaw phases``."""
     targets = output.destinations(options.output, options.format)
     inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
-    document = document_of(Phases, inputs, options.jobs, quiet=options.quiet)
+    document = document_of(Phases, inputs, options.jobs)
     output.say_skipped(document.warnings, quiet=options.quiet)
     output.finish_runs(document, targets, quiet=options.quiet)

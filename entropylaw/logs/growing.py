@@ -28,7 +28,7 @@ from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble, display_name
 from entropylaw.logs.sources.bundles import stacked
-from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.content import Content, encoding_of
 from entropylaw.logs.sources.registry import find_reader, reader_of, split_format
 from entropylaw.logs.suggest import measured
 from entropylaw.paths import is_folder
@@ -46,8 +46,10 @@ NOTHING = Table(columns={}, rows=0)
 
 
 def whole_lines(data: bytes, start: int) -> int:
-    """The end of the last whole line from a start on."""
-    return max(data.rfind(b"\n") + 1, start)
+    """The end of the last whole line from a start on; later parts of a file are of UTF-8."""
+    line_end = "\n".encode(encoding_of(data))
+    last = data.rfind(line_end)
+    return max(last + len(line_end), start) if last >= 0 else start
 
 
 def whole_events(data: bytes, start: int) -> int:
@@ -226,14 +228,17 @@ class GrowingLog:
         """Find the format of a file, and whether it can be read in parts; start again where it is another."""
         stream.seek(0)
         data = stream.read()
-        format, _ = find_reader(Content(self.path, data), self._forced)
+        content = Content(self.path, data)
+        format, _ = find_reader(content, self._forced)
         if format.name != self._format:
             self._start()
             self._format = format.name
             first = data.partition(b"\n")[0].strip()
             # An object or an array over several lines is read as a whole.
             is_object = first.startswith(b"{") and first.endswith(b"}")
-            self._in_parts = format.name in ENDS and (format.name != "jsonl" or is_object)
+            # Only the first part of a wider text has its byte order mark.
+            in_parts = format.name in ENDS and content.encoding == "utf-8"
+            self._in_parts = in_parts and (format.name != "jsonl" or is_object)
         self._recognised = size
 
     def _add(self, data: bytes) -> bool:

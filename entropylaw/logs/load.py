@@ -244,7 +244,10 @@ class _Collector:
             if log.has_name or folders.looks_measured(content):
                 return self._judge(log, self._read_file(content), content)
         except EntropyLawError as error:
-            return self._refuse(log, error, content)
+            if log.has_name or error.slug not in ("not-a-log", "file-empty"):
+                return self._refuse(log, error, content)
+        if content is not None and (reason := folders.why_unread(content)):
+            self.ignored.append(Ignored(path=log.path, why=reason))
         return False
 
     def _judge(self, log: folders.Log, read: _Read, content: Content | None) -> bool:
@@ -269,8 +272,6 @@ class _Collector:
         self, log: folders.Log, error: EntropyLawError, content: Content | None, table: Table | None = None
     ) -> bool:
         """Note the error of a file of a folder, if it may have been a log; returns whether it may."""
-        if error.slug in ("not-a-log", "file-empty") and not log.has_name:
-            return False
         # Files that are one log together were recognised as such.
         reason = "" if log.reader else folders.why_skipped(log.path, error, content, table)
         if not reason:

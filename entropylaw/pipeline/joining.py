@@ -32,12 +32,7 @@ def table_of(options: Joined) -> dict[str, Run]:
     note_input(path)
     reading = read_all([path], any_table=True)
     if not reading.runs:
-        error, hint = reading.failures[0].error, "make its rows by step: entropylaw samples "
-        if error.slug != "token-level-table":
-            raise error
-        raise InputError(
-            error.slug, error.message, f"{hint}{shown_path(path)} -o FILE.parquet, and join that"
-        )
+        raise reading.failures[0].error
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
     message, hint = f"{shown_path(path)} has several rows of a step", "name what divides them `run`, or take "
     hint += "one group: entropylaw samples --only COLUMN=VALUE"

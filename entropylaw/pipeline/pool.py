@@ -19,10 +19,8 @@ from entropylaw.paths import INPUTS, Inputs
 
 T = TypeVar("T")
 R = TypeVar("R")
-Progress = Callable[[int, int, int, str], None]
-"""Called for a task that is done: how many are done, of how many, the place of this one, and its name.
-
-The name is empty where it was done before, or where more is to be done of it."""
+Progress = Callable[[int, int], None]
+"""Called for a task that is done: how many are done, and of how many."""
 
 _METHODS = multiprocessing.get_all_start_methods()
 # A fork of a process with threads, such as Arrow's, may hang for ever.

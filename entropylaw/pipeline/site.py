@@ -225,11 +225,10 @@ def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
 def worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
     """The outcome with the result of every task, without those that an interrupt left."""
     done: dict[str, Done] = {}
-    numbers = {task.slug: number for number, task in enumerate(outcome.tasks)}
     with contextlib.suppress(KeyboardInterrupt):
         for task, result in results(work, outcome.tasks, jobs=jobs, died=died):
             done[task.slug] = result
-            progress(len(done), len(outcome.tasks), numbers[task.slug], task.name)
+            progress(len(done), len(outcome.tasks))
     return replace(outcome, done=tuple(done[task.slug] for task in outcome.tasks if task.slug in done))
 
 

@@ -106,7 +106,6 @@ class Phases(Step[PhaseFit]):
 
 class _Task(NamedTuple):
     position: int
-    number: int
     step: Step[Any]
     run: Run
     cache: Cache
@@ -142,13 +141,13 @@ def answers(
         nonlocal done
         results[task.position] = entries
         done += 1
-        progress(done, left, task.number, task.run.name)
+        progress(done, left)
 
     for position, subject in enumerate(subjects):
         if results[position] is None:
             run: Any = subject.run if isinstance(subject, Input) else subject
             key = cache.key(step.name, step.options, run)
-            task = _Task(position, done + len(waiting), step, run, cache, key)
+            task = _Task(position, step, run, cache, key)
             cached: Any = cache.get(key, tuple[step.result, ...])  # type: ignore[name-defined]
             if cached is None:
                 waiting.append(task)

@@ -188,6 +188,6 @@ def counts(folder: Path) -> None:
 def settings(folder: Path) -> None:
     """A project's settings."""
     (folder / "entropylaw.toml").write_text(
-        'level = 0.9\ngates = ["ceiling<0.4", "fails"]\n[columns]\nentropy = "actor/entropy"\n',
+        'level = 0.9\nfail-if = ["ceiling<0.4", "fails"]\n[columns]\nentropy = "actor/entropy"\n',
         "utf-8",
     )

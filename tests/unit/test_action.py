@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.conftest import HANGS, LAB, ROOT, clean_environment
+from tests.fuzz.hiding import parquet, records
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
@@ -132,6 +133,30 @@ def test_the_action_fails_where_a_gate_trips_and_reports_all_the_same(shell, tmp
     assert (tmp_path / "pages" / "index.html").is_file()
 
 
+@pytest.mark.parametrize("strict", ["yes", "TRUE", "True", "on", "1", "", " true", "true\nfalse"])
+def test_strict_is_true_or_false(shell, strict):
+    done = shell(STEPS["Check"]["run"], **filled("Check", logs="logs/*.parquet", strict=strict))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error[bad-input]: the input strict is ")
+    assert done.stderr.endswith(", expected true or false\n")
+
+
+@pytest.mark.parametrize("strict", ["true", "false"])
+def test_without_gates_the_runs_must_not_have_lost_their_reward(shell, tmp_path, strict):
+    environment = filled("Check", logs="logs/*", strict=strict)
+    environment["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
+    done = shell(STEPS["Check"]["run"], **environment)
+    assert (done.returncode, done.stdout.count("passed  ")) == (0, 2), done.stderr
+    assert (" lost " in done.stdout, "--strict" in done.stdout) == (True, strict == "true")
+
+
+def test_without_gates_a_run_that_lost_its_reward_fails(shell, broken, tmp_path):
+    environment = filled("Check", logs="logs/*")
+    environment["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
+    done = shell(STEPS["Check"]["run"], **environment)
+    assert (done.returncode, done.stdout.count("TRIPPED"), done.stdout.count("passed  ")) == (5, 1, 2)
+
+
 def test_inputs_are_never_read_as_code(shell, tmp_path):
     evil = "$(touch pwned) `touch pwned`; touch pwned #"
     given = {
@@ -143,8 +168,13 @@ def test_inputs_are_never_read_as_code(shell, tmp_path):
     environment = filled("Check", **given) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     done = shell(STEPS["Check"]["run"], **environment)
     assert done.returncode == 2
+    assert "error[bad-input]: the input strict is " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    environment["STRICT"] = "false"
+    done = shell(STEPS["Check"]["run"], **environment)
+    assert done.returncode == 2
     assert "error[bad-gate]" in done.stderr
-    done = shell(STEPS["Check"]["run"], **environment | {"FAIL_IF": "fails"})
+    done = shell(STEPS["Check"]["run"], **environment | {"FAIL_IF": "lost"})
     assert done.returncode == 5
     assert "error[file-not-found]: 2 runs could not be used" in done.stderr
     shell(STEPS["Report"]["run"], **filled("Report", **given | {"report": evil}))
@@ -160,14 +190,22 @@ def test_the_page_uses_the_action_as_it_is():
     assert required <= set(step["with"])
 
 
+@pytest.fixture
+def broken(tmp_path):
+    """A run that lost its reward, among the logs."""
+    rows = [row if row["step"] < 20 else row | {"reward": 0.0} for row in records(True, 0)]
+    (tmp_path / "logs").mkdir(exist_ok=True)
+    (tmp_path / "logs" / "broken.parquet").write_bytes(parquet(rows))
+
+
 def assert_failed_and_written(done, tmp_path):
-    """The page's gates trip on these logs, and what the job keeps is there."""
+    """The page's gates trip on the run that is broken, and what the job keeps is there."""
     assert done.returncode == 5, done.stderr
     root = ET.parse(tmp_path / "entropylaw-junit.xml").getroot()
-    assert int(root.get("failures")) > 0
+    assert "broken" in {suite.get("name") for suite in root if int(suite.get("failures"))}
 
 
-def test_the_page_s_workflow_runs(shell, tmp_path):
+def test_the_page_s_workflow_runs(shell, broken, tmp_path):
     workflow = yaml.safe_load(block("yaml", "# .github/workflows/entropy-law.yml"))
     (step,) = (step for step in workflow["jobs"]["check"]["steps"] if "entropylaw" in step["uses"])
     environment = filled("Check", **step["with"]) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
@@ -177,7 +215,7 @@ def test_the_page_s_workflow_runs(shell, tmp_path):
     assert all((tmp_path / path).exists() for path in kept)
 
 
-def test_the_page_s_gitlab_job_runs(shell, tmp_path):
+def test_the_page_s_gitlab_job_runs(shell, broken, tmp_path):
     job = yaml.safe_load(block("yaml", "# .gitlab-ci.yml"))["entropy law"]
     install, check = job["script"]
     assert shell(install, **job["variables"]).returncode == 0
@@ -189,7 +227,7 @@ def test_the_page_s_gitlab_job_runs(shell, tmp_path):
     assert (tmp_path / job["artifacts"]["reports"]["junit"]).is_file()
 
 
-def test_the_page_s_jenkinsfile_runs(shell, tmp_path):
+def test_the_page_s_jenkinsfile_runs(shell, broken, tmp_path):
     text = block("groovy", "// Jenkinsfile")
     install, check, report = (
         one or other for one, other in re.findall(r"sh (?:'([^'\n]*)'|\"([^\"\n]*)\")", text)

@@ -15,6 +15,7 @@ from entropylaw.cli import running
 from entropylaw.documents.loading import load_fit
 from entropylaw.files import write_atomically
 from tests.conftest import HANGS, clean_environment
+from tests.fuzz.hiding import comma, records
 from tests.typed import RUN, assert_error, in_shell, started, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -170,3 +171,51 @@ def test_logs_that_share_their_last_folders_keep_apart(run, tmp_path):
     for log in logs:
         run("fit", log, cwd=here)
     assert len(list((here / "reports").iterdir())) == 2
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Two runs, one that is too short, and two files without a record."""
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    for seed in range(2):
+        (folder / f"good_{seed}.csv").write_bytes(comma(records(True, seed)))
+    (folder / "short.csv").write_bytes(comma(records(True, 3)[:3]))
+    for name in ("bad.csv", "worse.csv"):
+        (folder / name).write_text("step,entropy,reward\n")
+    return folder
+
+
+UNUSED = "2 of 5 files could not be read: bad.csv, worse.csv; 1 of 3 runs could not be fitted: short"
+
+
+def test_the_last_line_of_a_fit_names_what_was_not_read_or_fitted(run, mixed):
+    for quiet in ([], ["-q"]):
+        done = run("fit", "mixed", *quiet)
+        assert done.returncode == 0
+        assert done.stderr.splitlines()[-1] == f"{UNUSED}; --strict makes this an error"
+
+
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_strict_makes_a_run_that_is_not_read_or_fitted_an_error(run, mixed, command, undrawn):
+    assert run(command, "mixed").returncode == 0
+    strict = run(command, "mixed", "--strict")
+    assert strict.returncode == 4
+    assert "--strict" not in strict.stderr
+    for name in ("short.csv", "bad.csv", "worse.csv"):
+        (mixed / name).unlink()
+    done = run(command, "mixed", "--strict")
+    assert done.returncode == 0
+    assert "could not" not in done.stderr
+
+
+def test_a_file_that_is_read_in_part_is_said_to_be(run, tmp_path):
+    good = [{"run": "A", **row} for row in records(True, 0)]
+    lost = [{"run": "B", **row, "step": None} for row in records(True, 1)]
+    (tmp_path / "a.csv").write_bytes(comma(good + lost))
+    done = run("fit", "a.csv", "--no-save")
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1] == (
+        "1 of 1 file could not be read whole: a.csv; --strict makes this an error"
+    )
+    assert run("fit", "a.csv", "--no-save", "--strict").returncode == 4

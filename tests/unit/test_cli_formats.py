@@ -12,6 +12,7 @@ from entropylaw.cli import output
 from entropylaw.documents.loading import load_fit
 from entropylaw.kinds import SUFFIXES
 from tests.conftest import LAB
+from tests.fuzz.hiding import comma, records
 from tests.typed import typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -134,17 +135,26 @@ def test_text_that_is_no_terminal_s_is_plain(folder, monkeypatch):
     assert done.stdout == output.rendered(load_fit(folder / "fit.json"), "text")
 
 
-def test_runs_are_lines_in_their_order_where_no_bar_can_move(capsys):
-    """Whatever the order in which they are done; what was done before and a single run have none."""
-    with output.runs_shown("runs", quiet=False) as progress:
-        for done, (place, name) in enumerate([(2, "c"), (0, "a"), (1, ""), (3, "d\x1b")], 1):
-            progress(done, 4, place, name)
-    assert capsys.readouterr().err == "[1/4] a\n[3/4] c\n[4/4] d\\x1b\n"
-    with output.runs_shown("runs", quiet=True) as progress:
-        progress(1, 2, 0, "a")
-    with output.runs_shown("runs", quiet=False) as progress:
-        progress(1, 1, 0, "a")
-    assert capsys.readouterr().err == ""
+@pytest.mark.parametrize("command", [["fit", "--no-save"], ["report", "-o", "pages", "--figures", "none"]])
+def test_what_is_done_is_shown_on_a_terminal_only(run, tmp_path, command):
+    """Elsewhere there are the results, and what is wrong."""
+    (tmp_path / "logs").mkdir()
+    for seed in range(4):
+        (tmp_path / "logs" / f"a_s{seed}.csv").write_bytes(comma(records(True, seed)))
+    done = run(*command, "logs")
+    assert done.returncode == 0
+    said = done.stderr.splitlines()
+    assert not [line for line in said if re.match(r"\[|a_s\d|.*\d/4", line)]
+    assert len(said) == {"fit": 0, "report": 5}[command[0]]
+
+
+def test_a_terminal_shows_the_share_that_is_done(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with contextlib.redirect_stderr(shown), output.runs_shown("runs") as progress:
+        progress(1, 4)
+    assert "runs" in shown.getvalue()
+    assert "25%" in shown.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,23 @@ def test_only_settings_that_a_command_has_are_passed_to_it(here):
     assert (tokens["entropy"], tokens["planning"]) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("text", "gates"), [("'lost'", ("lost",)), ("['lost', 'ceiling<0.62']", ("lost", "ceiling<0.62"))]
+)
+def test_a_value_alone_needs_no_brackets(here, text, gates):
+    (here / "entropylaw.toml").write_text(f"fail-if = {text}\nseam = 40")
+    assert received("check", "x.csv")["fail_if"] == gates
+    assert received("check", "x.csv", "--fail-if", "n<9")["fail_if"] == ("n<9",)
+    assert received("fit", "x.csv")["seams"] == (40.0,)
+
+
+def test_a_key_is_the_name_of_its_flag():
+    for key, option in BY_KEY.items():
+        assert f"--{key.rpartition('.')[2]}" in [flag.partition("/")[0] for flag in option.flags]
+
+
 def test_an_empty_list_sets_nothing(here):
-    (here / "entropylaw.toml").write_text("gates = []")
+    (here / "entropylaw.toml").write_text("fail-if = []")
     assert received("check", "x.csv")["fail_if"] == ()
 
 
@@ -174,7 +189,7 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
         ("entropy_sd = 0.1", "did you mean 'entropy-sd'?"),
         ('entropy = "H"', "did you mean 'columns.entropy'?"),
         ('entrop = "H"', "did you mean 'columns.entropy'?"),
-        ("fail-if = []", "did you mean 'gates'?"),
+        ("fail_if = []", "did you mean 'fail-if'?"),
         ("zzzz = 1", "expected one of columns.step"),
         (
             "[columns]\nentorpy = 'H'",
@@ -197,8 +212,9 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("level = true", "level = True"),
         ("level = 95", "level = 95"),
         ("level = nan", "level = nan"),
-        ("gates = 'fails'", "gates = 'fails', expected a list of texts"),
-        ("gates = ['fails', 3]", "gates = ['fails', 3]"),
+        ("fail-if = 3", "fail-if = 3, expected a gate such as 'ceiling<0.62', or a list of them"),
+        ("fail-if = ['lost', 3]", "fail-if = ['lost', 3]"),
+        ("fail-if = ''", "fail-if = ''"),
         ("[columns]\npair = 'hac'", "columns.pair = 'hac', expected 'same' or 'next'"),
         ("entropy-sd = inf", "entropy-sd = inf"),
         ("jobs = 2.0", "jobs = 2.0"),

@@ -59,6 +59,32 @@ def test_the_example_of_a_command_runs(name, run, folder):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["columns"],
+        ["fit", "--no-save"],
+        ["predict"],
+        ["backtest"],
+        ["phases"],
+        ["compare"],
+        ["report", "--figures", "none"],
+        ["check", "--fail-if", "lost"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_on_the_folder_has_its_three_runs_and_no_error(run, folder, command):
+    done = run(command[0], "demo", *command[1:])
+    assert done.returncode == 0, done.stderr
+    assert (
+        "Skipped 3 files that are not training logs: notebook.ipynb, samples.parquet, tokens.parquet\n"
+        in (done.stderr)
+    )
+    assert "error[" not in done.stderr + done.stdout
+    assert "could not" not in done.stderr + done.stdout
+    assert "notebook" not in done.stdout
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_run(page, run, folder):
     blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)

@@ -132,6 +132,21 @@ def test_a_file_that_was_rotated_loses_no_record(writer, way, said):
     assert "are kept" in said[-1] or "from its start" in said[-1]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-le"])
+def test_a_wider_text_is_read_to_its_last_whole_line(writer, encoding, tmp_path):
+    text = writer.path.read_text()
+    path = tmp_path / "wide" / writer.path.name
+    path.parent.mkdir()
+    log = GrowingLog(path, print)
+    for lines in (10, 11, 31):
+        whole = "".join(text.splitlines(keepends=True)[:lines])
+        begun = text.splitlines()[lines][:9] if lines < 30 else ""
+        path.write_bytes((whole + begun).encode(encoding))
+        steps = log.read().step.tolist()
+        assert steps == [float(step) for step in range(1, len(steps) + 1)]
+        assert len(steps) == len(whole.splitlines()) - (writer.kind == "csv")
+
+
 def test_nothing_yet_is_an_error_and_a_file_that_is_gone_keeps_its_records(writer, said):
     log = GrowingLog(writer.path.with_name("later.jsonl"), said.append)
     with pytest.raises(EntropyLawError):

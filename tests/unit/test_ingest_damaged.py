@@ -71,12 +71,37 @@ def test_no_console_reads_the_file_of_another(reader, name, text):
     assert found == [reader] * (reader in consoles)
 
 
-@each_sample(SAMPLES[:-1])
-def test_line_ends_and_utf16_change_nothing(reader, name, text):
+def written(text):
+    """A text with the line ends of Windows, and in every wider encoding, with its mark and without."""
+    yield text.replace("\r\n", "\n").replace("\n", "\r\n").encode()
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+        yield text.encode(encoding)
+        yield ("\ufeff" + text).encode(encoding)
+
+
+@each_sample(SAMPLES)
+def test_line_ends_and_encodings_change_nothing(reader, name, text):
     expected = numbers(read(reader, name, text))
-    for data in (text.replace("\r\n", "\n").replace("\n", "\r\n").encode(), text.encode("utf-16")):
-        assert reader_of(reader).recognises(Content(name, data))
+    for data in written(text):
+        content = Content(name, data)
+        assert reader_of(reader).recognises(content)
+        assert find_reader(content)[0].name == reader
         np.testing.assert_equal(numbers(read(reader, name, data)), expected)
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "中"])
+def test_a_note_names_an_encoding_that_is_not_utf8(letter):
+    text = f"step,entropy,reward,{letter}\n" + "".join(f"{step},0.{step},0.5,1\n" for step in range(10, 40))
+    for name, wide in (("UTF-16", "utf-16"), ("UTF-32", "utf-32")):
+        marked, unmarked = (read("csv", "x.csv", text.encode(wide + end)) for end in ("", "-le"))
+        assert marked.notes == (f"the file is {name}",)
+        assert unmarked.notes == (f"the file is {name} without a byte order mark, by its letters",)
+        assert list(marked.columns) == list(unmarked.columns) == ["step", "entropy", "reward", letter]
+
+
+def test_what_cannot_be_decoded_is_said():
+    data = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n".encode("utf-32") + b"\xff\xff\xff\xff"
+    assert "1 line with bytes that are not UTF-32; these were replaced" in read("csv", "x.csv", data).notes
 
 
 @each_sample(SAMPLES)

@@ -160,7 +160,7 @@ OTHERS = (
 
 @pytest.mark.parametrize("output", OTHERS, ids=range(len(OTHERS)))
 def test_other_tables_and_prints_are_no_log(output):
-    error = refused("no-records", read, notebook(markdown(), code(output), code()))
+    error = refused("notebook-without-log", read, notebook(markdown(), code(output), code()))
     assert "1 cell with outputs of 3 cells looked at" in error.message
     assert "cleared" in error.hint
 

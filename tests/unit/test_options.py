@@ -111,7 +111,7 @@ def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(text):
     [
         (False, NUMBER, True),
         (False, SWITCH, 1),
-        (True, NUMBER, 3),
+        (True, NUMBER, "3"),
         (True, NUMBER, ["3"]),
         (False, COUNT, 2.0),
     ],

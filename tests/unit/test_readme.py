@@ -17,8 +17,12 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
 
-def commands() -> list[str]:
-    return [line for block in blocks(README, "sh") for line in block.splitlines() if line.strip()]
+INSTALL = "python -m pip install . && "
+TEST = 'python -m pip install ".[test]" && python -m pytest'
+
+
+def commands(page: str) -> list[str]:
+    return [line for block in blocks(page, "sh") for line in block.splitlines() if line.strip()]
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +39,11 @@ def clone(tmp_path_factory):
 
 def test_the_first_command_runs_as_printed(clone):
     """Installing is for the CI script's fresh environment; docs/generate.py runs the guide's commands."""
-    install, command, *_ = commands()
-    assert install == "pip install entropylaw"
-    assert command.startswith("entropylaw demo && entropylaw fit ")
+    first = commands(README)[0]
+    assert first.startswith(f"{INSTALL}entropylaw demo && entropylaw fit ")
     environment = clean_environment()
     done = subprocess.run(
-        ["sh", "-c", command],
+        ["sh", "-c", first.removeprefix(INSTALL)],
         cwd=clone,
         env=environment | {"PATH": f"{clone / 'bin'}:{environment['PATH']}"},
         capture_output=True,
@@ -53,10 +56,28 @@ def test_the_first_command_runs_as_printed(clone):
 
 
 def test_ci_runs_the_commands_of_this_page():
+    """One installs and fits, one installs and tests; what they write is not for git."""
     assert "grep '^python -m pip install' README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     begins = [line for line in README.splitlines() if line.startswith("python -m pip install")]
-    assert begins == ['python -m pip install ".[test]" && python -m pytest']
-    assert begins[0] in commands()
+    assert begins == [commands(README)[0], TEST]
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {"/demo/", "/reports/*"} <= {*ignored}
+
+
+INDEX = re.compile(r"pip install (?:'?entropylaw|\"?\$ENTROPYLAW)")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/SKILL.md", "docs/howto_ci.md"])
+def test_a_page_installs_from_a_clone_before_it_names_the_index(page):
+    """Nothing is on the index before the first release."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = INDEX.search(text)
+    before = text[: named.start()] if named else text
+    assert "python -m pip install ." in before or "git+https://" in before
+
+
+def test_the_guide_begins_with_the_same_install():
+    assert commands(GUIDE)[0] == f"{INSTALL}entropylaw demo"
 
 
 @pytest.mark.parametrize("page", [README, GUIDE], ids=["README", "guide"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
@@ -362,9 +362,27 @@ def coefficients(columns: Iterable[str]) -> list[str]:
     return list(filter(_any_of(names("coefficient")), columns))
 
 
+def token_columns(columns: Iterable[str]) -> list[str]:
+    """List those columns that mark a record as one token."""
+    return [column for column in columns if column.casefold() in names("token")]
+
+
 def sample_columns(columns: Iterable[str]) -> list[str]:
     """List those columns that mark a record as one token or one sample."""
-    return [column for column in columns if column.casefold() in names("sample")]
+    marks = {*names("token"), *names("sample")}
+    return [column for column in columns if column.casefold() in marks]
+
+
+def stepless_sample_columns(columns: Collection[str]) -> list[str]:
+    """List the columns that mark the records of a table without a step as samples, also within objects.
+
+    None where there is one mark and nothing that identifies its problem.
+    """
+    last_parts = {column: re.split(r"[/.]", column.casefold())[-1] for column in columns}
+    marks = {*names("token"), *names("sample")}
+    marking = [column for column, part in last_parts.items() if part in marks]
+    has_key = not {*names("problem_key")}.isdisjoint(last_parts.values())
+    return marking if len(marking) + has_key > 1 else []
 
 
 def _has_key(column: str, sought: Iterable[Key]) -> bool:

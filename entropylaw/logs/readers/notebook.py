@@ -32,11 +32,13 @@ from entropylaw.logs.readers.console import trl
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import JSON_DECODER, parse_number
 from entropylaw.logs.runs.step_column import STEP_NAMES, folded
+from entropylaw.logs.sources.assemble import FEWEST_EVALUATIONS
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import READERS
+from entropylaw.logs.suggest import measured_numbers
 
-_OPENS = re.compile(rb"\s*\{\s*\"")
+_OPENS = re.compile(r"\s*\{\s*\"")
 _MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
@@ -46,27 +48,41 @@ _ROUNDED = "the Trainer's table shows six decimals, to which its values are roun
 
 def recognises(content: Content) -> bool:
     """Whether it is a JSON object with cells and the format's version, in whatever order."""
-    text = content.opening if content.is_text and _OPENS.match(content.head) else ""
+    text = content.opening if content.is_text and _OPENS.match(content.head_text) else ""
     # The version may be at the end, beyond the part that is searched, or have been cut off.
     return '"cells"' in text and _MARK.search(text) is not None
 
 
 def read(content: Content) -> Table:
-    """Read it; raises ``file-corrupt`` where it breaks off, ``no-records`` where no output holds a log."""
+    """Read it.
+
+    Raises ``file-corrupt`` where it breaks off, ``notebook-without-log``, and ``no-records`` where its cells
+    printed what may be a log, and is not read.
+    """
     outputs, kinds = cell_outputs(content), dict[str, list[Table]]()
     for kind, table in (log for cell in outputs for log in logs_of_cell(cell)):
         kinds.setdefault(kind, []).append(table)
     if not kinds:
-        printed = counted(sum(map(bool, outputs)), "cell")
-        message = f"is a notebook without a training log in its outputs: {printed} with outputs of "
-        message += f"{counted(len(outputs), 'cell')} looked at"
-        hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
-        hint += "or name the trainer's own log, such as trainer_state.json"
-        raise content.error("no-records", message, hint)
+        raise _without_log(content, outputs)
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
     others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
     notes = (f"read from the outputs of the notebook ({best})", *others)
     return behind_each_other(kinds[best], content, notes)
+
+
+def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, Any]]]) -> InputError:
+    """Make the error of a notebook without a log that is read."""
+    texts = (_plain_text(output) for cell in outputs for output in cell)
+    printed = sum(len(measured_numbers(text)) for text in texts)
+    own_log = "or name the trainer's own log, such as trainer_state.json"
+    if printed >= FEWEST_EVALUATIONS:
+        message = f"is a notebook whose cells printed {printed} values of metrics without a step that is read"
+        return content.error("no-records", message, f"print lines such as `step=1 reward=0.1`, {own_log}")
+    with_outputs = counted(sum(map(bool, outputs)), "cell")
+    message = f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
+    message += f"{counted(len(outputs), 'cell')} looked at"
+    hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
+    return content.error("notebook-without-log", message, hint + own_log)
 
 
 def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
@@ -189,6 +205,13 @@ def _logged_name(name: str) -> str:
 
 def _in_memory(text: str) -> Content:
     return Content("notebook", text.encode(errors="replace"))
+
+
+def _plain_text(output: Mapping[str, Any]) -> str:
+    """What an output of a cell prints, or shows as text."""
+    data = output.get("data")
+    shown = data.get("text/plain") if isinstance(data, dict) else None
+    return _text(output.get("text")) + _text(shown)
 
 
 def _listed(value: object) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +12,25 @@ import numpy as np
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, places, quoted_path, shown, shown_cell
-from entropylaw.logs.catalog import is_metric, sample_columns
-from entropylaw.logs.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added, splitting, step_column
+from entropylaw.logs.catalog import is_metric, sample_columns, stepless_sample_columns, token_columns
+from entropylaw.logs.runs import (
+    FRAME,
+    NAN,
+    NO_ROW,
+    ROWS_COUNTED,
+    TEXT,
+    Run,
+    Table,
+    added,
+    splitting,
+    step_column,
+)
 from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, ROW, StepColumn, by_folded_name, folded
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import kinds
 from entropylaw.logs.sources.content import plain_name
-from entropylaw.logs.suggest import measured, measured_numbers, no_step
+from entropylaw.logs.suggest import is_evident, measured, measured_numbers, no_step
 
 # Names of files that do not identify the run in them.
 GENERIC_STEMS = {
@@ -154,6 +165,7 @@ def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepCo
         table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
     steps = step_column.find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
     if steps is None:
+        refuse_stepless_samples(path, table)
         raise no_step(table, path)
     table, steps = kinds.with_log_calls(table, steps._replace(why=ROWS_COUNTED) if count_rows else steps)
     return kinds.by_kind(table, steps), steps
@@ -169,10 +181,39 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     distinct = len(np.unique(values))
     # A table of tokens or samples repeats every step thousands of times.
     if distinct and len(values) >= 4 * distinct:
-        rows = f"{counted(len(values), 'row')} for {counted(distinct, 'step')}; columns {listing(marks, 4)}"
-        message = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
-        hint = "summarise it to one row per step with `entropylaw tokens`, and read that"
-        raise InputError("token-level-table", message, hint)
+        rows = f"{counted(len(values), 'row')} for {counted(distinct, 'step')}"
+        raise _row_per_sample(path, marks, rows)
+
+
+def refuse_stepless_samples(path: str, table: Table) -> None:
+    """Raise ``token-level-table`` where the columns of a table without a step mark tokens or samples."""
+    if marks := stepless_samples(table.columns):
+        raise _row_per_sample(path, marks, f"{counted(table.rows, 'row')} without a step", stepless=True)
+
+
+def stepless_samples(columns: Collection[str]) -> list[str]:
+    """The columns by which a table without a step has tokens or samples; none where it may have steps.
+
+    A record with an entropy and an example of an answer may be that of a step: it has no place in an answer.
+    """
+    marks = stepless_sample_columns(columns)
+    if not marks or token_columns(marks):
+        return marks
+    has_entropy = any(is_evident("entropy", column) for column in columns)
+    return [] if has_entropy else marks
+
+
+def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: bool = False) -> InputError:
+    """Make the error of a table of tokens or samples, with the command that summarises it."""
+    rows = f"{rows}; columns {listing(marks, 4)}"
+    message = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
+    table = "TABLE" if path in (FRAME, "-") else in_shell(path)
+    command = "tokens" if token_columns(marks) else "samples"
+    hint = f"make its rows by step: entropylaw {command} {table} -o {command}-by-step.parquet"
+    # Samples without a step are those of one checkpoint, and tokens need one.
+    if stepless and command == "tokens":
+        hint = f"add the column `step`, and {hint}"
+    return InputError("token-level-table", message, hint)
 
 
 def lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:

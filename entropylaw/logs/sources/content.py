@@ -43,7 +43,17 @@ _LARGEST_LOST = 1 << 28
 _LINE_END = re.compile(r"\n(?![\x1b\r\n])")
 # A limit against decompression bombs: trainers' logs decompress to 3 to 20 times their size.
 _MOST_UNPACKED = 40
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# In this order: the mark of UTF-32 begins with that of UTF-16.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+# Without a mark so much of the head is decoded, and this share has to be letters, digits or space of ASCII.
+_UNMARKED_HEAD = 4096
+_LEAST_PLAIN = 0.25
+_SHORTEST_UNMARKED = 16
 _PACKED_PIECE = 1 << 16
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _OPENERS: dict[str, Callable[[Any], Any]] = {
@@ -62,6 +72,14 @@ _OTHER_TABLES = frozenset(
     (".feather", ".arrow", ".arrows", ".ipc", ".orc", ".avro", ".xlsx", ".xls", ".ods", ".7z", ".rar")
 )
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
+
+_SCRIPTS = {".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"}
+_COMPILED = {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs", ".go", ".java", ".kt", ".swift"}
+_OTHER_CODE = {".js", ".ts", ".jsx", ".tsx", ".mjs", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk", ".css"}
+_SETTINGS = {".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml"}
+_PROSE = {".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"}
+PROGRAMS = frozenset(_SCRIPTS | _COMPILED | _OTHER_CODE | _SETTINGS | _PROSE)
+"""Suffixes of programs, settings and prose, which may name an entropy and a step without being a log."""
 
 
 class Content:
@@ -137,7 +155,7 @@ class Content:
 
     @property
     def text(self) -> str:
-        """All of the text, in which bytes that are not UTF-8 (or UTF-16 with a mark) are U+FFFD.
+        """All of the text, in which bytes that are not of its encoding are U+FFFD.
 
         The NULs that a crashed file system leaves at the end are left out.
         """
@@ -174,9 +192,19 @@ class Content:
             yield from (line.removesuffix("\r") for line in block.removesuffix("\n").split("\n"))
 
     @cached_property
+    def encoding(self) -> str:
+        """The encoding of a text, as :func:`encoding_of`."""
+        return encoding_of(self.head)
+
+    @cached_property
+    def head_text(self) -> str:
+        """The head as text, in which bytes that are not of its encoding are U+FFFD."""
+        return self.head.decode(self.encoding, "replace").removeprefix("\ufeff")
+
+    @cached_property
     def is_text(self) -> bool:
-        """Whether the head is text: hardly any control characters, nearly all of it UTF-8."""
-        if self.head.startswith(_UTF16):
+        """Whether the head is text: hardly any control characters, nearly all of it UTF-8; or wider."""
+        if self.encoding != "utf-8":
             return True
         head = self.head.rstrip(b"\0")
         controls = sum(byte < 32 and byte not in b"\t\n\r\f\x08\x1b" for byte in head)
@@ -247,19 +275,47 @@ class Content:
 
     def _decode(self, data: bytes) -> tuple[str, tuple[str, ...]]:
         """Return the text of some bytes, and notes on it."""
-        if data.startswith(_UTF16):
-            return data.decode("utf-16", "replace"), ("the file is UTF-16", *filter(None, [self._cut]))
-        whole, notes = data.rstrip(b"\0").removeprefix(codecs.BOM_UTF8), list[str]()
-        self.nuls = len(data) - len(data.rstrip(b"\0"))
+        encoding, notes = encoding_of(data), list[str]()
+        name = encoding[:6].upper()
+        if encoding == "utf-8":
+            whole = data.rstrip(b"\0")
+            self.nuls = len(data) - len(whole)
+            data = whole
+        elif data.startswith(tuple(_MARKS)):
+            notes.append(f"the file is {name}")
+        else:
+            notes.append(f"the file is {name} without a byte order mark, by its letters")
         if self.nuls:
             notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
         try:
-            text = whole.decode()
+            text = data.decode(encoding)
         except UnicodeDecodeError:
-            text = whole.decode(errors="replace")
+            text = data.decode(encoding, errors="replace")
             bad_lines = counted(sum("\ufffd" in line for line in text.split("\n")), "line")
-            notes.append(f"{bad_lines} with bytes that are not UTF-8; these were replaced")
-        return text, (*notes, *filter(None, [self._cut]))
+            notes.append(f"{bad_lines} with bytes that are not {name}; these were replaced")
+        return text.removeprefix("\ufeff"), (*notes, *filter(None, [self._cut]))
+
+
+def encoding_of(data: bytes) -> str:
+    """The encoding of a text that begins so: by its mark, or by its letters where bytes are NUL."""
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            return encoding
+    head = data[:_UNMARKED_HEAD]
+    if 0 not in head:
+        return "utf-8"
+    shares = {encoding: _plain_share(head.decode(encoding, "replace")) for encoding in _MARKS.values()}
+    likeliest = max(shares, key=shares.__getitem__)
+    return likeliest if shares[likeliest] >= _LEAST_PLAIN else "utf-8"
+
+
+def _plain_share(text: str) -> float:
+    """The share of ASCII's letters, digits and space in a decoded text; 0 for one of another encoding."""
+    # The end of the head may have cut the last character.
+    if len(text) < _SHORTEST_UNMARKED or "\0" in text or "\ufffd" in text[:-1]:
+        return 0.0
+    plain = sum(letter.isascii() and (letter.isalnum() or letter.isspace()) for letter in text)
+    return plain / len(text)
 
 
 def load(path: str) -> Content:

@@ -22,9 +22,15 @@ from entropylaw.logs import catalog
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
-from entropylaw.logs.sources.assemble import FEWEST_EVALUATIONS, GENERIC_STEMS, evaluations
+from entropylaw.logs.sources.assemble import (
+    FEWEST_EVALUATIONS,
+    GENERIC_STEMS,
+    evaluations,
+    stepless_samples,
+)
 from entropylaw.logs.sources.bundles import BUNDLES, Bundle
 from entropylaw.logs.sources.content import (
+    PROGRAMS,
     Content,
     format_not_read,
     missing_file,
@@ -32,18 +38,22 @@ from entropylaw.logs.sources.content import (
     unreadable_file,
 )
 from entropylaw.logs.sources.kinds import one_column_per_metric
-from entropylaw.logs.sources.registry import find_reader
+from entropylaw.logs.sources.registry import SQLITE, find_reader
 from entropylaw.logs.suggest import is_evident, is_headless
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
 _LOG_SUFFIXES = {
     *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
-    *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst"),
-    *(".err", ".stdout", ".stderr"),
+    *(".wandb", ".swanlab", ".db", ".db3", ".sqlite", ".sqlite3", ".ipynb"),
+    *(".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst", ".err", ".stdout", ".stderr"),
 }
 # A page or a picture is not the log of a run, whatever it is called: reports have both.
 _PICTURES = frozenset((".html", ".htm", ".svg", ".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp"))
+# Nor are the weights of a model or pickles beside it, such as Hugging Face's training_args.bin.
+_CHECKPOINTS = {".bin", ".pt", ".pth", ".ckpt", ".safetensors", ".gguf", ".onnx", ".h5", ".msgpack"}
+_ARRAYS = {".npy", ".npz", ".pkl", ".pickle", ".joblib", ".pyc", ".so"}
+_WEIGHTS = frozenset(_CHECKPOINTS | _ARRAYS)
 # train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
 _NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
 _STATE = "trainer_state.json"
@@ -52,7 +62,7 @@ _REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
 
 # Such files hold tables and events only: an empty or a damaged one may have been a log.
 _TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
-_OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".sqlite"))
+_OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".db3", ".sqlite", ".sqlite3"))
 _ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
 _LOG_WORD = re.compile(
     r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
@@ -67,11 +77,13 @@ _FEWEST_STEPS = 8
 # With fewer rows, nothing says that a table of numbers is one of steps.
 _FEWEST_NUMBERS = 3
 
+_DATABASE = "a database of SQLite that is neither Trackio's nor MLflow's"
 UNMEASURED = "neither an entropy nor a reward among its columns"
 _RECOGNISED = {
     "token-level-table": "one row per token or answer",
     "last-values-only": "last values only, not one row per step",
     "no-scalars": "no scalars, such as the hyperparameters of a run",
+    "notebook-without-log": "a notebook without a training log in its outputs",
 }
 _UNUSABLE = {
     "not-a-log": "in none of the formats that are read",
@@ -176,9 +188,28 @@ def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
 
 def names_a_log(path: str) -> bool:
     """Whether a file's name is that of a run's log, such as ``train_metrics.csv``."""
+    others = _PICTURES | _WEIGHTS | PROGRAMS
+    return plain_name(path).suffix.lower() not in others and _is_called_as_log(path)
+
+
+def why_unread(content: Content) -> str:
+    """Give the reason why a file that is not called as a log is named all the same; empty where it is not.
+
+    A database may have been one, and ``train.py`` is called as one but for its suffix.
+    """
+    if content.head.startswith(SQLITE):
+        return _DATABASE
+    suffix = plain_name(content.path).suffix.lower()
+    if not _is_called_as_log(content.path):
+        return ""
+    if suffix in PROGRAMS:
+        return "a program, settings or prose by its name, without a log in it"
+    return "weights or a pickle by its name" if suffix in _WEIGHTS else ""
+
+
+def _is_called_as_log(path: str) -> bool:
+    """Whether a file's name without its suffix is that of a run's log."""
     name = plain_name(path)
-    if name.suffix.lower() in _PICTURES:
-        return False
     if "tfevents" in name.name or name.name == _STATE:
         return True
     stem = name.name.removesuffix(name.suffix)
@@ -200,7 +231,11 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
     if alone and table.rows < 2 and not (measured and begun):
         return "a single record, such as a configuration or a summary"
-    if measured or catalog.sample_columns(table.columns) or is_headless(table):
+    # Whether rows are samples is found out with their steps.
+    of_samples = bool(catalog.sample_columns(table.columns))
+    if names.isdisjoint(_STEPS):
+        of_samples = of_samples or bool(stepless_samples(table.columns))
+    if measured or of_samples or is_headless(table):
         return ""
     counts = _counts_rows(table) if names_a_log(path) else _has_steps(table)
     return UNMEASURED if table.partial or not counts else ""
@@ -220,7 +255,7 @@ def looks_measured(content: Content) -> bool:
         return True
     with suppress(InputError):
         reader, _ = find_reader(content)
-        named = not content.is_text or b"entropy" in content.head.lower()
+        named = not content.is_text or "entropy" in content.head_text.lower()
         return named and not reader.refuses
     return False
 
@@ -229,18 +264,17 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     """Give the reason for skipping a file with an error; empty where it may be a log that is damaged."""
     if error.slug not in _UNUSABLE:
         return _RECOGNISED.get(error.slug, "")
+    if error.slug == "not-a-log" and content is not None and content.head.startswith(SQLITE):
+        return _DATABASE
     if table is not None:
         may_be = may_be_table(path, table, error.slug)
     elif content is not None and content.is_text and error.slug != "file-empty":
         may_be = may_be_text(path, content, error.slug)
     else:
         named = names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
-        # An empty stream of errors, or a database, is no log.
-        if error.slug == "file-empty":
-            other = _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
-        else:
-            other = content is not None and content.head.startswith(b"SQLite format 3\0")
-        may_be = named and not other
+        # An empty stream of errors is no log.
+        no_errors = error.slug == "file-empty" and _ERROR_STREAM.fullmatch(plain_name(path).name)
+        may_be = named and not no_errors
     return "" if may_be else _UNUSABLE[error.slug]
 
 
@@ -268,7 +302,7 @@ def may_be_text(path: str, content: Content, slug: str) -> bool:
         return named or bool(below) or has_names
     if suffix == ".json" and not content.opening.strip(" \t\r\n[{"):
         return True  # an array that breaks off before its first record
-    if _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
+    if _MEASURED.search(content.opening) or suffix in _TABLES or named:
         return True
     return any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
 

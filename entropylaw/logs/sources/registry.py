@@ -82,7 +82,9 @@ class Format:
         return table
 
 
-_SQLITE = b"SQLite format 3\0"
+SQLITE = b"SQLite format 3\0"
+"""How a database of SQLite begins."""
+
 _LAST_VALUES = "the law needs the curves of entropy and reward, and it holds the last value of each metric"
 
 #: The formats in the order in which they are tried: first those with a signature, last the permissive ones.
@@ -108,14 +110,14 @@ READERS: tuple[Format, ...] = (
         "Trackio's project database, all of its runs",
         (".db",),
         "trackers.sqlite_stores:trackio",
-        signature=_SQLITE,
+        signature=SQLITE,
     ),
     Format(
         "mlflow-db",
         "MLflow's database, all of its runs; parameters as settings where it holds one run",
-        suffixes=(".db", ".sqlite"),
+        suffixes=(".db", ".sqlite", ".sqlite3"),
         module="trackers.sqlite_stores:mlflow",
-        signature=_SQLITE,
+        signature=SQLITE,
     ),
     Format(
         "swanlab",

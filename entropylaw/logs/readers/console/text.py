@@ -21,7 +21,7 @@ from entropylaw.logs.readers import jsonl
 from entropylaw.logs.readers.console import plain
 from entropylaw.logs.readers.console.printed import BAR, COUNTS, LONGEST_LINE, Printed, Prints, counts
 from entropylaw.logs.runs import Table
-from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.content import PROGRAMS, Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
 from entropylaw.logs.suggest import is_like, names_an_entropy
@@ -30,8 +30,6 @@ LATER_VALUE = "later value of a metric at the same step"
 
 # prime-rl logs the rewards apart from the entropy; it prints there how far off-policy they are.
 _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
-# Text and programs may name an entropy and a step without being a log.
-_PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
 # How the text and the Markdown begin that this program writes of runs and of arms.
 _REPORT = re.compile(
     r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
@@ -50,7 +48,7 @@ def recognises(content: Content) -> bool:
     text = content.opening
     if text.lstrip().startswith("<") or _REPORT.match(text):
         return False  # a page, or what this program wrote
-    fewest = 8 if content.suffix in _PROSE else 1
+    fewest = 8 if content.suffix in PROGRAMS else 1
     for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
         begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
         around = list(_lines([text[begin : match.end() + _AROUND]]))

@@ -5,7 +5,6 @@ W&B gives a table with a column for each metric of each run, TensorBoard a file 
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 from collections import Counter
@@ -316,9 +315,7 @@ def read_tensorboard_curve(content: Content) -> Table:
 
 
 def _head(content: Content) -> str:
-    start = content.head[: 1 << 12]
-    wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return start.decode("utf-16" if wide else "utf-8-sig", "replace").lstrip()
+    return content.head_text[: 1 << 12].lstrip()
 
 
 def _has_header(head: str) -> bool:
