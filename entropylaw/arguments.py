@@ -6,7 +6,9 @@ Every function raises a UsageError ``bad-argument`` for a value that it cannot c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -109,6 +111,20 @@ def as_flag(value: Any, name: str) -> bool:
 def text_or_none(value: Any, name: str) -> str | None:
     """``value``, if it is text or None."""
     return None if value is None else of_kind(value, str, name)
+
+
+def as_path(value: Any, name: str) -> str:
+    """``value``, if it is a path, as text."""
+    with suppress(Exception):  # whatever an object's __fspath__ raises
+        return os.fsdecode(value)
+    raise bad_argument(name, "a path", type_of(value))
+
+
+def as_callable(value: Any, name: str) -> Callable[..., Any]:
+    """``value``, if it can be called."""
+    if not callable(value):
+        raise bad_argument(name, "a function", type_of(value))
+    return value  # type: ignore[no-any-return]
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:

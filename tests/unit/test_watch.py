@@ -32,10 +32,12 @@ def watched(values, **options):
 def test_every_evaluation_has_its_line():
     said, watcher = watched(rewards(20), steps=400, cost_per_step=0.8)
     assert said[0] == (
-        "entropylaw: step 0 · gsm8k · not known: it needs 8 evaluations; 400 steps to step 400 cost 320"
+        "entropylaw: not known: it needs 8 evaluations · step 0 · gsm8k · 400 steps to step 400 cost 320"
     )
     assert len(said) == 1 + 13
-    assert said[1].startswith("entropylaw: step 56 · gsm8k 0.")
+    assert said[1].startswith(
+        "entropylaw: not known: step 400 is more than 4 lengths of the run ahead · step 56 · "
+    )
     for words in (
         " · by step 400 0.",
         "P(+0.01 or more) 0.",
@@ -54,7 +56,9 @@ def test_a_stop_only_where_it_is_among_the_options():
         said, watcher = watched(values, stop_on=stop_on)
         assert watcher.lines[0].says == "lost"
         assert watcher.should_stop is stops
-        assert "lost: the reward is below a fifth of its best since step 240" in said[-1]
+        assert said[-1].startswith(
+            "entropylaw: lost: the reward is below a fifth of its best since step 240 · "
+        )
     with pytest.raises(UsageError, match="expected some of stop, lost, exploded"):
         entropylaw.Watcher(stop_on="always")
 
@@ -82,9 +86,7 @@ def test_odd_values_are_left_out_and_said_once():
     kinds = ("entropy is a str", *(f"reward gsm8k is a {kind}" for kind in ("str", "bool", "list")))
     for kind in (*kinds, "reward reward is a list"):
         assert said.count(f"entropylaw: the {kind}, not a number: it is left out") == 1
-    broken = entropylaw.Watcher(say=lambda _: 1 / 0)
-    assert broken.update(1, rewards=0.5) == ()
-    assert broken.read() == ()
+    assert entropylaw.Watcher(say=lambda _: None).read() == ()
 
 
 def test_a_run_that_was_resumed_forgets_what_comes_later():
@@ -98,7 +100,8 @@ def test_a_run_that_was_resumed_forgets_what_comes_later():
 def test_a_run_that_begins_anew_is_said():
     said, watcher = watched(rewards(30))
     watcher.update(0, rewards={"gsm8k": 0.2})
-    assert said[-1] == "entropylaw: restarted at step 0: the run before it is forgotten"
+    assert said[-2] == "entropylaw: restarted at step 0: the run before it is forgotten"
+    assert said[-1] == "entropylaw: not known: it needs 8 evaluations · step 0 · gsm8k"
     assert watcher.lines[0].evaluations == 1
     watcher.update(0, rewards={"other": 0.2})
     watcher.update(8, rewards={"gsm8k": 0.2})
@@ -173,7 +176,7 @@ def test_the_callback_judges_what_the_trainer_logs():
         trainer.log(callback, step, loss=0.1, reward=reward, entropy=1.0 / step, epoch=0.1)
         callback.on_step_end(None, trainer.state, trainer.control, model=None)
     assert sum("P(+" in line for line in said) == 33
-    assert said[-1].startswith("entropylaw: step 40 · reward 0.")
+    assert said[-1].startswith("entropylaw: go on · step 40 · reward 0.")
     assert " · by step 100 0." in said[-1]
     again = entropylaw.EntropyLawCallback(say=lambda _: None)
     trainer.log(again, 41, reward=0.72, entropy=0.02)
