@@ -179,7 +179,7 @@ class GrowingLog:
         self._take(stream)
 
     def _goes_on(self, stream: IO[bytes]) -> bool:
-        """Whether a file still begins with what was read of it, in the middle of which a value may be another.
+        """Whether a file still begins with what was read of it; a value in the middle may be another.
 
         Of a file that is read as a whole only the start is compared.
         """
