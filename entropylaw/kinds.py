@@ -15,7 +15,8 @@ class Kind:
     """The values of an option.
 
     ``expected`` describes the texts that ``read`` converts, and ``several`` the items of a list; ``read``
-    raises ValueError for any other text. ``example`` is such a text, ``types`` are those of a settings file.
+    raises ValueError for any other text. ``example`` is such a text, ``types`` are those of a settings file,
+    and ``may_be_empty`` says whether an empty text is a value.
     """
 
     expected: str
@@ -25,6 +26,7 @@ class Kind:
     read: Callable[[str], Any] = str
     types: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
+    may_be_empty: bool = False
 
     def choices_from(self, incomplete: str) -> list[str]:
         """The choices that begin so."""
@@ -98,6 +100,7 @@ def one_of(*choices: str) -> Kind:
 
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
+COLUMN_OR_NONE = Kind(expected="a column's name, or ''", metavar="COLUMN", may_be_empty=True)
 PATH = Kind(expected="a path", metavar="FILE")
 
 

@@ -37,7 +37,7 @@ from entropylaw.analysis.law.evaluations import (
     is_constant,
     refuse,
 )
-from entropylaw.arguments import as_floats
+from entropylaw.arguments import as_floats, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, blocked, levels_of
 from entropylaw.engine.threads import one_thread
@@ -186,7 +186,7 @@ def forecast(
     ------
     FitError
         ``too-few-evaluations`` (fewer than 8), ``reward-constant``, ``steps-not-increasing``,
-        ``lengths-differ``, ``out-of-scale``, ``reward-above-max``.
+        ``entropy-not-a-mean``, ``lengths-differ``, ``out-of-scale``, ``reward-above-max``.
     UsageError
         ``step-not-ahead``, ``step-too-far``, ``lengths-differ``, ``bad-entropy``, ``bad-level``,
         ``bad-gain``.
@@ -240,7 +240,7 @@ def forecast(
     chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
     return Forecast(
-        run=run,
+        run=of_kind(run, str, "run"),
         n=s.size,
         block=size,
         without_entropy=int((~has_entropy).sum()) if has_entropy.any() else 0,

@@ -12,7 +12,7 @@ from entropylaw.analysis.between_seeds import random_effects, share_interval
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.rise import WIDER, Fitted, fit_curve, level_findings, of_draws
-from entropylaw.arguments import as_floats, several
+from entropylaw.arguments import as_floats, of_kind, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
@@ -111,7 +111,7 @@ def fit_phases(
         findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
     answers |= {name: curves.get(name) for name in CURVES}
     return PhaseFit(
-        run=run,
+        run=of_kind(run, str, "run"),
         **answers,
         level=level,
         findings=tuple(findings),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from os import fspath
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from entropylaw.arguments import as_number, as_path
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocument, SampleTable, Unsolved
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
+from entropylaw.pipeline import steps
 from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
 from entropylaw.samples.numbers import Counts, pass_at
@@ -31,11 +33,17 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
     """
     many = ("problem", "by", "only", "k")
     settings: dict[str, Any] = {
-        name: (value if isinstance(value, tuple) else (value,)) if name in many else value
+        name: (value if isinstance(value, list | tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
-    base = None if against is None else str(against)
-    return document_of([fspath(table) for table in tables], SampleOptions(**settings), base)
+    paths = [as_path(table, "tables") for table in tables]
+    base = None
+    if isinstance(against, Real):
+        as_number(against, "against")
+        base = str(against)
+    elif against is not None:
+        base = as_path(against, "against")
+    return document_of(paths, steps.checked(SampleOptions(**settings)), base)
 
 
 def document_of(

@@ -356,8 +356,8 @@ class EntropyLawCallback:
         """Judge the run by all that was logged, and stop it where that is among the options."""
         del args
         watcher = self.watcher
-        watcher._silent = not getattr(state, "is_world_process_zero", True)
         with watcher._guarded():
+            watcher._silent = not getattr(state, "is_world_process_zero", True)
             run = self._run(state)
             watcher.steps = self._steps or _planned_end(state)
             if run is not None:

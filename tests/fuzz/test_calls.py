@@ -11,14 +11,15 @@ import pytest
 
 import entropylaw
 from entropylaw.analysis.phases import phase_cautions
-from tests.fuzz.calls import failure, failures, good
+from tests.fuzz.calls import failure, failures, good, write_inputs
 
-CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "96"))
+CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "500"))
 
 
 @pytest.mark.parametrize("name", good())
 def test_good_arguments_are_good(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path)
     assert failure(name, {}) == ""
 
 
