@@ -110,7 +110,7 @@ def fit_law(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
         ``reward-above-max``: the data do not determine a fit.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``.
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``, ``bad-argument``.
 
     Notes
     -----
@@ -122,8 +122,10 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    stated, level = several(findings, Finding, "findings"), checked_level(level)
-    run, ahead = of_kind(run, str, "run"), as_flag(ahead, "ahead")
+    stated = several(findings, Finding, "findings")
+    level = checked_level(level)
+    run = of_kind(run, str, "run")
+    ahead = as_flag(ahead, "ahead")
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     given: dict[str, Any] = {"logged": logged, "unpaired": unpaired}

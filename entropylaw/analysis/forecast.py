@@ -202,6 +202,7 @@ def forecast(
     of noise and level, and its median c₆ s. The interval and P(gain) are of this distribution, which ends at
     the largest reward. Runs of more than 64 evaluations are averaged over blocks.
     """
+    run = of_kind(run, str, "run")
     level = checked_level(level)
     if step is None:
         raise FitError(
@@ -240,7 +241,7 @@ def forecast(
     chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
     return Forecast(
-        run=of_kind(run, str, "run"),
+        run=run,
         n=s.size,
         block=size,
         without_entropy=int((~has_entropy).sum()) if has_entropy.any() else 0,

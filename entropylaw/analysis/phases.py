@@ -91,6 +91,7 @@ def fit_phases(
     *Entropy now* is the level at the last step (:mod:`entropylaw.engine.levels`), not a value of the fitted
     curve.
     """
+    run = of_kind(run, str, "run")
     level, least = checked_level(level), 1.0 / (DRAWS + 1)
     if 1.0 - level < least - 1e-12:
         raise UsageError(
@@ -111,7 +112,7 @@ def fit_phases(
         findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
     answers |= {name: curves.get(name) for name in CURVES}
     return PhaseFit(
-        run=of_kind(run, str, "run"),
+        run=run,
         **answers,
         level=level,
         findings=tuple(findings),

@@ -30,6 +30,9 @@ def samples(*tables: Any, against: Any = None, **options: Any) -> SamplesDocumen
     """Samples per problem of tables, by the options of ``entropylaw samples`` with underscores.
 
     >>> document = samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
+
+    ``against`` is a table, a step or ``COLUMN=VALUE``. Raises UsageError ``bad-argument`` for an option of
+    another type, and as :func:`document_of`.
     """
     many = ("problem", "by", "only", "k")
     settings: dict[str, Any] = {
