@@ -1,12 +1,15 @@
 """Arguments of the library's functions as arrays and numbers, or an error with what was expected.
 
-Every function raises a UsageError ``bad-argument`` for a value that it cannot convert.
+Every function raises a UsageError ``bad-argument`` for a value that it cannot convert, whatever error the
+value's own methods raise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -25,7 +28,7 @@ def as_floats(values: Any, name: str) -> FloatArray:
     """
     try:
         array = np.asarray(np.ma.filled(values, np.nan) if np.ma.is_masked(values) else values)
-    except (TypeError, ValueError, RuntimeError):  # ragged lists; a tensor on another device
+    except Exception:  # ragged lists; a tensor on another device
         raise bad_argument(name, "one number for each evaluation", type(values).__name__) from None
     kind = array.dtype.kind
     if kind == "O" and array.ndim == 1:
@@ -56,14 +59,13 @@ def with_unpaired(
 
 def as_number(value: Any, name: str) -> float:
     """``value`` as a finite float."""
-    try:
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        number = math.inf
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(Exception):
+            number = float(value)
     if not math.isfinite(number):
-        raise bad_argument(
-            name, "a finite number", repr(value)[:40] if isinstance(value, float) else type_of(value)
-        )
+        found = repr(number) if isinstance(value, float) else type_of(value)
+        raise bad_argument(name, "a finite number", found)
     return number
 
 
@@ -71,8 +73,9 @@ def as_positive(value: Any, name: str) -> float | None:
     """``value`` as a finite float above 0, if it is not None."""
     if value is None:
         return None
-    if (number := as_number(value, name)) <= 0:
-        raise bad_argument(name, "a number above 0", repr(value))
+    number = as_number(value, name)
+    if number <= 0:
+        raise bad_argument(name, "a number above 0", f"{number:g}")
     return number
 
 
@@ -85,11 +88,32 @@ def as_cell(value: Any, name: str) -> float:
 
 def several(values: Any, kind: type[T], name: str) -> tuple[T, ...]:
     """``values`` as a tuple of objects of one kind."""
-    # An array of no dimension has no items, although it has a method for them.
-    items = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
-    if not items or isinstance(values, str | bytes | dict):
+    items: tuple[Any, ...] | None = None
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | dict):
+        # An array of no dimension has no items, although it has a method for them.
+        with suppress(Exception):
+            items = tuple(values)
+    if items is None:
         raise bad_argument(name, f"several objects of type {kind.__name__}", type_of(values))
-    return tuple(of_kind(value, kind, name) for value in values)
+    return tuple(of_kind(value, kind, name) for value in items)
+
+
+def as_items(value: Any, name: str) -> tuple[tuple[Any, Any], ...]:
+    """The keys of ``value`` with what they map to, if it is a mapping."""
+    if isinstance(value, Mapping):
+        with suppress(Exception):
+            return tuple(value.items())
+    raise bad_argument(name, "a mapping", type_of(value))
+
+
+def as_pair(value: Any, name: str) -> tuple[Any, Any] | None:
+    """``value`` as steps and their values, if it is not None."""
+    if value is None:
+        return None
+    pair = several(value, object, name)
+    if len(pair) != 2:
+        raise bad_argument(name, "steps and values, an array of each", f"{len(pair)} objects")
+    return pair[0], pair[1]
 
 
 def of_kind(value: Any, kind: type[T], name: str) -> T:
@@ -109,6 +133,21 @@ def as_flag(value: Any, name: str) -> bool:
 def text_or_none(value: Any, name: str) -> str | None:
     """``value``, if it is text or None."""
     return None if value is None else of_kind(value, str, name)
+
+
+def as_path(value: Any, name: str) -> str:
+    """``value``, if it is a path, as text."""
+    if isinstance(value, str | os.PathLike):
+        with suppress(Exception):
+            return os.fsdecode(value)
+    raise bad_argument(name, "a path", type_of(value))
+
+
+def as_callable(value: Any, name: str) -> Callable[..., Any]:
+    """``value``, if it can be called."""
+    if not callable(value):
+        raise bad_argument(name, "a function", type_of(value))
+    return value  # type: ignore[no-any-return]
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:

@@ -105,6 +105,12 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def in_ascii(text: str) -> str:
+    """``text`` in ASCII: a dot between parts and a minus as similar signs, any other letter as an escape."""
+    plain = text.translate(str.maketrans("·−", "|-"))
+    return plain.encode("ascii", "backslashreplace").decode("ascii")
+
+
 def markdown_cell(text: str, special: str = "\\`*_{}[]()#|!~$") -> str:
     """``text`` for a Markdown table cell or heading, every ``special`` character escaped."""
     escaped = "".join("\\" + c if c in special else c for c in one_line(text))

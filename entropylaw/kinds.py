@@ -15,7 +15,8 @@ class Kind:
     """The values of an option.
 
     ``expected`` describes the texts that ``read`` converts; it raises ValueError for any other text.
-    ``example`` is such a text, ``types`` are those of a settings file.
+    ``example`` is such a text, ``types`` are those of a settings file;
+    ``may_be_empty`` says whether an empty text is a value.
     """
 
     expected: str
@@ -24,6 +25,7 @@ class Kind:
     read: Callable[[str], Any] = str
     types: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
+    may_be_empty: bool = False
 
     def choices_from(self, incomplete: str) -> list[str]:
         """The choices that begin so."""
@@ -97,6 +99,7 @@ def one_of(*choices: str) -> Kind:
 
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
+COLUMN_OR_NONE = Kind(expected="a column's name, or ''", metavar="COLUMN", may_be_empty=True)
 PATH = Kind(expected="a path", metavar="FILE")
 
 

@@ -91,7 +91,7 @@ class Option:
             return tuple(map(replace(self, many=False).from_toml, values))
         # A bool is an int in Python, but not here.
         of_kind = isinstance(value, self.kind.types) and isinstance(value, bool) is (self.kind is SWITCH)
-        if not of_kind or not str(value).strip():
+        if not of_kind or not (str(value).strip() or self.kind.may_be_empty):
             raise ValueError(value)
         try:
             return value if self.kind is SWITCH else self.kind.read(str(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,13 @@ from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual
 from entropylaw.analysis.law.evaluations import check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
 from entropylaw.analysis.numbers import averaged_numbers, law_of_run, median_crossing
-from entropylaw.arguments import as_number, several, with_unpaired
+from entropylaw.arguments import as_flag, as_number, of_kind, several, type_of, with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
+from entropylaw.escaping import listing, shown
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -108,7 +110,7 @@ def fit_law(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
         ``reward-above-max``: the data do not determine a fit.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``.
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``, ``bad-argument``.
 
     Notes
     -----
@@ -120,7 +122,10 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    stated, level = several(findings, Finding, "findings"), checked_level(level)
+    stated = several(findings, Finding, "findings")
+    level = checked_level(level)
+    run = of_kind(run, str, "run")
+    ahead = as_flag(ahead, "ahead")
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     given: dict[str, Any] = {"logged": logged, "unpaired": unpaired}
@@ -189,9 +194,11 @@ def column_of(data: Any, name: Any) -> Any:
     """A column of a table by its name, None without one; :class:`UsageError` ``no-such-column``."""
     if name is None:
         return None
-    try:
+    with suppress(Exception):
         return data[name]
-    except (KeyError, IndexError, TypeError, ValueError):
+    names: list[str] = []
+    with suppress(Exception):
         names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
-        message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
-        raise UsageError("no-such-column", message, "name columns of the table") from None
+    column = shown(name) if isinstance(name, str) else type_of(name)
+    message = f"data has no column {column}; its columns are {listing(names) if names else 'not named'}"
+    raise UsageError("no-such-column", message, "name columns of the table")

@@ -37,7 +37,7 @@ from entropylaw.analysis.law.evaluations import (
     is_constant,
     refuse,
 )
-from entropylaw.arguments import as_floats
+from entropylaw.arguments import as_floats, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, blocked, levels_of
 from entropylaw.engine.threads import one_thread
@@ -186,7 +186,7 @@ def forecast(
     ------
     FitError
         ``too-few-evaluations`` (fewer than 8), ``reward-constant``, ``steps-not-increasing``,
-        ``lengths-differ``, ``out-of-scale``, ``reward-above-max``.
+        ``entropy-not-a-mean``, ``lengths-differ``, ``out-of-scale``, ``reward-above-max``.
     UsageError
         ``step-not-ahead``, ``step-too-far``, ``lengths-differ``, ``bad-entropy``, ``bad-level``,
         ``bad-gain``.
@@ -202,6 +202,7 @@ def forecast(
     of noise and level, and its median c₆ s. The interval and P(gain) are of this distribution, which ends at
     the largest reward. Runs of more than 64 evaluations are averaged over blocks.
     """
+    run = of_kind(run, str, "run")
     level = checked_level(level)
     if step is None:
         raise FitError(

@@ -23,6 +23,7 @@ from entropylaw.engine.candidates import power_column, rate_column
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
+from entropylaw.escaping import shown
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
@@ -120,7 +121,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     form, whiten = of_kind(form, str, "form"), as_flag(whiten, "whiten")
     curves = curves_of(law)
     if form not in curves:
-        message = f"form {form[:40]!r}, expected one of {', '.join(sorted(curves))}"
+        message = f"form {shown(form, 40)}, expected one of {', '.join(sorted(curves))}"
         raise UsageError("unknown-form", message, "choose one of these")
     if cause := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
         message = f"the form {form!r} cannot be fitted: {cause}"

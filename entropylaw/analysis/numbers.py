@@ -5,6 +5,7 @@ A stored fit has no table: it is made again from the evaluations, which takes mi
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -213,7 +214,7 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
     """:meth:`Predictor.entropy_for <entropylaw.results.law.Predictor.entropy_for>`: the band inverted."""
     law, weight, method = _curve_of(fit)
     level = checked_level(law.level if level is None else level)
-    if isinstance(reward, float) and not np.isfinite(reward):
+    if isinstance(reward, float) and not math.isfinite(reward):
         raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
     reward, reads, tail = as_number(reward, "reward"), law.reads, tails(level)[0]
     answer = partial(EntropySet, reward=reward, level=level, method=f"inverted band ({method})")

@@ -12,7 +12,7 @@ from entropylaw.analysis.between_seeds import random_effects, share_interval
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.rise import WIDER, Fitted, fit_curve, level_findings, of_draws
-from entropylaw.arguments import as_floats, several
+from entropylaw.arguments import as_floats, of_kind, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
@@ -91,6 +91,7 @@ def fit_phases(
     *Entropy now* is the level at the last step (:mod:`entropylaw.engine.levels`), not a value of the fitted
     curve.
     """
+    run = of_kind(run, str, "run")
     level, least = checked_level(level), 1.0 / (DRAWS + 1)
     if 1.0 - level < least - 1e-12:
         raise UsageError(

@@ -46,9 +46,9 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its
     JSON path).
     """
-    from entropylaw.arguments import of_kind
+    from entropylaw.arguments import as_path
 
-    path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
+    path = as_path(path, "path")
     return as_document(load_json(path, (name,)), (name,), shown_path(path))
 
 

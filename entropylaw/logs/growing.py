@@ -1,8 +1,8 @@
 """A log that is being written: read again and again, each time only what is new, up to its last whole record.
 
 A file that shrank, was written anew or was moved away, as logs are rotated, keeps the records that were read
-of it, as if all were one file; nothing is read twice. Lines of JSON, CSV, TensorBoard's and W&B's files are
-read in parts; other formats, and folders, as a whole.
+of it, as if all were one file. Lines of JSON, CSV, TensorBoard's and W&B's files are read in parts, after a
+comparison of what was read before; other formats, and folders, as a whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import IO
 from zlib import crc32
@@ -34,7 +35,10 @@ from entropylaw.logs.suggest import measured
 from entropylaw.paths import is_folder
 
 HEAD = 4096
-"""Bytes at the start and before the end of what was read by which a file is known again."""
+"""Bytes at its start by which a file that was written anew is known from another one."""
+
+CHUNK = 1 << 20
+"""Bytes that are compared at once."""
 
 BLOCK = 1 << 15
 """Bytes of a block of W&B's files."""
@@ -136,7 +140,9 @@ class GrowingLog:
     def _start(self) -> None:
         """Begin to read a file from its start."""
         self._format, self._recognised, self._in_parts = "", 0, False
-        self._head, self._end, self._done, self._before = b"", b"", 0, b""
+        self._head = b""
+        self._done, self._before = 0, b""
+        self._content = sha256()
         self._table = NOTHING
 
     def read(self) -> Run:
@@ -175,12 +181,19 @@ class GrowingLog:
         self._take(stream)
 
     def _goes_on(self, stream: IO[bytes]) -> bool:
-        """Whether a file still has what was read of it, by its beginning and its end."""
+        """Whether a file still begins with what was read of it; a value in the middle may be another.
+
+        Of a file that is read as a whole only the start is compared.
+        """
         stream.seek(0)
-        if stream.read(len(self._head)) != self._head:
-            return False
-        stream.seek(self._done - len(self._end))
-        return stream.read(len(self._end)) == self._end
+        if not self._in_parts:
+            return stream.read(len(self._head)) == self._head
+        content = sha256()
+        left = self._done
+        while left and (chunk := stream.read(min(left, CHUNK))):
+            content.update(chunk)
+            left -= len(chunk)
+        return not left and content.digest() == self._content.digest()
 
     def _leave(self, moved: IO[bytes] | None, head: bytes) -> None:
         """Keep the records of a file that another one has replaced, with the rest of one that was moved."""
@@ -213,7 +226,7 @@ class GrowingLog:
             return self._take(stream)
         self._done += end - start
         if self._in_parts:
-            self._end = data[max(end - HEAD, start) : end]
+            self._content.update(data[start:end])
             self._before = before_part(self._format, data, self._done)
         if len(self._head) < HEAD:
             stream.seek(0)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from entropylaw.arguments import several, text_or_none
+from entropylaw.arguments import as_path, several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.logs import catalog
@@ -165,10 +165,12 @@ class _Collector:
 
     def take(self, path: object) -> None:
         """Read a file, a folder, standard input, a run at W&B or a table in memory."""
-        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else FRAME
-        self.given.setdefault(argument, argument)
+        argument = FRAME
         try:
-            if isinstance(path, Mapping) or hasattr(path, "columns"):
+            if isinstance(path, (str, os.PathLike)):
+                argument = as_path(path, "path")
+            self.given.setdefault(argument, argument)
+            if isinstance(path, Mapping) or has_attributes(path, "columns"):
                 table = from_frame(path)
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame", ""))
@@ -181,6 +183,7 @@ class _Collector:
             else:
                 self.take_file(argument)
         except EntropyLawError as error:
+            self.given.setdefault(argument, argument)
             self.failures.append(Failure(path=argument, error=error))
 
     def take_file(self, argument: str) -> None:
@@ -374,13 +377,13 @@ def from_frame(frame: Any) -> Table:
     Raises ``frame-not-understood`` where the columns differ in length or cannot be taken out, and
     ``no-records`` where there are no rows.
     """
-    if hasattr(frame, "column_names") and hasattr(frame, "schema"):
+    if has_attributes(frame, "column_names", "schema"):
         from entropylaw.logs.readers.parquet import from_arrow
 
         return from_arrow(frame, FRAME)
     try:
         pairs = _frame_columns(frame)
-    except (TypeError, ValueError, KeyError, AttributeError) as problem:
+    except Exception as problem:
         reason = f"its columns cannot be taken out ({type(problem).__name__})"
     else:
         lengths = {len(column) for _, column in pairs}
@@ -394,6 +397,13 @@ def from_frame(frame: Any) -> Table:
     message = f"the table that was passed cannot be read: {reason}"
     hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
     raise UsageError("frame-not-understood", message, hint)
+
+
+def has_attributes(value: object, *names: str) -> bool:
+    """Whether an object has some attributes; one that raises an error when it is asked has none."""
+    with suppress(Exception):
+        return all(hasattr(value, name) for name in names)
+    return False
 
 
 def fingerprint(table: Table) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from entropylaw.arguments import as_items
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
 from entropylaw.documents.document import refusal_of
@@ -140,7 +141,7 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
     """
     if options.baseline is not None and options.baseline not in names:
-        message = f"the baseline {options.baseline!r} is not an arm"
+        message = f"the baseline {shown(options.baseline)} is not an arm"
         raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
     if options.all_pairs and options.baseline is not None:
         message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
@@ -262,7 +263,7 @@ def compare(
     jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     members: dict[str, list[Input]] = {}
     logs: dict[str, list[Any]] = {}
-    for arm, runs in arms.items():
+    for arm, runs in as_items(arms, "arms"):
         listed = list(listed_runs(runs))
         if not listed:
             raise _empty(str(arm), ())

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from os import fspath
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from entropylaw.arguments import as_number, as_path
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocument, SampleTable, Unsolved
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
+from entropylaw.pipeline import steps
 from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
 from entropylaw.samples.numbers import Counts, pass_at
@@ -28,14 +30,23 @@ def summarise_samples(*tables: Any, against: Any = None, **options: Any) -> Samp
     """Samples per problem of tables, by the options of ``entropylaw samples`` with underscores.
 
     >>> document = summarise_samples("step_400.jsonl", against="step_0.jsonl")  # doctest: +SKIP
+
+    ``against`` is a table, a step or ``COLUMN=VALUE``. Raises UsageError ``bad-argument`` for an option of
+    another type, and as :func:`document_of`.
     """
     many = ("problem", "by", "only", "k")
     settings: dict[str, Any] = {
-        name: (value if isinstance(value, tuple) else (value,)) if name in many else value
+        name: (value if isinstance(value, list | tuple) else (value,)) if name in many else value
         for name, value in options.items()
     }
-    base = None if against is None else str(against)
-    return document_of([fspath(table) for table in tables], SampleOptions(**settings), base)
+    paths = [as_path(table, "tables") for table in tables]
+    base = None
+    if isinstance(against, Real):
+        as_number(against, "against")
+        base = str(against)
+    elif against is not None:
+        base = as_path(against, "against")
+    return document_of(paths, steps.checked(SampleOptions(**settings)), base)
 
 
 def document_of(

@@ -1,25 +1,28 @@
 """The stop line while a run is training: by updates, by its log, or as a callback of transformers and TRL.
 
-Nothing here raises into a training loop: what is wrong is said once. Only the forecast is computed; a curve
-is fitted by ``entropylaw fit``. The module imports neither transformers nor TRL.
+Nothing here raises into a training loop: what is wrong is said once. A run is judged before anything is said,
+so that no failure of what prints the lines changes a judgement. Only the forecast is computed; a curve is
+fitted by ``entropylaw fit``. The module imports neither transformers nor TRL.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.stop import fails_lately, stop_line
-from entropylaw.arguments import as_positive, texts
+from entropylaw.analysis.stop import stop_line
+from entropylaw.arguments import as_callable, as_path, as_positive, text_or_none, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import MOST
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.escaping import one_line
+from entropylaw.escaping import in_ascii, one_line, shown
 from entropylaw.logs import catalog
 from entropylaw.logs.growing import GrowingLog, run_in, useful
 from entropylaw.logs.runs import Run, Table
@@ -32,6 +35,11 @@ from entropylaw.units import largest_reward
 
 Evaluations = tuple[str, FloatArray, FloatArray | None, FloatArray, float | None]
 """The label, steps, entropies, values and largest value of one reward; (n,) each."""
+
+
+def _print_at_once(text: str) -> None:
+    """Print a line, and flush it: a full device is noticed with the line that it has no room for."""
+    print(text, flush=True)
 
 
 class Watcher:
@@ -54,7 +62,8 @@ class Watcher:
     stop_on
         Which of ``"stop"``, ``"lost"`` and ``"exploded"`` set :attr:`should_stop`; by default none.
     say
-        Is called with each line of text.
+        Is called with each line of text, after the run was judged; by default it is printed. A line with
+        which it fails is written to standard error, in ASCII.
 
     Attributes
     ----------
@@ -63,7 +72,9 @@ class Watcher:
     should_stop
         Whether every reward says one of ``stop_on``.
 
-    Raises UsageError ``bad-argument`` for arguments; the methods raise nothing.
+    Raises UsageError ``bad-argument`` for arguments; the methods raise nothing. A run is judged anew by every
+    change of its evaluations, and of the planned end, gain, cost or largest reward: the lines are those of a
+    new watcher with the same evaluations.
     """
 
     def __init__(
@@ -77,20 +88,26 @@ class Watcher:
         entropy: str | None = None,
         reward: str | Sequence[str] | None = None,
         stop_on: str | Sequence[str] = (),
-        say: Callable[[str], object] = print,
+        say: Callable[[str], object] = _print_at_once,
     ) -> None:
         self.steps = as_positive(steps, "steps")
         self.gain = as_positive(gain, "gain")
         self.cost_per_step = as_positive(cost_per_step, "cost_per_step")
         self.max_reward = as_positive(max_reward, "max_reward")
-        self._columns: dict[str, Any] = {"entropy": entropy, "reward": reward}
-        self.stop_on = tuple(texts(stop_on, "stop_on"))
+        self._entropy = text_or_none(entropy, "entropy")
+        self._reward = texts(reward, "reward")
+        self.stop_on = texts(stop_on, "stop_on")
         if unknown := set(self.stop_on) - set(STATES):
-            message = f"stop_on has {sorted(unknown)[0]!r}, expected some of {', '.join(STATES)}"
+            message = f"stop_on has {shown(min(unknown))}, expected some of {', '.join(STATES)}"
             raise UsageError("bad-argument", message, "give ('stop', 'lost')")
+        self.say = as_callable(say, "say")
         self.lines: tuple[StopLine, ...] = ()
-        self.say, self._said = say, set[tuple[Any, ...]]()
-        self._log = None if log is None else GrowingLog(log, lambda text: self.say(f"entropylaw: {text}"))
+        self._judged: dict[bytes, StopLine] = {}
+        self._told: dict[str, StopLine] = {}
+        self._complaints: set[str] = set()
+        self._unsaid: list[str] = []
+        self._silent = False
+        self._log = None if log is None else GrowingLog(as_path(log, "log"), self._tell)
         self._rows: dict[float, dict[str, float]] = {}
 
     @property
@@ -107,25 +124,31 @@ class Watcher:
         forgotten. Values that are not finite numbers are left out; one that is no number at all is said.
         """
         with self._guarded():
-            row = self._row(step)
-            named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
-            for name, value in (("", entropy), *named.items()):
-                number = _number(value)
-                if number is not None and math.isfinite(number):
-                    row[str(name)] = number
-                elif number is None and value is not None:
-                    column = f"reward {name}" if name else "entropy"
-                    self._complain(f"the {column} is a {type(value).__name__}, not a number: it is left out")
+            self._take(step, entropy, rewards)
             self._judge(self._updated())
         return self.lines
 
+    def _take(self, step: object, entropy: object, rewards: object) -> None:
+        """Take the values of a step, the entropy under no name; later steps are forgotten."""
+        row = self._row(step)
+        named = rewards if isinstance(rewards, Mapping) else {"reward": rewards}
+        for name, value in (("", entropy), *named.items()):
+            number = _number(value)
+            if number is not None and math.isfinite(number):
+                row[str(name)] = number
+            elif number is None and value is not None:
+                column = f"reward {name}" if name else "entropy"
+                self._complain(f"the {column} is a {type(value).__name__}, not a number: it is left out")
+
     def _row(self, step: object) -> dict[str, float]:
-        """The values of a step, the entropy without a name; later steps are forgotten."""
+        """The values so far of a step, after those of later steps were forgotten."""
         at = _number(step)
         if at is None or not math.isfinite(at):
-            raise UsageError("bad-argument", f"the step {step!r} is not a number", "give the trainer's")
-        if len(self._rows) > 1 and at <= min(self._rows):
-            self.say(f"entropylaw: restarted at step {format_step(at)}: the run before it is forgotten")
+            raise UsageError("bad-argument", f"the step {shown(step)} is not a number", "give the trainer's")
+        steps = self._rows.keys()
+        if steps and at < max(steps) and at <= min(steps):
+            self._tell(f"restarted at step {format_step(at)}: the run before it is forgotten")
+            self._rows = {}
         self._rows = {earlier: row for earlier, row in self._rows.items() if earlier <= at}
         return self._rows.setdefault(at, {})
 
@@ -149,70 +172,135 @@ class Watcher:
         with self._guarded():
             if self._log is None:
                 raise UsageError("no-log", "the watcher has no log", "give its path: Watcher(PATH)")
-            self._judge(_rewards(self._log.read(), **self._columns))
+            self._judge(_rewards(self._log.read(), self._entropy, self._reward))
         return self.lines
 
     def _judge(self, rewards: Iterable[Evaluations]) -> None:
-        """Make the stop lines, and say those that are new."""
-        before = {line.reward: line for line in self.lines}
-        lines = []
-        for label, step, entropy, reward, max_reward in rewards:
-            line = before.get(label)
-            if line is not None:
-                later = reward.size - line.evaluations
-                near = 0 < later < -(-line.evaluations // MOST)
-                if later == 0 or (near and not fails_lately(step, entropy, reward)):
-                    lines.append(line)
-                    continue
-            line = stop_line(
-                *(step, entropy, reward),
-                steps=self.steps,
-                gain=self.gain,
-                cost_per_step=self.cost_per_step,
-                max_reward=self.max_reward or max_reward,
-                label=label,
-            )
-            lines.append(line)
-            new = label, line.why_none, line.exploded_since
-            if line.expected is not None or new not in self._said:
-                self._said.add(new)
-                self.say(stop_words(line))
-        self.lines = tuple(lines)
+        """Make the stop lines; a reward whose evaluations are those of its line keeps it."""
+        judged: dict[bytes, StopLine] = {}
+        try:
+            for evaluations in rewards:
+                digest = self._digest(evaluations)
+                judged[digest] = self._judged.get(digest) or self._line(evaluations)
+        except Exception:
+            # No line is left of evaluations that are no longer those of the run.
+            self.lines = ()
+            raise
+        self._judged = judged
+        self.lines = tuple(judged.values())
+        for line in self.lines:
+            if _is_news(line, self._told.get(line.reward)):
+                self._told[line.reward] = line
+                self._unsaid.append(stop_words(line))
+
+    def _digest(self, evaluations: Evaluations) -> bytes:
+        """A digest of all that the stop line of a reward depends on."""
+        label, step, entropy, reward, max_reward = evaluations
+        asked = (self.steps, self.gain, self.cost_per_step, self.max_reward, max_reward)
+        digest = sha256(repr((label, step.size, entropy is None, asked)).encode())
+        for values in (step, entropy, reward):
+            if values is not None:
+                digest.update(values.tobytes())
+        return digest.digest()
+
+    def _line(self, evaluations: Evaluations) -> StopLine:
+        """The stop line of a reward."""
+        label, step, entropy, reward, max_reward = evaluations
+        return stop_line(
+            step,
+            entropy,
+            reward,
+            steps=self.steps,
+            gain=self.gain,
+            cost_per_step=self.cost_per_step,
+            max_reward=self.max_reward or max_reward,
+            label=label,
+        )
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Say an error, each once, in place of raising it into a training loop."""
+        """Say an error, each once, in place of raising it into a training loop; and what else is to be said.
+
+        Nothing is said before the run was judged.
+        """
         try:
             yield
         except Exception as error:
-            text = error.message if isinstance(error, EntropyLawError) else f"{type(error).__name__}: {error}"
-            self._complain(text)
+            self._complain(_words_of(error))
+        while self._unsaid:
+            self._speak(self._unsaid.pop(0))
 
     def _complain(self, text: str) -> None:
-        """Say what is wrong, once."""
-        if ("", text) not in self._said:
-            self._said.add(("", text))
+        """Have said what is wrong, once."""
+        if text not in self._complaints:
+            self._complaints.add(text)
+            self._tell(one_line(text))
+
+    def _tell(self, text: str) -> None:
+        """Have a sentence said."""
+        self._unsaid.append(f"entropylaw: {text}")
+
+    def _speak(self, text: str) -> None:
+        """Say a line; where that fails, write it to standard error, with the reason once."""
+        if self._silent:
+            return
+        try:
+            self.say(text)
+        except Exception as error:
+            lines = [text]
+            reason = f"entropylaw: the line could not be said ({_words_of(error)})"
+            if reason not in self._complaints:
+                self._complaints.add(reason)
+                lines.append(one_line(reason))
             with suppress(Exception):
-                self.say(f"entropylaw: {one_line(text)}")
+                for line in lines:
+                    print(in_ascii(line), file=sys.stderr, flush=True)
+
+
+def _is_news(line: StopLine, told: StopLine | None) -> bool:
+    """Whether a stop line is said after another one of its reward, which is None for the first.
+
+    Lines that are nearer than a 64th of the evaluations say much the same, unless the word or its reason
+    changes, or evaluations were taken back.
+    """
+    if told is None:
+        return True
+    if (line.says, line.why_none, line.exploded_since) != (told.says, told.why_none, told.exploded_since):
+        return True
+    if line.expected is None or line == told:
+        return False
+    later = line.evaluations - told.evaluations
+    return later <= 0 or later >= told.evaluations / MOST
+
+
+def _words_of(error: Exception) -> str:
+    """What went wrong, in one line; of an error without a text its kind."""
+    if isinstance(error, EntropyLawError):
+        return error.message
+    kind = type(error).__name__
+    with suppress(Exception):
+        return f"{kind}: {error}"
+    return kind
 
 
 def _number(value: object) -> float | None:
     """A number of a training loop, also one of NumPy or PyTorch; None for anything else."""
     if value is None or isinstance(value, bool | str | bytes):
         return None
-    with suppress(TypeError, ValueError, OverflowError, RuntimeError):
+    # An object of a training loop may raise anything.
+    with suppress(Exception):
         return float(value)  # type: ignore[arg-type]
     return None
 
 
-def _rewards(run: Run, entropy: str | None, reward: str | Sequence[str] | None) -> Iterator[Evaluations]:
+def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[Evaluations]:
     """The rewards of a run as ``entropylaw fit`` chooses them; without an entropy those of the catalog."""
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
             yield label, *series.evaluations, series.max_reward
     except InputError as error:
-        columns = texts(reward, "reward") or _catalogued(run)
+        columns = tuple(reward) or _catalogued(run)
         if error.slug != "no-entropy-column" or not columns:
             raise
         for column in columns:
@@ -236,14 +324,17 @@ class EntropyLawCallback:
     Parameters
     ----------
     options
-        As for :class:`Watcher`; the planned end is that of the trainer, and by default nothing ends it.
+        As for :class:`Watcher`; without ``steps`` the planned end of each training is that of its trainer,
+        and nothing ends one without.
 
-    A run that is resumed from a checkpoint has its earlier log, which is judged with what follows.
+    A run that is resumed from a checkpoint has its earlier log, which is judged with what follows. Of several
+    trainings with one callback each is judged alone.
     """
 
     def __init__(self, **options: Any) -> None:
         self.watcher = Watcher(**options)
-        self._records = Records(useful)
+        self._steps = self.watcher.steps
+        self._forget()
 
     def __getattr__(self, name: str) -> Any:
         """Events of a training that nothing is done at."""
@@ -251,28 +342,56 @@ class EntropyLawCallback:
             raise AttributeError(name)
         return lambda *_, **__: None
 
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
+        """Forget an earlier training."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know of no record, and have no judgement."""
+        self.watcher.lines = ()
+        self._records = Records(useful)
+        self._history: list[Any] = []
+
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge the run by all that was logged, and stop it where that is among the options."""
         del args
         watcher = self.watcher
         with watcher._guarded():
-            if not getattr(state, "is_world_process_zero", True):
-                watcher.say = str
-            planned = _number(state.max_steps)
-            if watcher.steps is None and planned is not None and 0 < planned < math.inf:
-                watcher.steps = planned
-            if state.log_history:
-                watcher._judge(_rewards(self._run(state), **watcher._columns))
+            watcher._silent = not getattr(state, "is_world_process_zero", True)
+            run = self._run(state)
+            watcher.steps = self._steps or _planned_end(state)
+            if run is not None:
+                watcher._judge(_rewards(run, watcher._entropy, watcher._reward))
             if watcher.should_stop:
                 control.should_training_stop = True
 
-    def _run(self, state: Any) -> Run:
-        """The run by the log of a trainer, of which only what is new is read."""
-        if len(state.log_history) < self._records.rows:  # another training
-            self._records = Records(useful)
-        for entry in state.log_history[self._records.rows :]:
-            values = {"step": state.global_step, **(entry if isinstance(entry, dict) else {})}
+    def _run(self, state: Any) -> Run | None:
+        """The run by the log of a trainer, of which only what is new is read; None without any record."""
+        history = [dict(entry) if isinstance(entry, dict) else {} for entry in state.log_history]
+        if not _begins_with(history, self._history):
+            # Another training, or this one from an earlier step.
+            self._forget()
+        for entry in history[len(self._history) :]:
+            values = {"step": state.global_step, **entry}
             numbers = ((str(name), _number(value)) for name, value in values.items())
             self._records.add({name: x for name, x in numbers if x is not None and math.isfinite(x)})
+        self._history = history
+        if not history:
+            return None
         table = Table(columns=self._records.columns(0)[0], rows=self._records.rows)
         return run_in(table, "trainer", "trainer-state")
+
+
+def _begins_with(history: list[Any], earlier: list[Any]) -> bool:
+    """Whether the records of a log begin with those of an earlier reading."""
+    try:
+        return bool(history[: len(earlier)] == earlier)
+    except Exception:
+        # Arrays cannot be compared: they may be others.
+        return False
+
+
+def _planned_end(state: Any) -> float | None:
+    """The step at which a trainer ends; None where it has no such step."""
+    planned = _number(state.max_steps)
+    return planned if planned is not None and 0 < planned < math.inf else None

@@ -45,9 +45,15 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     """Draw a result on axes, or on new ones by pyplot; returns them.
 
     It is the first figure of its description that fits on one pair of axes. Raises FitError
-    ``nothing-to-draw``: there is none.
+    ``nothing-to-draw``: there is none; UsageError ``bad-argument``: ``ax`` are no axes.
     """
+    from matplotlib.axes import Axes
+
+    from entropylaw.arguments import of_kind
     from entropylaw.report.figures.drawings import ONTO
+
+    if ax is not None:
+        ax = of_kind(ax, Axes, "ax")
 
     for block in describe(result):
         if isinstance(block, Figure) and block.part is not None and block.name in ONTO:

@@ -24,7 +24,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import BestSoFar, Forecast
-from entropylaw.results.result import JUMP, LOST, Finding, has, replace
+from entropylaw.results.result import JUMP, LOST, Finding, has
 from entropylaw.results.stop import StopLine
 
 
@@ -112,7 +112,7 @@ def answers(fit: Fit) -> list[Answer]:
     line = fit.stop_line
     is_over = line is not None and line.says not in ("go on", "not known")
     if line is not None and (line.cost is not None or (is_over and not fit.lost)):
-        rows.append(answer("stop line", line.says, *stop_reasons(line), after=": "))
+        rows.append(answer("stop line", line.says, *stop_reasons(line), *cost_of_rest(line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
     r_squared, by = f"R² {format_r_squared(law.r_squared)}", "by least squares"
     quoted = float(least_squares(law.entropy, law.reward)[1])
@@ -184,7 +184,7 @@ def disagreement(fit: Fit, spread: float) -> list[Answer]:
 
 
 def stop_reasons(line: StopLine) -> list[str]:
-    """Why a stop line says what it says, and what the rest of the run costs."""
+    """Why a stop line says what it says."""
     reasons = []
     if line.lost_since is not None:
         reasons.append(f"the reward is below a fifth of its best since step {format_step(line.lost_since)}")
@@ -199,10 +199,15 @@ def stop_reasons(line: StopLine) -> list[str]:
         reasons.append("the reward is below its best")
     if line.says in ("finished", "not known"):
         reasons.append(line.why_none)
-    if line.cost is not None and line.steps_left:
-        end = format_step(line.step + line.steps_left)
-        reasons.append(f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}")
     return reasons
+
+
+def cost_of_rest(line: StopLine) -> list[str]:
+    """What the rest of the run costs, where that is known."""
+    if line.cost is None or not line.steps_left:
+        return []
+    end = format_step(line.step + line.steps_left)
+    return [f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}"]
 
 
 def stop_cell(fit: Fit) -> str | None:
@@ -210,7 +215,7 @@ def stop_cell(fit: Fit) -> str | None:
     line = fit.stop_line
     if line is None or line.says == "go on" or fit.lost:
         return None
-    return f"{line.says}: {'; '.join(stop_reasons(replace(line, cost=None)))}"
+    return f"{line.says}: {'; '.join(stop_reasons(line))}"
 
 
 def stop_notes(
@@ -251,10 +256,13 @@ def run_of(row: Mapping[str, Cell]) -> str:
 
 
 def stop_words(line: StopLine) -> str:
-    """A stop line as a line of the log of a training run."""
-    parts = [f"entropylaw: step {format_step(line.step)} · {one_line(line.reward)}"]
+    """A stop line as a line of the log of a training run: first what it says, and why."""
+    reasons = "; ".join(stop_reasons(line))
+    verdict = f"{line.says}: {reasons}" if reasons else line.says
+    reward = one_line(line.reward)
     if line.now is not None:
-        parts[0] += f" {format_number(line.now)}"
+        reward += f" {format_number(line.now)}"
+    parts = [f"entropylaw: {verdict}", f"step {format_step(line.step)}", reward]
     if line.expected is None and line.says not in ("stop", "finished", "not known"):
         parts.append(f"no forecast: {line.why_none}")
     elif line.expected is not None and line.says != "lost":
@@ -262,8 +270,7 @@ def stop_words(line: StopLine) -> str:
         parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")
     if line.best is not None:
         parts.append(f"best so far {format_number(line.best)} at step {format_step(line.best_step)}")
-    reasons = "; ".join(stop_reasons(line))
-    return " · ".join([*parts, f"{line.says}: {reasons}" if reasons else line.says])
+    return " · ".join([*parts, *cost_of_rest(line)])
 
 
 def left_answer(fit: Fit) -> Answer:

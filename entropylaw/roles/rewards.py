@@ -10,12 +10,12 @@ from functools import reduce
 
 import numpy as np
 
-from entropylaw.arguments import of_kind, text_or_none, texts
+from entropylaw.arguments import text_or_none, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import in_shell, listing, nearest, shown
 from entropylaw.logs.catalog import found
-from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs import Run, added, check_run
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
@@ -52,7 +52,7 @@ def select_all(
     mean, or else the training reward. A reward may also be named by its label. Labels distinguish the
     series; one alone has none.
     """
-    run = of_kind(run, Run, "run")
+    check_run(run)
     pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
     rewards, columns = texts(reward, "reward"), named_columns(run, texts(entropy, "entropy"))
     series: list[Series] = []

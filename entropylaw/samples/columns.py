@@ -159,7 +159,7 @@ class SampleColumns:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
         match, hint = _CONDITION.fullmatch(condition), f"such as {option} 'score>=0.5'"
         if match is None:
-            message = f"{option} {condition!r} is not a comparison of a column"
+            message = f"{option} {shown(condition)} is not a comparison of a column"
             raise UsageError("bad-condition", message, hint)
         name, operator, value = match.groups()
         column = f"CAST({OCCURRENCE} AS VARCHAR)" if name == OCCURRENCE else self.expression(name)
@@ -168,7 +168,7 @@ class SampleColumns:
             number = float(value)
         except ValueError:
             if operator not in ("=", "<>"):
-                message = f"{option} {condition!r} compares with {value!r}, which is not a number"
+                message = f"{option} {shown(condition)} compares with {shown(value)}, which is not a number"
                 raise UsageError("bad-condition", message, hint) from None
             return f"{column} {operator} {text(value)}"
         # 'true' is 1 where a verdict is compared with a number.

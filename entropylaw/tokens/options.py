@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from entropylaw.kinds import COLUMN, NUMBER, PATH, TEXT, one_of
+from entropylaw.kinds import COLUMN_OR_NONE, NUMBER, PATH, TEXT, one_of
 from entropylaw.option import ADVANCED, COLUMNS, option
 
 
 def table_column(name: str, help: str, **more: Any) -> Any:
     """The name of a column of tables of tokens or samples, which no settings file has."""
-    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name", **more)
+    return option(f"--{name}", help, COLUMN_OR_NONE, COLUMNS, unset="by name", **more)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -1,12 +1,17 @@
 """Calls of Python with hostile arguments; ``python -m tests.fuzz.calls 17`` makes call 17.
 
-A call is a function or a method of the public API with good arguments, of which one or two are replaced. It
-ends with a result or an error of ours, without a warning, within :data:`LIMIT` seconds of processor time.
+A call is a public name, or a method of what one of them gives, with good arguments, of which one or two are
+replaced by a hostile value, or by one that is wrapped in a list, a pair or a mapping. It ends with a result
+or an error of ours, without a warning, within :data:`LIMIT` seconds of processor time. The methods of what
+watches a training raise nothing at all.
 """
 
 import datetime
+import fractions
 import functools
 import inspect
+import itertools
+import json
 import math
 import os
 import random
@@ -14,8 +19,9 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +32,8 @@ from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import UnreadFileWarning
 from entropylaw.option import options_of
 from entropylaw.options import CompareOptions
+from entropylaw.results.result import Result, field_names
+from entropylaw.samples.options import SampleOptions
 from tests.conftest import processor_time
 
 LIMIT = 10.0
@@ -43,6 +51,41 @@ class Odd:
 
     def __repr__(self) -> str:
         raise RuntimeError("no text")
+
+
+class HostileError(Exception):
+    """What no library raises."""
+
+
+def raises(*names: str, bases: tuple[type, ...] = (), **values: Any) -> Any:
+    """An object whose methods of some names raise an error; others return a value."""
+
+    def raising(*_: Any) -> Any:
+        raise HostileError
+
+    methods: dict[str, Any] = dict.fromkeys(names, raising)
+    for name, value in values.items():
+        methods[name] = lambda *_, value=value: value
+    return type("Hostile", bases, methods)()
+
+
+RAISING = (
+    *(raises(name) for name in ("__array__", "__len__", "__float__", "__iter__", "__fspath__", "__bool__")),
+    *(raises("__eq__", "__ne__", __hash__=1), raises("__hash__"), raises("__getattr__"), raises("__str__")),
+    *(raises("__getitem__", __len__=N), raises("__len__", "__getitem__"), raises("__getitem__", __len__=-1)),
+    *(
+        raises(__array__="no array"),
+        raises(__float__="no number"),
+        raises(__len__=10**30),
+        raises(__iter__=3),
+    ),
+    *(raises(__fspath__=3), raises(__fspath__="a\0b"), raises(__fspath__=b"\xff.csv"), raises(__index__=3)),
+    *(raises("__float__", bases=(float,)), raises("__iter__", "__len__", bases=(list,))),
+    *(raises("items", "__iter__", "__getitem__", bases=(dict,)), raises("__getitem__", bases=(str,))),
+    *(raises("__getitem__", "__iter__", "__len__", bases=(Mapping,)), raises(columns=["a"], __len__=3)),
+    *(raises("__float__", "__lt__", "__le__", "__gt__", bases=(fractions.Fraction,)), raises(dtype=float)),
+)
+"""Objects whose special methods raise an error, or return what they must not."""
 
 
 _ANY = (
@@ -63,9 +106,37 @@ _ANY = (
     pd.DataFrame({"step": [object()] * 3, "entropy": [[1]] * 3, "val_acc": [{}] * 3}),
     *(FRAME.set_index(["step", "entropy"]), pd.array([1.0, None] * (N // 2), dtype="Float64")),
     pd.Categorical(["a", "b"] * (N // 2)),
+    *RAISING,
 )
 VALUES = {f"{number}, {type(value).__name__}": value for number, value in enumerate(_ANY)}
 """Hostile values, by their number and type."""
+
+WRAPPINGS: dict[str, Callable[[Any], Any]] = {
+    "": lambda value: value,
+    "list of ": lambda value: [value],
+    "array of ": lambda value: [0.5] * (N - 1) + [value],
+    "pair with ": lambda value: (STEP, value),
+    "pair from ": lambda value: (value, ENTROPY),
+    "arms of ": lambda value: {"a": value, "b": [FRAME]},
+    "columns with ": lambda value: {"step": STEP, "entropy": ENTROPY, "val_acc": value},
+}
+"""What a hostile value is wrapped in."""
+
+
+def value_of(name: str) -> Any:
+    """A hostile value by its name, perhaps wrapped."""
+    wrapping = max((prefix for prefix in WRAPPINGS if name.startswith(prefix)), key=len)
+    return WRAPPINGS[wrapping](VALUES[name.removeprefix(wrapping)])
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that good arguments name."""
+    rows = itertools.product(range(4), (0, 10), range(4))
+    samples = [
+        {"problem": f"p{problem}", "step": step, "sample": sample, "score": (problem * sample + step) % 2}
+        for problem, step, sample in rows
+    ]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
 
 
 @functools.cache
@@ -92,13 +163,70 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "load_phases": {"path": "nowhere.json"},
     }
     names = {name for name in entropylaw.__all__ if inspect.isfunction(getattr(entropylaw, name))}
-    # It takes files alone, as many as there are.
+    # It takes any number of tables, and not one argument.
     names.discard("summarise_samples")
     calls = {name: (getattr(entropylaw, name), given[name]) for name in sorted(names)}
+    calls["summarise_samples"] = summarised, {"table": "samples.jsonl", "right_when": "score>=0.5"}
     for name, law in (("Fit", fit), ("LawFit", fit.law)):
         calls[f"{name}.predict"] = law.predict, {"entropy": 0.5}
         calls[f"{name}.entropy_for"] = law.entropy_for, {"reward": 0.2}
+    calls["Fit.plot"] = fit.plot, {}
+    calls["Watcher"] = entropylaw.Watcher, {"steps": 100.0}
+    calls["Watcher.update"] = updated, {"step": 3.0, "rewards": {"a": 0.5}}
+    calls["Watcher.read"] = watched, {"log": "samples.jsonl"}
+    calls["EntropyLawCallback"] = entropylaw.EntropyLawCallback, {"steps": 100.0}
+    calls["EntropyLawCallback.on_log"] = logged, {"log_history": [{"step": 1, "reward": 0.5}]}
+    calls["Run"] = fitted, fields_of(run)
+    for made in (fit, fit.law, fit.forecast, fit.ceiling, fit.predict(0.5), entropylaw.select(run)):
+        calls[f"{type(made).__name__} made"] = functools.partial(constructed, type(made)), fields_of(made)
+    for error in (entropylaw.EntropyLawError, entropylaw.FitError, entropylaw.UsageError):
+        calls[error.__name__] = error, {"slug": "a-b", "message": "what", "hint": "type"}
     return calls
+
+
+def fields_of(made: Any) -> dict[str, Any]:
+    """The fields of a dataclass or a struct."""
+    return {name: getattr(made, name) for name in field_names(made)}
+
+
+def fitted(**fields: Any) -> Any:
+    """The fit of a run that a program makes."""
+    return entropylaw.fit_run(entropylaw.Run(**fields))
+
+
+def constructed(kind: type, **fields: Any) -> None:
+    """An object of a public type that a program makes."""
+    kind(**fields)
+
+
+def summarised(table: Any, **options: Any) -> Any:
+    """``summarise_samples`` of one table."""
+    return entropylaw.summarise_samples(table, **options)
+
+
+def updated(**arguments: Any) -> Any:
+    """A watcher after an update."""
+    watcher = entropylaw.Watcher(say=len)
+    for step in range(9):
+        watcher.update(step, entropy=0.5, rewards={"a": 0.1 * step})
+    return watcher.update(**arguments)
+
+
+def watched(**arguments: Any) -> Any:
+    """A watcher after it has read a log."""
+    return entropylaw.Watcher(say=len, **arguments).read()
+
+
+def logged(**state: Any) -> None:
+    """A callback after a log."""
+    given = {"log_history": [], "global_step": 1, "max_steps": 9, "is_world_process_zero": True} | state
+    callback = entropylaw.EntropyLawCallback(say=len)
+    callback.on_log(None, SimpleNamespace(**given), SimpleNamespace())
+    callback.on_log(None, SimpleNamespace(**given), SimpleNamespace())
+
+
+NO_ERROR = ("Watcher.update", "EntropyLawCallback.on_log")
+"""What raises nothing into a training loop, no error of ours either."""
 
 
 @functools.cache
@@ -106,10 +234,20 @@ def parameters(name: str) -> list[str]:
     """The parameters of a callable, with the options behind its ``**options``."""
     function, _ = good()[name]
     known = list(inspect.signature(function).parameters)
-    options = {"compare": options_of(CompareOptions), "fit": inspect.signature(entropylaw.fit_run).parameters}
-    return [parameter for parameter in known if parameter != "options"] + [
-        option for option in options.get(name, ()) if option not in (*known, "seams")
-    ]
+    watcher = inspect.signature(entropylaw.Watcher).parameters
+    options: dict[str, Iterable[str]] = {
+        "compare": options_of(CompareOptions),
+        "fit": inspect.signature(entropylaw.fit_run).parameters,
+        "summarise_samples": options_of(SampleOptions),
+        "EntropyLawCallback": watcher,
+        "Watcher.read": set(watcher) - {"say"},
+        "Watcher.update": inspect.signature(entropylaw.Watcher.update).parameters,
+        "EntropyLawCallback.on_log": ("log_history", "global_step", "max_steps", "is_world_process_zero"),
+    }
+    left_out = (*known, "self", "seams")
+    named = [parameter for parameter in known if parameter not in ("options", "arguments", "state", "fields")]
+    named += [field for field in good()[name][1] if "fields" in known]
+    return named + sorted(option for option in options.get(name, ()) if option not in left_out)
 
 
 def chosen(number: int) -> tuple[str, dict[str, str]]:
@@ -117,21 +255,28 @@ def chosen(number: int) -> tuple[str, dict[str, str]]:
     chance = random.Random(number)
     name = chance.choice(list(good()))
     replaced = chance.sample(parameters(name), min(chance.choice((1, 1, 2)), len(parameters(name))))
-    return name, {parameter: chance.choice(list(VALUES)) for parameter in replaced}
+    return name, {
+        parameter: chance.choice(["", "", "", *WRAPPINGS]) + chance.choice(list(VALUES))
+        for parameter in replaced
+    }
 
 
 def failure(name: str, hostile: dict[str, str]) -> str:
     """What is wrong with the end of a call; empty where nothing is."""
     function, arguments = good()[name]
-    changed = arguments | {parameter: VALUES[value] for parameter, value in hostile.items()}
+    changed = arguments | {parameter: value_of(value) for parameter, value in hostile.items()}
     try:
         with warnings.catch_warnings(), processor_time(LIMIT):
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", UnreadFileWarning)
             # lmfit's, with the oldest release of uncertainties, where an error is smaller than a float.
             warnings.filterwarnings("ignore", "Using UFloat objects with std_dev==0")
-            function(**changed)
+            result = function(**changed)
+            if isinstance(result, Result):
+                str(result)
     except EntropyLawError as error:
+        if name in NO_ERROR:
+            return f"{name}({hostile}): {error}"
         if error.slug in ("bug", "analysis-failed") or not error.hint or len(str(error)) > 1000:
             return f"{name}({hostile}): {str(error)[:300]}"
     except BaseException as problem:  # what a user must never see is looked for here
@@ -146,6 +291,7 @@ def failures(numbers: range) -> list[str]:
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        write_inputs(Path(folder))
         try:
             return [f"{number}: {wrong}" for number in numbers if (wrong := failure(*chosen(number)))]
         finally:

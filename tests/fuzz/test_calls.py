@@ -3,6 +3,7 @@
 ``ENTROPYLAW_FUZZ_CALLS`` sets the number of calls; ``python -m tests.fuzz.calls 17`` makes one of them.
 """
 
+import math
 import os
 import warnings
 
@@ -11,14 +12,15 @@ import pytest
 
 import entropylaw
 from entropylaw.analysis.phases import phase_cautions
-from tests.fuzz.calls import failure, failures, good
+from tests.fuzz.calls import failure, failures, good, write_inputs
 
-CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "96"))
+CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "500"))
 
 
 @pytest.mark.parametrize("name", good())
 def test_good_arguments_are_good(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path)
     assert failure(name, {}) == ""
 
 
@@ -45,6 +47,23 @@ def test_hostile_calls(part):
         ("fit_run", {"entropy_sd": [0.02]}, "bad-argument"),
         ("fit_law", {"keep_outliers": np.arange(2)}, "bad-argument"),
         ("read_runs", {"columns": np.array(1.0)}, "bad-argument"),
+        ("fit_law", {"logged": np.arange(3.0)}, "bad-argument"),
+        ("fit_law", {"logged": 5}, "bad-argument"),
+        ("fit_law", {"unpaired": {"step": [1.0], "reward": [0.5]}}, "bad-argument"),
+        ("fit_law", {"run": 5}, "bad-argument"),
+        ("fit_law", {"ahead": "no"}, "bad-argument"),
+        ("fit_law", {"max_reward": 1e300}, "out-of-scale"),
+        ("fit_law", {"gain": 1e300}, "bad-gain"),
+        ("fit_phases", {"run": None}, "bad-argument"),
+        ("forecast", {"run": b"run"}, "bad-argument"),
+        ("forecast", {"entropy": np.full(12, 40.0)}, "entropy-not-a-mean"),
+        ("load_fit", {"path": b"fit.json"}, "bad-argument"),
+        ("Fit.plot", {"ax": "axes"}, "bad-argument"),
+        ("summarise_samples", {"level": "high"}, "bad-argument"),
+        ("summarise_samples", {"missing": "none"}, "bad-argument"),
+        ("summarise_samples", {"against": math.nan}, "bad-argument"),
+        ("Run", {"columns": {"entropy": np.zeros(3)}}, "bad-argument"),
+        ("Run", {"step": np.zeros(12)}, "bad-argument"),
     ],
 )
 def test_wrong_options_are_named(name, changed, slug):
@@ -53,7 +72,21 @@ def test_wrong_options_are_named(name, changed, slug):
         function(**arguments | changed)
     assert caught.value.slug == slug
     if slug == "bad-argument":
-        assert caught.value.message.startswith(f"{next(iter(changed))}: expected ")
+        field = "run." if name == "Run" else ""
+        assert caught.value.message.startswith(f"{field}{next(iter(changed))}")
+        assert ": expected " in caught.value.message
+
+
+def test_columns_of_samples_may_be_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path)
+    for by in ("", [""], ("",)):
+        given = entropylaw.summarise_samples("samples.jsonl", right_when="score>=0.5", by=by, k=[1, 2])
+        assert len(given.rows) == 2
+
+
+def test_a_run_without_a_name_has_its_answer():
+    assert "there is no file or folder ''" in str(entropylaw.fit_logs([""]))
 
 
 def test_settings_in_memory_are_checked():

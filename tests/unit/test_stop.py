@@ -96,7 +96,7 @@ def test_exploded_above_twice_the_lowest_level_and_below_the_best_reward():
     line = stop_line(*run(falling, entropy))
     assert (line.says, line.exploded_since) == ("exploded", since)
     assert "exploded: the entropy is above twice its lowest level since step " in stop_words(line)
-    assert stop_words(line).endswith("; the reward is below its best")
+    assert "; the reward is below its best · step 392 · reward " in stop_words(line)
     lost = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
     assert lost.says == "lost"
     assert "by step" not in stop_words(lost)
@@ -112,7 +112,9 @@ def test_an_entropy_that_rises_while_the_reward_does_is_named_and_not_an_alarm()
 def test_a_run_at_its_planned_end_is_finished():
     line = stop_line(*run(climbing()), steps=float(STEP[-1]), cost_per_step=0.5)
     assert (line.says, line.steps_left, line.p_gain) == ("finished", 0.0, None)
-    assert stop_words(line).endswith(" · finished: the planned end, step 392, is reached")
+    assert stop_words(line).startswith(
+        "entropylaw: finished: the planned end, step 392, is reached · step 392 "
+    )
     assert (line.best_step, line.p_better) == (392.0, 0.0)
     gone = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)])), steps=300)
     assert gone.says == "lost"
@@ -122,7 +124,10 @@ def test_a_reward_that_is_always_0_is_a_stop():
     for n, says in ((19, "not known"), (20, "stop")):
         assert stop_line(STEP[:n], None, np.zeros(n), steps=800).says == says
     line = stop_line(STEP, None, np.zeros(50), steps=800)
-    assert stop_words(line).endswith("stop: the reward is 0 at all 50 evaluations, nothing was ever gained")
+    words = (
+        "entropylaw: stop: the reward is 0 at all 50 evaluations, nothing was ever gained · step 392 · reward"
+    )
+    assert stop_words(line) == words
     assert stop_line(STEP, None, np.append(np.zeros(49), 0.1), steps=800).says == "go on"
 
 

@@ -1,6 +1,9 @@
 """Watcher and callback: lines while a run is training, and nothing raised into it."""
 
+import io
+import json
 import math
+import re
 import subprocess
 import sys
 import time
@@ -32,10 +35,12 @@ def watched(values, **options):
 def test_every_evaluation_has_its_line():
     said, watcher = watched(rewards(20), steps=400, cost_per_step=0.8)
     assert said[0] == (
-        "entropylaw: step 0 · gsm8k · not known: it needs 8 evaluations; 400 steps to step 400 cost 320"
+        "entropylaw: not known: it needs 8 evaluations · step 0 · gsm8k · 400 steps to step 400 cost 320"
     )
     assert len(said) == 1 + 13
-    assert said[1].startswith("entropylaw: step 56 · gsm8k 0.")
+    assert said[1].startswith(
+        "entropylaw: not known: step 400 is more than 4 lengths of the run ahead · step 56 · "
+    )
     for words in (
         " · by step 400 0.",
         "P(+0.01 or more) 0.",
@@ -54,9 +59,185 @@ def test_a_stop_only_where_it_is_among_the_options():
         said, watcher = watched(values, stop_on=stop_on)
         assert watcher.lines[0].says == "lost"
         assert watcher.should_stop is stops
-        assert "lost: the reward is below a fifth of its best since step 240" in said[-1]
+        assert said[-1].startswith(
+            "entropylaw: lost: the reward is below a fifth of its best since step 240 · "
+        )
     with pytest.raises(UsageError, match="expected some of stop, lost, exploded"):
         entropylaw.Watcher(stop_on="always")
+
+
+def test_a_run_stops_where_every_reward_says_so_and_there_is_one():
+    watcher = entropylaw.Watcher(stop_on=("stop", "lost"), say=lambda _: None)
+    assert watcher.should_stop is False
+    dead = np.concatenate([rewards(12), np.zeros(18)])
+    for number, reward in enumerate(dead):
+        watcher.update(number, rewards={"a": reward, "b": rewards(30)[number]})
+    assert [line.says for line in watcher.lines] == ["lost", "go on"]
+    assert watcher.should_stop is False
+    for number, reward in enumerate(dead):
+        watcher.update(number, rewards={"a": reward, "b": reward})
+    assert [line.says for line in watcher.lines] == ["lost", "lost"]
+    assert watcher.should_stop is True
+
+
+def lost_run(watcher):
+    """A run that loses its reward."""
+    for number, reward in enumerate([*rewards(12), *[0.01] * 6]):
+        watcher.update(number, rewards={"gsm8k": reward})
+    return watcher
+
+
+class WordlessError(Exception):
+    """An error that has no text."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnicodeEncodeError("ascii", "·", 0, 1, "no"),
+        OSError(28, "no space"),
+        WordlessError(),
+        KeyError("a\nb"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_line_that_cannot_be_said_is_on_standard_error_in_ascii(error, capsys):
+    def say(_):
+        raise error
+
+    watcher = lost_run(entropylaw.Watcher(stop_on="lost", say=say))
+    assert watcher.should_stop is True
+    printed, written = capsys.readouterr()
+    assert printed == ""
+    assert written.isascii()
+    lines = written.splitlines()
+    assert lines[0] == "entropylaw: not known: it needs 8 evaluations | step 0 | gsm8k"
+    assert lines[1].startswith(f"entropylaw: the line could not be said ({type(error).__name__}")
+    assert lines[-1].startswith(
+        "entropylaw: lost: the reward is below a fifth of its best since step 12 | step 17"
+    )
+    assert sum("could not be said" in line for line in lines) == 1
+
+
+def test_an_interrupt_while_a_line_is_said_leaves_the_judgement():
+    def say(_):
+        raise KeyboardInterrupt
+
+    watcher = entropylaw.Watcher(say=say)
+    with pytest.raises(KeyboardInterrupt):
+        watcher.update(0, rewards=0.5)
+    assert [line.says for line in watcher.lines] == ["not known"]
+
+
+def test_what_is_said_was_judged_before():
+    seen = []
+    watcher = entropylaw.Watcher(
+        stop_on="lost", say=lambda _: seen.append((watcher.lines, watcher.should_stop))
+    )
+    lost_run(watcher)
+    assert [lines[0].step for lines, _ in seen] == [0.0, *range(7, 18)]
+    assert [stops for _, stops in seen] == [line[0].says == "lost" for line, _ in seen]
+    assert seen[-1][1] is True
+
+
+@pytest.mark.parametrize("output", ["ascii", "full", "closed", "both closed"])
+def test_an_output_that_takes_no_line_changes_no_judgement(output, monkeypatch, capsys):
+    class Full(io.StringIO):
+        def flush(self):
+            raise OSError(28, "No space left on device")
+
+    stdout = Full() if output == "full" else io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    if "closed" in output:
+        stdout.close()
+    monkeypatch.setattr(sys, "stdout", stdout)
+    if output == "both closed":
+        monkeypatch.setattr(sys, "stderr", stdout)
+    watcher = lost_run(entropylaw.Watcher(stop_on="lost"))
+    assert watcher.should_stop is True
+    if output != "both closed":
+        assert "entropylaw: lost: the reward is below a fifth of its best" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["steps", "gain", "cost_per_step", "max_reward"])
+def test_a_run_is_judged_anew_for_another_end_gain_cost_or_largest_reward(name):
+    _, watcher = watched(rewards(20), steps=400)
+    value = {"steps": 152.0, "gain": 0.1, "cost_per_step": 0.8, "max_reward": 0.6}[name]
+    _, other = watched(rewards(20), **{"steps": 400, name: value})
+    assert watcher.lines != other.lines
+    setattr(watcher, name, value)
+    assert watcher.update(152, rewards={}) == other.lines
+
+
+def test_a_value_that_is_corrected_is_judged_anew_and_said():
+    said, watcher = watched([*rewards(12), *[0.01] * 6], stop_on="lost")
+    assert watcher.should_stop is True
+    watcher.update(8 * 17, rewards={"gsm8k": 0.5})
+    assert watcher.should_stop is False
+    assert said[-1].startswith("entropylaw: go on · step 136 · gsm8k 0.")
+    count = len(said)
+    watcher.update(8 * 17, rewards={"gsm8k": 0.5})
+    watcher.update(8 * 17, entropy=0.3, rewards={})
+    assert len(said) == count
+
+
+def test_other_steps_or_entropies_of_the_same_rewards_are_judged_anew():
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None)
+    lines = set()
+    for spacing, entropy in ((2, 0.3), (1, 0.3), (1, 0.2)):
+        trainer = Trainer()
+        for number, reward in enumerate(rewards(12)):
+            values = {"step": spacing * number, "reward": reward, "entropy": 0.1 if number < 9 else entropy}
+            trainer.state.log_history.append(values)
+        callback.on_log(None, trainer.state, trainer.control)
+        (line,) = callback.watcher.lines
+        lines.add((line.step, line.exploded_since))
+    assert lines == {(11.0, 9.0), (22.0, 18.0), (11.0, None)}
+
+
+def test_a_run_that_cannot_be_judged_has_no_line_of_the_one_before(tmp_path):
+    path, said = tmp_path / "log.jsonl", []
+    watcher = entropylaw.Watcher(path, stop_on="lost", say=said.append)
+    for step, reward in enumerate([*rewards(12), *[0.01] * 6]):
+        with path.open("a") as file:
+            file.write(json.dumps({"step": step, "entropy": 0.3, "val/acc": reward}) + "\n")
+    watcher.read()
+    assert watcher.should_stop is True
+    with path.open("a") as file:
+        file.write(json.dumps({"step": 0, "entropy": 0.3}) + "\n")
+    assert watcher.read() == ()
+    assert watcher.should_stop is False
+    assert "reward" in said[-1]
+
+
+def test_a_line_is_said_after_a_64th_of_the_evaluations_or_where_it_changes():
+    said, _ = watched([*rewards(200), *[0.01] * 20])
+    steps = [int(re.search(r"step (\d+) · gsm8k", line).group(1)) // 8 for line in said]
+    climbing = [step for step in steps if step < 200]
+    assert steps[:3] == [0, 7, 8]
+    assert 64 < len(climbing) < 160
+    assert max(np.diff(climbing[1:])) <= 4
+    assert next(step for step, line in zip(steps, said, strict=True) if "lost" in line) == 202
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("log", value) for value in (5, object(), [], 0.5, {"a": 1})),
+        *(("entropy", value) for value in (5, b"h", ["a"])),
+        *(("reward", value) for value in (5, [1], {"a": 1})),
+        *(("stop_on", value) for value in (5, [1], "\udcff")),
+        *(("say", value) for value in (None, "print", 5)),
+    ],
+)
+def test_arguments_of_other_types_are_named(name, value):
+    for door in (entropylaw.Watcher, entropylaw.EntropyLawCallback):
+        with pytest.raises(UsageError) as refused:
+            door(**{name: value})
+        assert refused.value.slug == "bad-argument"
+        assert refused.value.message.startswith(name)
 
 
 def test_entropies_of_other_steps_and_several_rewards():
@@ -82,9 +263,7 @@ def test_odd_values_are_left_out_and_said_once():
     kinds = ("entropy is a str", *(f"reward gsm8k is a {kind}" for kind in ("str", "bool", "list")))
     for kind in (*kinds, "reward reward is a list"):
         assert said.count(f"entropylaw: the {kind}, not a number: it is left out") == 1
-    broken = entropylaw.Watcher(say=lambda _: 1 / 0)
-    assert broken.update(1, rewards=0.5) == ()
-    assert broken.read() == ()
+    assert entropylaw.Watcher(say=lambda _: None).read() == ()
 
 
 def test_a_run_that_was_resumed_forgets_what_comes_later():
@@ -98,11 +277,14 @@ def test_a_run_that_was_resumed_forgets_what_comes_later():
 def test_a_run_that_begins_anew_is_said():
     said, watcher = watched(rewards(30))
     watcher.update(0, rewards={"gsm8k": 0.2})
-    assert said[-1] == "entropylaw: restarted at step 0: the run before it is forgotten"
+    assert said[-2] == "entropylaw: restarted at step 0: the run before it is forgotten"
+    assert said[-1] == "entropylaw: not known: it needs 8 evaluations · step 0 · gsm8k"
     assert watcher.lines[0].evaluations == 1
     watcher.update(0, rewards={"other": 0.2})
     watcher.update(8, rewards={"gsm8k": 0.2})
     assert sum("restarted" in line for line in said) == 1
+    watcher.update(0, rewards={"third": 0.2})
+    assert [line.reward for line in watcher.lines] == ["third"]
 
 
 def test_intervals_end_at_the_largest_reward_and_at_0():
@@ -173,7 +355,7 @@ def test_the_callback_judges_what_the_trainer_logs():
         trainer.log(callback, step, loss=0.1, reward=reward, entropy=1.0 / step, epoch=0.1)
         callback.on_step_end(None, trainer.state, trainer.control, model=None)
     assert sum("P(+" in line for line in said) == 33
-    assert said[-1].startswith("entropylaw: step 40 · reward 0.")
+    assert said[-1].startswith("entropylaw: go on · step 40 · reward 0.")
     assert " · by step 100 0." in said[-1]
     again = entropylaw.EntropyLawCallback(say=lambda _: None)
     trainer.log(again, 41, reward=0.72, entropy=0.02)
@@ -192,6 +374,29 @@ def test_the_callback_stops_a_run_only_where_it_is_told_to():
         for step, reward in enumerate([*rewards(20), *[0.0] * 8], start=1):
             trainer.log(callback, step, reward=reward, entropy=0.3)
         assert trainer.control.should_training_stop is bool(stop_on)
+
+
+@pytest.mark.parametrize(("given", "ends"), [({}, (100.0, 1000.0, None)), ({"steps": 300}, (300.0,) * 3)])
+def test_each_training_with_one_callback_has_its_own_end_and_records(given, ends):
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None, stop_on="lost", **given)
+    for end, steps in zip(ends, (100, 1000, -1), strict=True):
+        trainer = Trainer(steps=steps)
+        callback.on_train_begin(None, trainer.state, trainer.control)
+        assert callback.watcher.lines == ()
+        for step, reward in enumerate([*rewards(12), *[0.01] * 6], start=1):
+            trainer.log(callback, step, reward=reward, entropy=0.3)
+            assert callback.watcher.lines[0].evaluations == step
+            assert callback.watcher.steps == end
+            assert trainer.control.should_training_stop is (step >= 15)
+
+
+def test_a_second_process_is_silent_and_stops_as_the_first_one_does(capsys):
+    trainer = Trainer(first=False)
+    callback = entropylaw.EntropyLawCallback(stop_on="lost", say=lambda _: 1 / 0)
+    for step, reward in enumerate([*rewards(12), *[0.01] * 6], start=1):
+        trainer.log(callback, step, reward=reward, entropy=0.3)
+    assert trainer.control.should_training_stop is True
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_odd_log_raises_nothing():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import blocked
@@ -64,8 +64,9 @@ def checked_entropies(entropy: Any) -> FloatArray:
 def checked_gain(gain: float) -> float:
     """A gain of reward above 0, or a :class:`UsageError`."""
     number = as_number(gain, "gain")
-    if not number > 0:
-        raise UsageError("bad-gain", f"gain {number:g}, expected a reward above 0", "give 0.01 for one point")
+    if not 0 < number <= LARGEST:
+        message = f"gain {number:g}, expected a reward above 0, at most {LARGEST:g}"
+        raise UsageError("bad-gain", message, "give 0.01 for one point")
     return number
 
 

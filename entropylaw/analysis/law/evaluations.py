@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.arguments import as_flag, as_floats, as_number
+from entropylaw.arguments import as_flag, as_floats, as_number, as_pair
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.errors import FitError, UsageError
@@ -133,13 +133,13 @@ def complete(
     every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=checked_sd(sd, s.size), dropped={})
     keep, lost = present({"step": s, "entropy": h, "reward": r} if law else {"step": s, "reward": r})
     # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
-    steps, entropies = _joined((s, h), logged, "logged", "entropies")
+    steps, entropies = _joined((s, h), as_pair(logged, "logged"), "logged", "entropies")
     fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
     # Of a step that is there twice the first is taken: that of the evaluation.
     steps, first = np.unique(steps[fine], return_index=True)
     every_entropy = (steps, entropies[fine][first]) if steps.size > keep.sum() else None
     alone = ~np.isfinite(h)
-    steps, rewards = _joined((s[alone], r[alone]), unpaired, "unpaired", "rewards")
+    steps, rewards = _joined((s[alone], r[alone]), as_pair(unpaired, "unpaired"), "unpaired", "rewards")
     fine = np.isfinite(steps) & np.isfinite(rewards)
     without = (steps[fine], rewards[fine]) if law and fine.any() else None
     return every.only(keep, lost, every_entropy, without)
@@ -182,7 +182,8 @@ def refuse(
 ) -> None:
     """Raise where the law cannot be fitted, or there are fewer than ``fewest`` evaluations.
 
-    ``needs`` and ``remedy`` are parts of the message and of its hint. Without ``law`` entropies may be any.
+    ``needs`` and ``remedy`` are parts of the message and of its hint. Without ``law`` entropies may be
+    missing, and constant.
     """
     step, entropy, reward = run.step, run.entropy, run.reward
     if step.size < fewest:
@@ -193,13 +194,7 @@ def refuse(
         )
     check_steps(step)
     check_scale("reward", reward)
-    if law and np.abs(entropy).max() > HIGHEST_ENTROPY:
-        largest = entropy[np.abs(entropy).argmax()]
-        raise FitError(
-            "entropy-not-a-mean",
-            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
-            "this looks like a sum over tokens: divide it by the response length",
-        )
+    check_entropies(entropy)
     if law:
         check_scale("entropy", entropy, SMALLEST_ENTROPY)
     if law and is_constant(entropy):
@@ -219,6 +214,18 @@ def refuse(
 def is_constant(values: FloatArray) -> bool:
     """Whether values (n,) differ by no more than rounding."""
     return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
+
+
+def check_entropies(entropy: FloatArray) -> None:
+    """Raise where an entropy is none of a token; one that is nan is not known."""
+    known = entropy[np.isfinite(entropy)]
+    if known.size and np.abs(known).max() > HIGHEST_ENTROPY:
+        largest = known[np.abs(known).argmax()]
+        raise FitError(
+            "entropy-not-a-mean",
+            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            "this looks like a sum over tokens: divide it by the response length",
+        )
 
 
 def check_steps(step: FloatArray) -> None:
@@ -249,7 +256,10 @@ def check_rewards(reward: FloatArray, most: float | None) -> None:
 
     Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
     """
-    if most is not None and as_number(most, "max_reward") < reward.max():
+    if most is None:
+        return
+    check_scale("max_reward", np.array([as_number(most, "max_reward")]))
+    if most < reward.max():
         message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
         raise FitError(
             "reward-above-max", message, "give the largest reward that is possible, or leave it out"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from entropylaw.arguments import as_floats, as_items, bad_argument, of_kind, several, type_of
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.runs.number_parsing import Column
@@ -182,3 +184,36 @@ def added(*counts: Mapping[str, int]) -> dict[str, int]:
     for count in counts:
         total.update(count)
     return dict(+total)
+
+
+def check_run(run: Run) -> None:
+    """Refuse a run that a program made and that is none: UsageError ``bad-argument`` names the field."""
+    of_kind(run, Run, "run")
+    of_kind(run.source, Source, "run.source")
+    for name in ("name", "step_column", "step_why"):
+        of_kind(getattr(run, name), str, f"run.{name}")
+    for name in ("notes", "unread", "labels"):
+        several(getattr(run, name), str, f"run.{name}")
+    for name in ("dropped", "texts", "config", "words"):
+        as_items(getattr(run, name), f"run.{name}")
+    for name, _ in as_items(run.settings, "run.settings"):
+        of_kind(name, str, "a name in run.settings")
+    if not _is_floats(run.step):
+        raise bad_argument("run.step", "an array of floats", type_of(run.step))
+    if not np.isfinite(run.step).all() or (np.diff(run.step) <= 0).any():
+        raise bad_argument("run.step", "finite steps that increase", "others")
+    for column, values in as_items(run.columns, "run.columns"):
+        of_kind(column, str, "a name in run.columns")
+        if not _is_floats(values) or values.size != run.step.size:
+            raise bad_argument(f"run.columns[{shown(column)}]", f"{run.step.size} floats", type_of(values))
+    for column, causes in as_items(run.spoiled, "run.spoiled"):
+        of_kind(column, str, "a name in run.spoiled")
+        for _, steps in as_items(causes, f"run.spoiled[{shown(column)}]"):
+            as_floats(steps, "run.spoiled")
+
+
+def _is_floats(values: Any) -> bool:
+    """Whether values are an array of floats of one dimension, none of them masked."""
+    if not isinstance(values, np.ndarray) or isinstance(values, np.ma.MaskedArray):
+        return False
+    return values.dtype == float and values.ndim == 1

@@ -97,7 +97,8 @@ def _block(block: Block, width: int, details: bool) -> Iterator[str]:
     """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part."""
     match block:
         case Heading(level=2):
-            first, *others = wrapped(_title(block), min(COLUMNS.get(), WIDTH))
+            # A run may have an empty name.
+            first, *others = wrapped(_title(block), min(COLUMNS.get(), WIDTH)) or [""]
             yield from (first, *(f"    {line}" for line in others))
         case Verdict() | Notes():
             for note in _notes(block, details):
