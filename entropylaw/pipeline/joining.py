@@ -26,7 +26,7 @@ WHOLE = ("step", "run", "arm")
 def table_of(options: Joined) -> dict[str, Run]:
     """The table that is joined: the name of a run → its rows, of one without runs an empty name.
 
-    Raises InputError: it cannot be read, or ``join-repeats-steps``.
+    Raises InputError: it cannot be read, ``table-incomplete``, or ``join-repeats-steps``.
     """
     path = str(options.join)
     note_input(path)
@@ -38,6 +38,8 @@ def table_of(options: Joined) -> dict[str, Run]:
         raise InputError(
             error.slug, error.message, f"{hint}{shown_path(path)} -o FILE.parquet, and join that"
         )
+    if reading.failures:
+        raise reading.failures[0].error
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
     message, hint = f"{shown_path(path)} has several rows of a step", "name what divides them `run`, or take "
     hint += "one group: entropylaw samples --only COLUMN=VALUE"
