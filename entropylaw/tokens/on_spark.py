@@ -121,7 +121,7 @@ class Spark:
             return str(next(iter(values.values()), "NULL"))
         places = ((self._places[path].absolute().as_uri(), value) for path, value in values.items())
         cases = (f"WHEN {text(place)} THEN {value}" for place, value in places)
-        return f"CASE {FILE} {' '.join(cases)} ELSE ERROR('a file without a value') END"
+        return f"CASE {FILE} {' '.join(cases)} ELSE RAISE_ERROR('a file without a value') END"
 
     def keep_order(self) -> None:
         """Refuse to number rows: Spark has no order of them."""

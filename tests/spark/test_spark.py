@@ -179,7 +179,9 @@ def test_each_query_has_the_same_rows(tmp_path):
     with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
         for at in range(3):
             options = TokenOptions(response=('a `b` "c',))
-            files, _ = find([str(tmp_path / f"part-{at}.parquet")])
+            folder = tmp_path / str(at)
+            folder.mkdir()
+            files, _ = find([str(tmp_path / f"part-{at}.parquet")], folder)
             columns, _ = resolve(files, options)
             tables = [(engine, tokens_of(engine, files, columns)) for engine in (duckdb, spark)]
             made = [query.cells, query.each_response, query.responses, query.high]
