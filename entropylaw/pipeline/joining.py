@@ -93,7 +93,8 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     note = f"{name}: {matched.sum()} of {counted(len(rows.step), 'row')} joined by {rule}"
     if len(left_out):
         note += f"; {counted(len(left_out), 'step')} of the table without one in the log: {_steps(left_out)}"
-    return replace(run, columns=columns, notes=(*run.notes, note))
+    of_table = (f"{name}: {line}" for line in rows.notes)
+    return replace(run, columns=columns, notes=(*run.notes, *of_table, note))
 
 
 def _steps(steps: FloatArray) -> str:

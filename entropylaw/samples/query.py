@@ -125,19 +125,22 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     no_count = "COUNT(*) > COUNT(times)"
     flaws = (again, "MIN(reference) <> MAX(reference)", "problem IS NULL", no_count, "MIN(times) < 0")
     cases = " ".join(f"WHEN {flaw} THEN {number}" for number, flaw in enumerate(flaws))
+    # A number of tokens that is not finite is unknown.
+    length = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"
     sums = {
         "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
         "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
         "missing": "absent",
         "errors": "CASE WHEN error THEN times ELSE 0 END",
         "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
-        "lengths": "CASE WHEN tokens IS NULL THEN 0 ELSE times END",
+        "lengths": f"CASE WHEN {length} IS NULL THEN 0 ELSE times END",
+        "unmeasured": f"CASE WHEN {length} IS NULL THEN times ELSE 0 END",
         "stepless": "CASE WHEN stepless THEN 1 ELSE 0 END",
         "padded": "CASE WHEN padded THEN 1 ELSE 0 END",
     }
     totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
     return (
-        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, "
+        f"SELECT {keys}, problem, {totals}, SUM({length} * times) AS tokens, "
         f"CAST(CASE {cases} ELSE {len(flaws)} END AS BIGINT) AS flaw "
         f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )

@@ -34,11 +34,14 @@ if TYPE_CHECKING:
 MEMORY = "1GB"
 """Memory of DuckDB, which has the different answers to every problem of every step in it, or on disk."""
 
-MOST_OF_PROBLEM, MOST_OF_STEP = 1 << 17, 1 << 26
-"""Samples of a problem at a step, and of all problems, which are counted: maj@k takes time for each k."""
+MOST_OF_PROBLEM = 1 << 16
+"""Samples of a problem at a step that are counted: maj@k takes time for each of them."""
 
-MOST_STEP = 2.0**53
-"""Beyond this, whole numbers are not exact."""
+MOST_OF_STEP = 1 << 26
+"""Samples of all problems at a step that are counted, each of which takes memory."""
+
+TOO_HIGH = 2.0**53
+"""From this step on, whole numbers are not exact."""
 
 Key = tuple[Any, ...]
 """The step of a row and its groups."""
@@ -218,6 +221,9 @@ def notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, An
     if padded:
         problem = shown(columns.named["problem"])
         yield f"{counted(padded, 'row')} with white space at the ends of {problem}, which is left out"
+    unmeasured = sum(int(table["unmeasured"].sum()) for table in rows.values())
+    if "tokens" in columns.roles and unmeasured:
+        yield f"{counted(unmeasured, 'sample')} without a number of tokens, left out of their mean"
     if any(table["stepless"].any() for table in rows.values()):
         yield f"{shown(columns.named['step'])} has no number: all rows count as one step"
 
@@ -251,7 +257,7 @@ def union(
     sets = defaultdict[Any, list[SampleColumns]](list)
     for chosen in columns:
         file = chosen.file
-        header = (file.mark, file.blank_lines, *file.types) if file.kind == "csv" else ()
+        header = (file.mark, *file.types) if file.kind == "csv" else ()
         sets[file.kind, header, repr(chosen), file.step is None, chosen.ordered and file.path].append(chosen)
     queries = []
     for first, *others in sets.values():
@@ -375,8 +381,8 @@ def check_steps(rows: Mapping[Key, Mapping[str, Any]], column: str) -> None:
         message = f"{counted(stepless, 'row')} have no step in {shown(column)} "
         message += "(null, nan, infinite, or text that is not a number), and others have one"
         raise InputError("step-missing", message, "give every sample its step, or leave these rows out")
-    if steps and max(map(abs, steps)) > MOST_STEP:
-        message = f"step {max(steps, key=abs):g} is beyond 2^53, where numbers are no longer exact"
+    if steps and max(map(abs, steps)) >= TOO_HIGH:
+        message = f"step {max(steps, key=abs):g} is not below 2^53, where numbers are no longer exact"
         raise InputError("step-not-whole", message, "name the step column with --step; a time is not a step")
 
 

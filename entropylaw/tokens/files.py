@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,8 +85,8 @@ class TableFile:
         What the names of its folders say as ``key=value``.
     rows
         None where the format does not store the number.
-    mark, blank_lines
-        Of CSV: what separates the columns, and how many empty lines are above the header.
+    mark
+        Of CSV: what separates the columns.
     ours
         Whether entropylaw wrote it, so that it holds no tokens and no samples.
     single
@@ -108,7 +109,6 @@ class TableFile:
     keys: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
     mark: str = ","
-    blank_lines: int = 0
     ours: bool = False
     single: bool = False
     step: int | None = None
@@ -257,6 +257,15 @@ def repeated_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name, count in Counter(map(str.casefold, names)).items() if count > 1)
 
 
+def distinct_names(file: TableFile) -> list[str]:
+    """The names of a file's columns for an engine: one that no query can use has its place behind it."""
+    names, seen = list[str](), set[str]()
+    for place, name in enumerate(file.types, start=1):
+        names.append(f"{name}#{place}" if name.casefold() in seen else name)
+        seen.add(name.casefold())
+    return names
+
+
 def check_distinct(file: TableFile, names: Iterable[str]) -> None:
     """Refuse columns that are not the only ones of their name: ``columns-repeat``."""
     for name in names:
@@ -327,26 +336,41 @@ def _csv_columns(file: TableFile) -> TableFile:
 
     The separator is the one that gives most columns. A name that occurs again gets its place behind it.
     """
-    blank_lines, head = 0, ""
     try:
-        with unpacked(file.path) as content:
-            while line := content.readline(LONGEST_HEADER):
-                head = line.decode("utf-8-sig", errors="replace").splitlines()[0]
-                if head.strip():
-                    break
-                blank_lines += 1
+        head, start = _header(file.path)
         rows = {mark: next(csv.reader([head], delimiter=mark), []) for mark in _MARKS}
+        if start:
+            file = replace(file, path=_without_start(file.path, start))
     except (OSError, csv.Error) as problem:
         message = f"{shown(file.name)} cannot be read as CSV: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy or write the file again") from None
     mark = max(rows, key=lambda mark: len(rows[mark]))
-    types = dict[str, pa.DataType]()
     names = [cell.strip() or f"column{place}" for place, cell in enumerate(rows[mark], start=1)]
-    seen = set[str]()
+    types = dict[str, pa.DataType]()
     for place, name in enumerate(names, start=1):
-        types[f"{name}#{place}" if name.casefold() in seen else name] = pa.string()
-        seen.add(name.casefold())
-    return replace(file, types=types, repeated=repeated_names(names), mark=mark, blank_lines=blank_lines)
+        types[f"{name}#{place}" if name in types else name] = pa.string()
+    return replace(file, types=types, repeated=repeated_names(names), mark=mark)
+
+
+def _header(path: Path) -> tuple[str, int]:
+    """The first line of a file that is not empty, and the bytes of those above it."""
+    start = 0
+    with unpacked(path) as content:
+        while line := content.readline(LONGEST_HEADER):
+            head = line.decode("utf-8-sig", errors="replace")
+            if head.strip():
+                return re.split("[\r\n]", head)[0], start
+            start += len(line)
+    return "", 0
+
+
+def _without_start(path: Path, start: int) -> Path:
+    """A copy of a file, unpacked, without its first bytes: engines take an empty line for the header."""
+    copy = path.with_name(f"{path.name.partition('.')[0]}-below.csv")
+    with unpacked(path) as content, copy.open("xb") as below:
+        content.read(start)
+        shutil.copyfileobj(content, below)
+    return copy
 
 
 def record_types(records: Iterable[Mapping[str, Any]]) -> dict[str, pa.DataType]:

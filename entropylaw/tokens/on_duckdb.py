@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.files import TableFile, plain_type
+from entropylaw.tokens.files import TableFile, distinct_names, plain_type
 from entropylaw.tokens.query import FILE, Table, TokenColumns, quoted, text
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class DuckDB:
             return f"read_parquet({source}, union_by_name = true)"
         if first.kind == "csv":
             # Nothing is left for DuckDB to guess.
-            form = f"delim = {text(first.mark)}, quote = '\"', escape = '\"', skip = {first.blank_lines}"
-            named = ", ".join(f"{text(name)}: 'VARCHAR'" for name in first.types)
+            form = f"delim = {text(first.mark)}, quote = '\"', escape = '\"'"
+            named = ", ".join(f"{text(name)}: 'VARCHAR'" for name in distinct_names(first))
             return f"read_csv({source}, auto_detect = false, header = true, {form}, columns = {{{named}}})"
         # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")

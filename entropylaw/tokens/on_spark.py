@@ -22,7 +22,7 @@ from pyspark.sql.functions import input_file_name
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.files import TableFile, plain_type
+from entropylaw.tokens.files import TableFile, distinct_names, plain_type
 from entropylaw.tokens.on_duckdb import without_quotations
 from entropylaw.tokens.query import FILE, WIDE, Table, TokenColumns, text
 
@@ -92,7 +92,7 @@ class Spark:
             if first.kind == "parquet":
                 frame = reader.option("mergeSchema", "true").parquet(*paths)
             elif first.kind == "csv":
-                header = ", ".join(f"{_quoted(name)} string" for name in first.types)
+                header = ", ".join(f"{_quoted(name)} string" for name in distinct_names(first))
                 reader = reader.schema(header).option("mode", "FAILFAST").option("enforceSchema", "true")
                 frame = reader.csv(paths, sep=first.mark, header=True, multiLine=True, escape='"')
             else:
