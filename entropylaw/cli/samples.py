@@ -35,14 +35,14 @@ def samples(options: SamplesCommand) -> None:
     check_targets(options.output)
     for path in [path for path, format in formats.items() if format == "parquet"]:
         del formats[path]
-        write_atomically(path, as_parquet(table_of(document)))
+        write_atomically(path, as_parquet(_table_of(document)))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
     errors = [InputError(file.slug, file.why, file.hint) for file in document.refused]
     output.finish(errors, answered=True, read=True)
 
 
-def table_of(document: SamplesDocument) -> pa.Table:
+def _table_of(document: SamplesDocument) -> pa.Table:
     """The rows of a document with the files that were read, and those that were not."""
     read = {"files": to_builtins(document.tables), "unread": to_builtins(document.unread)}
     table = pa.Table.from_pylist([*map(dict, document.rows)])

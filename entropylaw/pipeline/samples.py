@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from os import fspath
@@ -91,7 +92,9 @@ def compared(
     group = against.rpartition("=")[0]
     other, file, notes = sampled, "", tuple[str, ...]()
     unread = list[Unread]()
-    if Path(against).exists() or (number(against) is None and group not in sampled.groups):
+    # pathlib raises for a name that is too long.
+    there = os.path.exists(against)  # noqa: PTH110
+    if there or (number(against) is None and group not in sampled.groups):
         other, file = summarise_samples([against], options, progress=progress), f"{Path(against).name}, "
         row, other_row = last_of(sampled), last_of(other)
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)

@@ -340,7 +340,8 @@ def canonical(
     """
     roles = columns.roles
     raw = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
-    problem, padded = f"NULLIF({stripped(raw)}, '')", f"{raw} <> {stripped(raw)}"
+    problem = f"NULLIF({stripped(raw)}, '')"
+    padded = f"{raw} <> {stripped(raw)}"
     if columns.hashed:
         # In a query of its own, this is done once for each row.
         source = f"(SELECT *, {_question(raw)} AS {PROMPT} FROM {source})"

@@ -69,7 +69,7 @@ def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[l
 
     def place(source: Source) -> tuple[object, ...]:
         run = source.path.absolute().parent if "run" in by else None
-        return step_of(source), task_of(source), run, *placed(source, by)
+        return step_of(source), _task_of(source), run, *placed(source, by)
 
     gathered = gather(tables, READ, _no_sample_files, place)
     files = list[TableFile]()
@@ -84,21 +84,13 @@ def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[l
             gathered.skip(source.name, f"{shown(source.name)} was written by entropylaw, and has no samples")
             continue
         run = source.path.resolve().parent.name if alike else source.path.name.split(".")[0]
-        files.append(replace(file, step=step_of(source), run=run, task=task_of(source)))
+        files.append(replace(file, step=step_of(source), run=run, task=_task_of(source)))
         gathered.notes += notes
-    check_any_samples(files, gathered)
+    gathered.check_any(files, "no-sample-files")
     return files, gathered
 
 
-def check_any_samples(read: Sequence[object], gathered: Gathered) -> None:
-    """Raise the error of the first file where none was read, ``no-sample-files`` where all were skipped."""
-    gathered.check_any(read)
-    if not read:
-        why = "; ".join(unread.why for unread in gathered.unread[:3])
-        raise InputError("no-sample-files", f"there are no samples: {why}", "name the files of samples")
-
-
-def task_of(source: Source) -> str:
+def _task_of(source: Source) -> str:
     """The task in a name of lm-evaluation-harness; empty in others."""
     task = _TASK.match(source.path.name)
     return task[1] if task else ""
@@ -111,7 +103,8 @@ def _no_sample_files(path: str) -> InputError:
 
 def _opened(source: Source, target: Path) -> tuple[TableFile, list[str]]:
     """A file by its content, and notes on it; ``target`` is the path, without a suffix, of what is read."""
-    size, suffix = size_of(source), suffix_of(source.name)
+    size = size_of(source)
+    suffix = suffix_of(source.name)
     with source.path.open("rb") as content:
         start = content.read(8)
     if source.path.suffix.lower() in PICKLES or re.match(rb"\x80[\x02-\x05]|\x93NUMPY", start):

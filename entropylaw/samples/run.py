@@ -19,7 +19,7 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
 from entropylaw.samples.columns import HUGE, SampleColumns, canonical, resolve
-from entropylaw.samples.files import check_any_samples, find, is_step
+from entropylaw.samples.files import find, is_step
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.files import TableFile
@@ -112,7 +112,7 @@ def opened(
         files, gathered = find(tables, folder, options.by)
         for file in files:
             note_input(file.source)
-        columns = columns_of(files, options, gathered)
+        columns = _columns_of(files, options, gathered)
         groups = tuple(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
         names = list(dict.fromkeys(chain.from_iterable(chosen.variants for chosen in columns)))
         with starting as engine:
@@ -126,14 +126,16 @@ def opened(
                 columns=columns,
                 groups=groups,
                 unread=gathered.unread,
-                notes=[*gathered.notes, *pooled(columns)],
+                notes=[*gathered.notes, *_pooled(columns)],
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
                 variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
                 samples=engine.view("judged", query.judged(samples, options.missing)).name,
             )
 
 
-def columns_of(files: Sequence[TableFile], options: SampleOptions, gathered: Gathered) -> list[SampleColumns]:
+def _columns_of(
+    files: Sequence[TableFile], options: SampleOptions, gathered: Gathered
+) -> list[SampleColumns]:
     """The columns of each file; one without those that are needed is not read, where another one has them."""
     columns = []
     for file in files:
@@ -146,11 +148,11 @@ def columns_of(files: Sequence[TableFile], options: SampleOptions, gathered: Gat
                 )
             else:
                 gathered.refuse(file.name, error)
-    check_any_samples(columns, gathered)
+    gathered.check_any(columns, "no-sample-files")
     return columns
 
 
-def pooled(columns: Sequence[SampleColumns]) -> Iterator[str]:
+def _pooled(columns: Sequence[SampleColumns]) -> Iterator[str]:
     """What the names of folders say of some files and not of others, and what divides no rows."""
     for key in dict.fromkeys(chain.from_iterable(chosen.file.keys for chosen in columns)):
         values = list(dict.fromkeys(chosen.file.keys.get(key, "") for chosen in columns))
@@ -181,7 +183,7 @@ def summarise_samples(
         answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
         labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
     check_problems(problems)
-    check_steps(problems, first.named.get("step", ""))
+    _check_steps(problems, first.named.get("step", ""))
     counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
     ks, rarefied = sizes(fewest, options.k), min(fewest)
@@ -355,15 +357,16 @@ def check_problems(rows: Mapping[Key, Mapping[str, Any]]) -> None:
             step = "" if key[0] is None else f" of step {key[0]:g}"
             such = shown(table["problem"][int(at[0])].as_py())
             raise InputError(slug, f"{counted(len(at), 'problem')}{step} {words}, such as {such}", hint)
-        check_sizes(table)
+        _check_sizes(table)
 
 
-def check_sizes(table: Mapping[str, Any]) -> None:
+def _check_sizes(table: Mapping[str, Any]) -> None:
     """Refuse more samples than are counted of a problem or a step: ``too-many-samples``."""
     n = table["n"] + table["missing"]
     if n.max() <= MOST_OF_PROBLEM and n.sum() <= MOST_OF_STEP:
         return
-    such, most = shown(table["problem"][int(n.argmax())].as_py()), int(n.max())
+    such = shown(table["problem"][int(n.argmax())].as_py())
+    most = int(n.max())
     # A count is known up to a limit.
     number = f"{most:,}" if most < HUGE else f"{HUGE:,} or more"
     message = (
@@ -373,7 +376,7 @@ def check_sizes(table: Mapping[str, Any]) -> None:
     raise InputError("too-many-samples", message, "check the counts; --count names another column")
 
 
-def check_steps(rows: Mapping[Key, Mapping[str, Any]], column: str) -> None:
+def _check_steps(rows: Mapping[Key, Mapping[str, Any]], column: str) -> None:
     """Refuse steps of some rows alone, and those that are not exact: ``step-missing``, ``step-not-whole``."""
     steps = [key[0] for key in rows if key[0] is not None]
     stepless = sum(int(table["stepless"].sum()) for table in rows.values())

@@ -55,7 +55,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     ``entropy-is-perplexity``, ``shards-differ``, ``columns-repeat``.
     """
     types, file = dict(files[0].types), files[0].name
-    keys = keys_used(files[0], options)
+    keys = _keys_used(files[0], options)
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for other, (name, kind) in product(files[1:], files[0].types.items()):
@@ -92,16 +92,17 @@ def named_keys(options: TokenOptions) -> set[str]:
     return {*NAMES["step"], *named, *options.response}
 
 
-def keys_used(file: TableFile, options: TokenOptions) -> list[str]:
+def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
     """The keys of a file's folders that may be columns: no column of the file has such a name."""
-    own, named = set(map(str.casefold, file.types)), named_keys(options)
+    own = set(map(str.casefold, file.types))
+    named = named_keys(options)
     return [key for key in file.keys if key in named and key.casefold() not in own]
 
 
 def check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
     """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
     for column in columns:
-        first, *others = (stored_as(file, column) for file in files)
+        first, *others = (_stored_as(file, column) for file in files)
         for file, kind in zip(files[1:], others, strict=True):
             if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
                 continue
@@ -113,7 +114,7 @@ def check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
             raise InputError("shards-differ", message, hint)
 
 
-def stored_as(file: TableFile, column: str) -> Any:
+def _stored_as(file: TableFile, column: str) -> Any:
     """The type of a column of a file, "partition" for a key of its folders; None where it has neither."""
     return file.types.get(column, "partition" if column in file.keys else None)
 

@@ -128,7 +128,7 @@ def find(tables: Sequence[str], folder: Path, keys: Iterable[str] = ()) -> tuple
     files = list[TableFile]()
     for number, source in enumerate(gathered.sources):
         try:
-            file = opened(source, kind_of(source), folder / str(number))
+            file = opened(source, _kind_of(source), folder / str(number))
         except InputError as error:
             gathered.refuse(source.name, error)
             continue
@@ -140,11 +140,7 @@ def find(tables: Sequence[str], folder: Path, keys: Iterable[str] = ()) -> tuple
             hint = "leave it out, and give the token files of all shards in one call"
             raise InputError("already-summarised", message, hint)
         gathered.skip(source.name, message)
-    gathered.check_any(files)
-    if not files:
-        ours = listing([unread.name for unread in gathered.unread])
-        message = f"there are only files that entropylaw wrote: {ours}"
-        raise InputError("no-token-files", message, "name the folder with the tokens themselves")
+    gathered.check_any(files, "no-token-files")
     lines = [file.name for file in files if file.kind == "jsonl"]
     if 0 < len(lines) < len(files):
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
@@ -157,7 +153,7 @@ def placed(source: Source, keys: Iterable[str]) -> tuple[str | None, ...]:
     return tuple(source.keys.get(key) for key in keys)
 
 
-def kind_of(source: Source) -> Kind:
+def _kind_of(source: Source) -> Kind:
     """The format by the suffix; InputErrors ``no-token-files``, ``pickle-not-opened``."""
     kind = SUFFIXES.get(suffix_of(source.name))
     if source.path.suffix.lower() in PICKLES:
@@ -191,7 +187,7 @@ def size_of(source: Source) -> int:
     return size
 
 
-def plain_link(source: Source, target: Path) -> Path:
+def _plain_link(source: Source, target: Path) -> Path:
     """A link to a file by a name of ours, which no engine takes for a pattern, a partition or an address.
 
     Where links are not possible it is a copy.
@@ -207,7 +203,7 @@ def plain_link(source: Source, target: Path) -> Path:
 
 def opened(source: Source, kind: Kind, target: Path) -> TableFile:
     """A file with the types of its columns; arguments and InputErrors as :func:`for_engine`."""
-    return with_columns(for_engine(source, kind, target))
+    return _with_columns(for_engine(source, kind, target))
 
 
 def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
@@ -216,20 +212,21 @@ def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
     ``target`` is the path, without a suffix, of what is read. InputErrors are ``file-corrupt``,
     ``archive-too-large``, and those of :func:`size_of`.
     """
-    size, packing = size_of(source), packing_of(source.path)
+    size = size_of(source)
+    packing = packing_of(source.path)
     path = target.with_name(f"{target.name}.{kind}")
     if kind == "parquet" and _is_arrow(source):
         _write_parquet(source, path, size)
     elif packing == ".zst":
-        unpack(source, path, size)
+        _unpack(source, path, size)
     else:
-        path = plain_link(source, path.with_name(path.name + packing))
+        path = _plain_link(source, path.with_name(path.name + packing))
     return TableFile(
         path=path, name=source.name, source=source.path, kind=kind, size=size, types={}, keys=source.keys
     )
 
 
-def with_columns(file: TableFile) -> TableFile:
+def _with_columns(file: TableFile) -> TableFile:
     """A file with the types of its columns; InputError ``file-corrupt``."""
     if file.kind == "jsonl":
         types = record_types(json_records(file.path, file.name))
@@ -259,7 +256,8 @@ def repeated_names(names: Iterable[str]) -> frozenset[str]:
 
 def distinct_names(file: TableFile) -> list[str]:
     """The names of a file's columns for an engine: one that no query can use has its place behind it."""
-    names, seen = list[str](), set[str]()
+    names = list[str]()
+    seen = set[str]()
     for place, name in enumerate(file.types, start=1):
         names.append(f"{name}#{place}" if name.casefold() in seen else name)
         seen.add(name.casefold())
@@ -283,7 +281,7 @@ def _is_arrow(source: Source) -> bool:
 def _write_parquet(source: Source, target: Path, size: int) -> None:
     """Convert Arrow's file or stream; InputErrors ``file-corrupt``, ``archive-too-large``."""
     try:
-        with pa.memory_map(str(plain_link(source, target.with_suffix(".arrow")))) as content:
+        with pa.memory_map(str(_plain_link(source, target.with_suffix(".arrow")))) as content:
             is_stream = content.read(6) != b"ARROW1"
             content.seek(0)
             reader = (pa.ipc.open_stream if is_stream else pa.ipc.open_file)(content)
@@ -299,7 +297,7 @@ def _write_parquet(source: Source, target: Path, size: int) -> None:
         raise InputError("file-corrupt", message, "copy it again, or write it as Parquet") from None
 
 
-def unpack(source: Source, target: Path, size: int) -> None:
+def _unpack(source: Source, target: Path, size: int) -> None:
     """Unpack a file; InputErrors ``file-corrupt``, ``archive-too-large``."""
     unpacked_bytes = 0
     try:

@@ -107,11 +107,17 @@ class Gathered:
         """Note a file that holds no tokens and no samples."""
         self.unread.append(Unread(name=name, fate="skipped", why=why))
 
-    def check_any(self, read: Collection[object]) -> None:
-        """Raise the first error where nothing was ``read``."""
-        refused = [unread for unread in self.unread if unread.fate == "refused"]
-        if not read and refused:
-            raise InputError(refused[0].slug, refused[0].why, refused[0].hint)
+    def check_any(self, read: Collection[object], slug: str) -> None:
+        """Raise the first error where nothing was ``read``, one with this slug where all was skipped."""
+        if read:
+            return
+        for unread in self.unread:
+            if unread.fate == "refused":
+                raise InputError(unread.slug, unread.why, unread.hint)
+        reasons = "; ".join(unread.why for unread in self.unread[:3])
+        raise InputError(
+            slug, f"no file is one to read: {reasons}", "name the files themselves, or their folder"
+        )
 
 
 def gather(
@@ -327,7 +333,8 @@ def _as_stored(path: Path) -> IO[bytes]:
 def _digest(path: Path, opened: Callable[[Path], IO[bytes]]) -> str | None:
     """SHA-256 of the bytes of a file; None for an empty one, or one that cannot be read."""
     digest = hashlib.sha256()
-    with suppress(OSError), opened(path) as content:
+    # ValueError for a name that is not UTF-8, which Arrow does not open.
+    with suppress(OSError, ValueError), opened(path) as content:
         while piece := content.read(1 << 20):
             digest.update(piece)
         return digest.hexdigest() if path.stat().st_size else None

@@ -84,7 +84,8 @@ class Spark:
 
     def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
         """As :meth:`DuckDB.scan`, also the types."""
-        first, reader = files[0], self._session.read
+        first = files[0]
+        reader = self._session.read
         self._places |= {file.path: self._place(file) for file in files}
         self._names |= {str(file.path): file.name for file in files}
         paths = [_location(self._places[file.path]) for file in files]

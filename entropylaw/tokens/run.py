@@ -86,7 +86,7 @@ def summarise_tokens(
         check_targets(() if output is None else (output,))
         columns, notes = resolve(files, options)
         notes = [*gathered.notes, *notes]
-        about = about_files(files, gathered.unread, columns)
+        about = _about_files(files, gathered.unread, columns)
         with backend(options.backend, options.master, progress) as engine:
             table = tokens_of(engine, files, columns)
             if columns.lists:
@@ -99,7 +99,7 @@ def summarise_tokens(
         return _finished(sums, options, about, notes, plans)
 
 
-def about_files(
+def _about_files(
     files: Sequence[TableFile], unread: Sequence[Unread], columns: query.TokenColumns
 ) -> dict[str, Any]:
     """What was read and what was not, the columns and the class of tokens, as a summary has them."""

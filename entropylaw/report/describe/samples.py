@@ -91,10 +91,10 @@ def describe(result: SamplesDocument) -> list[b.Block]:
         blocks += of_pair(result.against, result.level)
     else:
         blocks.append(b.paragraphs(SEEDS))
-    return [*blocks, *of_steps(result), *of_files(result)]
+    return [*blocks, *of_steps(result), *_of_files(result)]
 
 
-def of_files(result: SamplesDocument) -> Iterator[b.Block]:
+def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
     """What was not read, the notes, and every file with its bytes; a terminal has these on standard error."""
     refused = [file.why for file in result.refused]
     passed_over = [file.why for file in result.unread if file.fate != "refused"]
