@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import secrets
@@ -89,7 +88,7 @@ class DuckDB:
 
     def parquet(self, path: Path) -> Table:
         """One Parquet file."""
-        return self.view("stored", f"SELECT * FROM read_parquet({text(glob.escape(str(path)))})")
+        return self.view("stored", f"SELECT * FROM read_parquet({text(str(path))})")
 
     def write(self, query: str, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
@@ -108,9 +107,10 @@ class DuckDB:
         CSV have the same header. No name of a folder becomes a column.
         """
         self._names |= {str(file.path): file.name for file in files}
-        # The folder for temporary files may have any name.
-        paths = (glob.escape(str(file.path)) for file in files)
-        source = f"[{', '.join(map(text, paths))}], filename = '{FILE}', hive_partitioning = false"
+        # The folder for temporary files may be a partition by its name. As a pattern its name does no harm:
+        # nothing else has a path with the random name of the folder in it.
+        paths = ", ".join(text(str(file.path)) for file in files)
+        source = f"[{paths}], filename = '{FILE}', hive_partitioning = false"
         first = files[0]
         if first.kind == "parquet":
             return f"read_parquet({source}, union_by_name = true)"
