@@ -6,7 +6,9 @@ tokens; the import of ``pyarrow.compute`` takes as long as that of duckdb.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -41,3 +43,24 @@ def from_values(values: Sequence[float | None], kind: type[np.int64 | np.float64
     valid = np.packbits([value is not None for value in values], bitorder="little")
     buffers = [pa.py_buffer(valid), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.from_numpy_dtype(kind), len(values), buffers)
+
+
+METADATA = b"entropylaw"
+"""Key of our metadata in the Parquet files that we write: what was read for them, and what was not."""
+
+
+def metadata_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Our metadata in a Parquet schema's; empty for a file that is not ours."""
+    ours = None
+    with suppress(ValueError, RecursionError):
+        ours = json.loads((metadata or {}).get(METADATA, b"null"))
+    return ours if isinstance(ours, dict) else {}
+
+
+def incomplete(metadata: Mapping[bytes, bytes] | None) -> str:
+    """Which files were not read when we wrote a table with such metadata; empty where all were."""
+    read = metadata_of(metadata).get("read")
+    unread = read.get("unread") if isinstance(read, dict) else None
+    files = [file for file in unread if isinstance(file, dict)] if isinstance(unread, list) else []
+    reasons = [str(file.get("why")) for file in files if file.get("fate") == "refused"]
+    return "; ".join(reasons[:3])

@@ -81,7 +81,8 @@ def read_regular(path: str | os.PathLike[str], most: int, *, follow: bool = True
 
 def expanded(pattern: str) -> list[str]:
     """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, unchanged."""
-    magic = glob.has_magic(pattern) and not Path(pattern).exists()
+    # pathlib raises for a name that is too long.
+    magic = glob.has_magic(pattern) and not os.path.exists(pattern)  # noqa: PTH110
     # pathlib would take a "./" off the names, and has no patterns from the root.
     return (sorted(glob.glob(pattern, recursive=True)) if magic else []) or [pattern]  # noqa: PTH207
 

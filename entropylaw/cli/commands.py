@@ -116,14 +116,15 @@ class TokensCommand(TokenOptions, Quiet):
 
     The entropy of all tokens and of each class, for `entropylaw phases`. Every number follows from exact
     sums, so that it does not depend on the order of the rows, on their division into files, or on the
-    engine. All files are read as one table: give the shards of a run in one call.
+    engine. All files are read as one table: give the shards of a run in one call. A file that cannot be read
+    is named, and stops no other one; a copy is read once.
     """
 
     example: ClassVar[str] = "entropylaw tokens demo/tokens.parquet -o steps.parquet"
 
     tables: tuple[str, ...] = option(
         "TABLES",
-        "Parquet or JSONL files, or folders of them, with a row per token or per sequence.",
+        "Parquet, Arrow or JSONL files, or folders of them, with a row per token or per sequence.",
         many=True,
         required=True,
     )
@@ -141,15 +142,17 @@ class SamplesCommand(SampleOptions, Quiet):
     pass@k, distinct answers, what was gained and lost: a row per step, for --join of `entropylaw fit`,
     `compare`, `phases` and others. Rollout dumps and evaluation files are recognised by their content: verl,
     TRL, prime-rl and verifiers, inspect, lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval;
-    any other table by the names of its columns, where a.b is field b of column a. With `columns` before
-    TABLES the columns are shown that would be used, and nothing is computed.
+    any other table by the names of its columns, where a.b is field b of column a. A file that cannot be read
+    is named, stops no other one, and makes gates on the document unknown; a copy is read once. With `columns`
+    before TABLES the columns are shown that would be used, and nothing is computed.
     """
 
     example: ClassVar[str] = "entropylaw samples demo/samples.parquet --against 0"
 
     tables: tuple[str, ...] = option(
         "TABLES",
-        "Parquet, JSON, JSONL, CSV or .eval files, or folders of them, with a row per sample or per answer.",
+        "Parquet, Arrow, JSON, JSONL, CSV or .eval files, or folders of them, with a row per sample or per "
+        "answer.",
         many=True,
         required=True,
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from msgspec import to_builtins
 
 from entropylaw.cli import output
 from entropylaw.cli.commands import SamplesCommand
 from entropylaw.cli.streams import print_result, say, share_shown
+from entropylaw.documents.samples import SamplesDocument
+from entropylaw.errors import InputError
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.kinds import SUFFIXES
 from entropylaw.paths import check_targets
 from entropylaw.pipeline.samples import document_of
 from entropylaw.samples.run import column_lines
-from entropylaw.tokens.run import as_parquet
+from entropylaw.tokens.run import as_parquet, with_metadata
 
 
 def samples(options: SamplesCommand) -> None:
@@ -26,11 +29,21 @@ def samples(options: SamplesCommand) -> None:
     with share_shown("counting samples") as progress:
         document = document_of(options.tables, options, options.against, progress)
     used = ", ".join(f"{role} {name}" for role, name in document.columns.items())
-    for line in (f"{document.format}: {used}", *map("note: {}".format, document.notes)):
+    passed_over = [file.why for file in document.unread if file.fate != "refused"]
+    for line in (f"{document.format}: {used}", *map("note: {}".format, (*passed_over, *document.notes))):
         say(one_line(line), quiet=options.quiet)
     check_targets(options.output)
     for path in [path for path, format in formats.items() if format == "parquet"]:
         del formats[path]
-        write_atomically(path, as_parquet(pa.Table.from_pylist([*map(dict, document.rows)])))
+        write_atomically(path, as_parquet(_table_of(document)))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
+    errors = [InputError(file.slug, file.why, file.hint) for file in document.refused]
+    output.finish(errors, answered=True, read=True)
+
+
+def _table_of(document: SamplesDocument) -> pa.Table:
+    """The rows of a document with the files that were read, and those that were not."""
+    read = {"files": to_builtins(document.tables), "unread": to_builtins(document.unread)}
+    table = pa.Table.from_pylist([*map(dict, document.rows)])
+    return with_metadata(table, {"format": "entropylaw samples 1", "read": read})

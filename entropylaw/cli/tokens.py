@@ -5,6 +5,7 @@ from __future__ import annotations
 from entropylaw.cli import output
 from entropylaw.cli.commands import TokensCommand
 from entropylaw.cli.streams import print_result, say, share_shown
+from entropylaw.errors import InputError
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
 from entropylaw.results.tokens import TokenSummary
@@ -23,11 +24,16 @@ def tokens(options: TokensCommand) -> None:
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()
     )
-    for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
+    unread = summary.about["read"].get("unread", ())
+    passed_over = [file["why"] for file in unread if file["fate"] != "refused"]
+    for line in (f"columns: {used}", *(f"note: {note}" for note in (*passed_over, *summary.notes))):
         say(one_line(line), quiet=options.quiet)
     if target is None:
         print_result(output.shown(summary, kind))
-        return
-    content = as_parquet(summarised.steps) if kind == "parquet" else output.rendered(summary, kind).encode()
-    write_atomically(target, content)
-    say(one_line(f"wrote {target}"), quiet=options.quiet)
+    else:
+        content = as_parquet(summarised.steps) if kind == "parquet" else output.rendered(summary, kind)
+        write_atomically(target, content)
+        say(one_line(f"wrote {target}"), quiet=options.quiet)
+    refused = [file for file in unread if file["fate"] == "refused"]
+    errors = [InputError(file["slug"], file["why"], file["hint"]) for file in refused]
+    output.finish(errors, answered=True, read=True)

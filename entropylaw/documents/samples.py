@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
 from entropylaw.documents.document import AnyDocument
 from entropylaw.documents.kinds import KINDS
+from entropylaw.escaping import counted
 from entropylaw.results import Estimate
 
 Cell = float | int | str | None
@@ -35,6 +37,21 @@ class SampleTable(Struct, frozen=True, kw_only=True):
 
     name: str
     bytes: int
+
+
+class UnreadTable(Struct, frozen=True, kw_only=True):
+    """A file, a folder or an argument that was found and is not read.
+
+    ``fate`` is ``refused`` where it may hold samples, ``copy`` where these were read from another file,
+    ``skipped`` where it holds none. ``slug``, ``why`` and ``hint`` are those of its error, of the others a
+    sentence alone.
+    """
+
+    name: str
+    fate: Literal["refused", "copy", "skipped"]
+    why: str
+    slug: str = ""
+    hint: str = ""
 
 
 class AtK(Struct, frozen=True, kw_only=True):
@@ -114,13 +131,15 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
 class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
     """Samples per problem.
 
-    ``rows`` have the columns of each step, the names of ``groups`` among them; ``columns`` are those of the
+    ``tables`` are the files that were read, ``unread`` those that were not. ``rows`` have the columns of each
+    step, the names of ``groups`` among them; ``columns`` are those of the
     tables by role, ``format`` is what wrote them. ``rarefied`` is the number of samples among which distinct
     answers are counted, ``missing`` what a sample without a verdict is. ``t`` has for every row how many
     standard errors are from a mean to the ends of its interval.
     """
 
     tables: tuple[SampleTable, ...]
+    unread: tuple[UnreadTable, ...] = ()
     format: str
     columns: Mapping[str, str]
     groups: tuple[str, ...]
@@ -132,6 +151,19 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     against: PairedSamples | None = None
     schema: str = KINDS["samples"].schema
+
+    @property
+    def refused(self) -> tuple[UnreadTable, ...]:
+        """The files that may hold samples and could not be read."""
+        return tuple(file for file in self.unread if file.fate == "refused")
+
+    @property
+    def incomplete(self) -> str:
+        """Why its numbers are not those of all samples; empty where every file was read."""
+        if not self.refused:
+            return ""
+        files = counted(len(self.refused), "file was", "files were")
+        return f"{files} not read: {'; '.join(file.why for file in self.refused[:3])}"
 
     def estimate(self, row: int, name: str) -> Estimate | None:
         """A column of a row with its interval over problems; None where it is no mean over problems."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.loading import Stored, as_document, damaged
 from entropylaw.errors import InputError
-from entropylaw.gates.quantities import Needs, Part, Quantity, Value
+from entropylaw.gates.quantities import Needs, Part, Quantity, Unknown, Value
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Refusal
@@ -79,6 +79,8 @@ class Subject:
         if part not in self.holders:
             return None
         held = self.held(part)
+        if part == "samples" and (incomplete := held[0].incomplete):
+            return Unknown(reason=incomplete)
         return None if part == "law" and held is None else quantity.read(held)
 
     def part_with(self, quantity: Quantity) -> Part:

@@ -307,6 +307,12 @@ class _Collector:
             hint = "copy the file again, or take out what is damaged"
             error = InputError("records-without-run", f"{read.lost}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
+        if read.table.incomplete:
+            message = f"{quoted_path(read.source.path)} was written by entropylaw without all of its files: "
+            message += read.table.incomplete
+            hint = "write it again once they can be read, or by naming the files that count"
+            error = InputError("table-incomplete", message, hint)
+            self.failures.append(Failure(path=read.source.path, error=error))
 
     def _read_file(self, content: Content, forced: str | None = None) -> _Read:
         """Read one file, with the settings in it or next to it."""

@@ -26,12 +26,12 @@ WHOLE = ("step", "run", "arm")
 def table_of(options: Joined) -> dict[str, Run]:
     """The table that is joined: the name of a run → its rows, of one without runs an empty name.
 
-    Raises InputError: it cannot be read, or ``join-repeats-steps``.
+    Raises InputError: it cannot be read, ``table-incomplete``, or ``join-repeats-steps``.
     """
     path = str(options.join)
     note_input(path)
     reading = read_all([path], any_table=True)
-    if not reading.runs:
+    if reading.failures:
         raise reading.failures[0].error
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
     message, hint = f"{shown_path(path)} has several rows of a step", "name what divides them `run`, or take "
@@ -86,7 +86,8 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     note = f"{name}: {matched.sum()} of {counted(len(rows.step), 'row')} joined by {rule}"
     if len(left_out):
         note += f"; {counted(len(left_out), 'step')} of the table without one in the log: {_steps(left_out)}"
-    return replace(run, columns=columns, notes=(*run.notes, note))
+    of_table = (f"{name}: {line}" for line in rows.notes)
+    return replace(run, columns=columns, notes=(*run.notes, *of_table, note))
 
 
 def _steps(steps: FloatArray) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from numbers import Real
+from dataclasses import asdict, replace
+from os import fspath
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,15 @@ import numpy as np
 
 from entropylaw.arguments import as_number, as_path
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.samples import AtK, Fate, PairedSamples, SamplesDocument, SampleTable, Unsolved
+from entropylaw.documents.samples import (
+    AtK,
+    Fate,
+    PairedSamples,
+    SamplesDocument,
+    SampleTable,
+    UnreadTable,
+    Unsolved,
+)
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
 from entropylaw.pipeline import steps
@@ -21,6 +32,7 @@ from entropylaw.samples.numbers import Counts, pass_at
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
 from entropylaw.samples.run import Sampled, sizes, summarise_tables
+from entropylaw.tokens.gather import Unread
 
 FEWEST_EXPECTED = 0.5
 """Right samples of a problem that is just solved, from which on its fate is decided by the samples."""
@@ -62,12 +74,15 @@ def document_of(
     """
     sampled = summarise_tables(tables, options, progress=progress)
     notes, comparison = sampled.notes, None
+    unread = list(sampled.unread)
     if against is not None:
-        comparison, further = compared(sampled, against, options, progress)
+        comparison, further, others = compared(sampled, against, options, progress)
         notes += further
+        unread += others
     return as_stored(
         SamplesDocument(
             tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),
+            unread=tuple(UnreadTable(**asdict(file)) for file in unread),
             **sampled.about,
             groups=sampled.groups,
             level=options.level,
@@ -81,14 +96,21 @@ def document_of(
 
 def compared(
     sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
-) -> tuple[PairedSamples, tuple[str, ...]]:
-    """The last step against another step of the same tables, or the last one of another table."""
+) -> tuple[PairedSamples, tuple[str, ...], list[Unread]]:
+    """The last step against another step of the same tables, or the last one of another table.
+
+    Returns notes, too, and what is not read of another table.
+    """
     group = against.rpartition("=")[0]
     other, file, notes = sampled, "", tuple[str, ...]()
-    if Path(against).exists() or (number(against) is None and group not in sampled.groups):
+    unread = list[Unread]()
+    # pathlib raises for a name that is too long.
+    there = os.path.exists(against)  # noqa: PTH110
+    if there or (number(against) is None and group not in sampled.groups):
         other, file = summarise_tables([against], options, progress=progress), f"{Path(against).name}, "
         row, other_row = last_of(sampled), last_of(other)
         notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
+        unread = [replace(lost, name=f"{Path(against).name}/{lost.name}") for lost in other.unread]
     else:
         row, other_row = rows_of(sampled, against)
     name, base_name = sampled.name(row), file + other.name(other_row)
@@ -104,7 +126,7 @@ def compared(
         message += "distinguished from 0: kept, gained and lost problems rest on assumptions; "
         notes += (f"{message}more samples, or --solved {min(1 / fewest, 0.5):.1g}, decide them",)
     left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
-    return pairing(name, now, base_name, base, left_out, options), notes
+    return pairing(name, now, base_name, base, left_out, options), notes, unread
 
 
 def rows_of(sampled: Sampled, against: str) -> tuple[int, int]:

@@ -14,8 +14,8 @@ import pyarrow as pa
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
 from entropylaw.samples.options import SampleOptions
-from entropylaw.tokens.files import TableFile, is_number, no_column
-from entropylaw.tokens.query import quoted, text
+from entropylaw.tokens.files import TableFile, check_distinct, is_number, no_column
+from entropylaw.tokens.query import quoted, stripped, text
 
 NAMES: dict[str, tuple[str, ...]] = {
     "problem": (
@@ -93,6 +93,12 @@ PER_SAMPLE = ("right", "answer", "tokens", "label")
 
 NONE = "CAST(NULL AS VARCHAR)"
 """A column that a file does not have in SQL."""
+
+HUGE = 1 << 31
+"""A number of samples that is far above any that is counted, and of which sums fit into 64 bits."""
+
+PROMPT, PLACE = "entropylaw_prompt", "entropylaw_place"
+"""Columns that are added to those of a file."""
 
 _NO_REWARDS = frozenset(("advantage", "step", "tokens", "length", "token_count"))
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
@@ -190,7 +196,8 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     """The columns of a file.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
-    ``several-verdicts``, ``list-of-verdicts``; UsageErrors ``bad-condition``, ``spark-plain-columns``.
+    ``several-verdicts``, ``list-of-verdicts``, ``columns-repeat``; UsageErrors ``bad-condition``,
+    ``spark-plain-columns``.
     """
     columns = SampleColumns(file=file, layout=layout_of(file), plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
@@ -211,6 +218,7 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     unused = {name: column for name, column in folded.items() if column not in used}
     columns.groups = groups_of(columns, options, unused)
     columns.variants = variants_of(columns, unused)
+    check_distinct(file, columns.stored)
     return columns
 
 
@@ -221,7 +229,7 @@ def layout_of(file: TableFile) -> str:
 
 
 def key_of(*columns: str) -> str:
-    """What identifies a problem in SQL: one column, or several together; empty for none."""
+    """What identifies a problem in SQL, as it is: one column, or several together; empty for none."""
     if len(columns) < 2:
         return "".join(columns)
     return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
@@ -298,14 +306,20 @@ def groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[st
     """The columns that divide the rows, of the options or by their names; '' is the run's file."""
     file, read = columns.file, columns.expression
     if options.by:
-        by_file = [name for name in options.by if name == "run" and columns.located(name) is None]
-        return {name: "" if name in by_file else read(name) for name in options.by if name}
+        return {name: _group(columns, name) for name in options.by if name}
     groups = {"domain": text(file.task)} if file.task else dict[str, str]()
     for group, names in GROUPS.items():
         column = next(filter(None, map(unused.get, names)), None)
         if column is not None and is_cell(file.types[column]):
             groups[group] = read(column)
     return groups
+
+
+def _group(columns: SampleColumns, name: str) -> str:
+    """A column that divides the rows in SQL; without one a key of the file's folders, or '' for the run."""
+    if columns.located(name) is None and name in columns.file.keys:
+        return text(columns.file.keys[name])
+    return "" if columns.located(name) is None and name == "run" else columns.expression(name)
 
 
 def variants_of(columns: SampleColumns, unused: Mapping[str, str]) -> dict[str, str]:
@@ -325,23 +339,30 @@ def canonical(
     ``groups`` and ``variants`` are those of all files.
     """
     roles = columns.roles
-    problem = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
+    raw = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
+    problem = f"NULLIF({stripped(raw)}, '')"
+    padded = f"{raw} <> {stripped(raw)}"
     if columns.hashed:
         # In a query of its own, this is done once for each row.
-        source = f"(SELECT *, {_question(problem)} AS prompt_text FROM {source})"
-        problem = f"CASE WHEN LENGTH(prompt_text) > {LONGEST_KEY} THEN md5(prompt_text) ELSE prompt_text END"
+        source = f"(SELECT *, {_question(raw)} AS {PROMPT} FROM {source})"
+        problem = f"CASE WHEN LENGTH({PROMPT}) > {LONGEST_KEY} THEN md5({PROMPT}) ELSE {PROMPT} END"
+        padded = "FALSE"
     if OCCURRENCE in columns.variants:
-        rows = f"(SELECT *, row_number() OVER () AS place FROM {source})"
-        number = f"row_number() OVER (PARTITION BY {roles['problem']} ORDER BY place)"
+        rows = f"(SELECT *, row_number() OVER () AS {PLACE} FROM {source})"
+        number = f"row_number() OVER (PARTITION BY {roles['problem']} ORDER BY {PLACE})"
         source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
+    number = f"TRY_CAST({roles['step']} AS DOUBLE)" if "step" in roles else f"CAST({step} AS DOUBLE)"
+    is_step = f"ABS({number}) < CAST('Infinity' AS DOUBLE)"
     fields = {
-        "step": f"CAST({roles.get('step', step)} AS DOUBLE)",
+        "step": f"CASE WHEN {is_step} THEN {number} END",
+        "stepless": f"NOT COALESCE({is_step}, FALSE)" if "step" in roles else "FALSE",
         "problem": problem,
+        "padded": padded,
         "sample": roles.get("sample", NONE),
         "reference": roles.get("reference", NONE),
         "error": _flag(roles.get("error", NONE)),
         "truncated": _flag(roles.get("truncated", NONE)),
-        "times": f"CAST({roles.get('count', '1')} AS BIGINT)",
+        "times": _count(roles["count"]) if "count" in roles else "CAST(1 AS BIGINT)",
         **{f"by_{name}": columns.groups.get(name, NONE) or run for name in groups},
         **{f"only_{name}": f"CAST({columns.variants.get(name, 'NULL')} AS VARCHAR)" for name in variants},
     }
@@ -350,10 +371,17 @@ def canonical(
     if columns.named["right"].casefold() not in RIGHT_COUNTS or "count" not in roles:
         return _select(fields, source, where)
     # A row of n samples with c right ones is c right samples and n - c wrong ones.
-    right = f"CAST({roles['right']} AS BIGINT)"
+    right = _count(roles["right"])
     wrong = fields | {"right": "'false'", "times": f"{fields['times']} - {right}"}
     fields |= {"right": "'true'", "times": right}
     return f"{_select(fields, source, where)} UNION ALL {_select(wrong, source, where)}"
+
+
+def _count(expression: str) -> str:
+    """A text as a number of samples in SQL; null where it is no whole number, :data:`HUGE` for any above."""
+    number = f"TRY_CAST({expression} AS DOUBLE)"
+    whole = f"ABS({number}) <= 1e18 AND {number} = FLOOR({number})"
+    return f"CASE WHEN {whole} THEN CAST(LEAST({number}, {HUGE}) AS BIGINT) END"
 
 
 def _select(fields: Mapping[str, str], source: str, where: str) -> str:

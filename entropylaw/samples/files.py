@@ -6,17 +6,16 @@ are written as JSON lines into a temporary folder first. A pickle is never opene
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
@@ -25,120 +24,142 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import shown_path
 from entropylaw.tokens.files import (
+    MOST_UNPACKED,
+    SUFFIXES,
     TableFile,
-    distinct,
-    files_of,
+    check_unpacked,
+    for_engine,
     json_records,
     opened,
+    placed,
     record_types,
+    repeated_names,
     size_of,
 )
+from entropylaw.tokens.gather import (
+    PICKLES,
+    Gathered,
+    Source,
+    gather,
+    packing_of,
+    pickled,
+    suffix_of,
+    unpacked,
+)
 
-MOST_DOCUMENT = 1 << 30
-"""Bytes of a JSON document, or of a compressed file when it is unpacked, that are read."""
-MOST_RATIO, LEAST_REFUSED = 200, 1 << 24
-"""How many times its size a compressed file may have unpacked; bytes that any may have."""
+READ = (*SUFFIXES, ".json", ".csv", ".tsv", ".eval")
+"""Suffixes of the files that are read of a folder."""
 
-_SUFFIXES = (".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".eval")
-_PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
-_STEP = re.compile(r"(?:step|iter|completions|checkpoint)[_-]?(\d+)", re.IGNORECASE)
+_STEP = re.compile(r"(?:step|iter|completions|checkpoint)[_=-]?(\d+)", re.IGNORECASE)
 _JOURNAL = "_journal/start.json"  # the header of a log of inspect that is still written
 _TASK = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T")
 
+_OURS = frozenset(("problems", "samples", "n_most", "unscored_problems"))
+"""Columns that a table of steps has together, which is what `entropylaw samples` writes."""
 
-def find(tables: Sequence[str], folder: Path) -> tuple[list[TableFile], list[str]]:
-    """The files of some arguments (files, folders, patterns), each once, and notes on them.
 
-    ``folder`` is a temporary one. InputErrors are ``file-not-found``, ``no-sample-files``, ``file-empty``,
-    ``file-corrupt``, ``pickle-not-opened``, ``archive-too-large``, ``no-samples``, ``name-not-utf8``.
+def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[list[TableFile], Gathered]:
+    """The files of some arguments (files, folders, patterns), each once, and what is not read.
+
+    ``folder`` is a temporary one, for what the engine reads; ``by`` are what divides the rows. InputErrors
+    are those of the first file where none can be read: ``file-not-found``, ``no-sample-files``,
+    ``file-empty``, ``file-corrupt``, ``pickle-not-opened``, ``archive-too-large``, ``no-samples``,
+    ``name-not-utf8``, ``format-not-read``.
     """
-    paths = distinct(chain.from_iterable(map(sample_files, tables)))
-    files, notes = list[TableFile](), list[str]()
-    alike = len({path.name for _, path in paths}) == 1
-    for number, (name, path) in enumerate(paths):
-        file, about = _opened(path, name, folder / f"{number}.jsonl")
-        run = path.resolve().parent.name if alike else path.name.split(".")[0]
-        task = _TASK.match(path.name)
-        files.append(replace(file, step=step_of(name), run=run, task=task[1] if task else ""))
-        notes += about
-    return files, notes
+
+    def place(source: Source) -> tuple[object, ...]:
+        run = source.path.absolute().parent if "run" in by else None
+        return step_of(source), _task_of(source), run, *placed(source, by)
+
+    gathered = gather(tables, READ, _no_sample_files, place)
+    files = list[TableFile]()
+    alike = len({source.path.name for source in gathered.sources}) == 1
+    for number, source in enumerate(gathered.sources):
+        try:
+            file, notes = _opened(source, folder / str(number))
+        except InputError as error:
+            gathered.refuse(source.name, error)
+            continue
+        if file.ours or file.types.keys() >= _OURS:
+            gathered.skip(source.name, f"{shown(source.name)} was written by entropylaw, and has no samples")
+            continue
+        run = source.path.resolve().parent.name if alike else source.path.name.split(".")[0]
+        files.append(replace(file, step=step_of(source), run=run, task=_task_of(source)))
+        gathered.notes += notes
+    gathered.check_any(files, "no-sample-files")
+    return files, gathered
 
 
-def sample_files(table: str) -> list[tuple[str, Path]]:
-    """The files of samples of one argument, each with its name relative to it."""
-    files = files_of(table)
-    if not table or not Path(table).is_dir():
-        if not files:
-            message = f"there is no file {shown_path(table)}"
-            raise InputError("file-not-found", message, "check the path, or name a folder")
-        return files
-    fitting = [(name, path) for name, path in files if _suffix(path) in _SUFFIXES]
-    if not fitting:
-        if pickles := [name for name, path in files if path.suffix.lower() in _PICKLES]:
-            raise pickled(pickles[0])
-        message = f"the folder {shown_path(table)} has no files of samples"
-        raise InputError("no-sample-files", message, f"expected {', '.join(_SUFFIXES)}")
-    return fitting
+def _task_of(source: Source) -> str:
+    """The task in a name of lm-evaluation-harness; empty in others."""
+    task = _TASK.match(source.path.name)
+    return task[1] if task else ""
 
 
-def _suffix(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+def _no_sample_files(path: str) -> InputError:
+    message = f"the folder {shown_path(path)} has no files of samples"
+    return InputError("no-sample-files", message, f"expected {', '.join(READ)}")
 
 
-def pickled(name: str) -> InputError:
-    """The error for a pickle, with the way to convert it."""
-    message = f"{shown(name)} is a pickle or an array of Python, which is never opened: it can run any code"
-    hint = "in Python that you trust: torch.load(PATH, weights_only=True), then write its samples with "
-    return InputError("pickle-not-opened", message, hint + "pandas.DataFrame(samples).to_parquet(...)")
-
-
-def _opened(path: Path, name: str, target: Path) -> tuple[TableFile, list[str]]:
-    """A file by its content; a document is written to ``target``."""
-    size, suffix = size_of(path, name), _suffix(path)
-    file = TableFile(path=path, name=name, kind="jsonl", size=size, types={})
-    with path.open("rb") as content:
+def _opened(source: Source, target: Path) -> tuple[TableFile, list[str]]:
+    """A file by its content, and notes on it; ``target`` is the path, without a suffix, of what is read."""
+    size = size_of(source)
+    suffix = suffix_of(source.name)
+    with source.path.open("rb") as content:
         start = content.read(8)
-    if path.suffix.lower() in _PICKLES or re.match(rb"\x80[\x02-\x05]|\x93NUMPY", start):
-        raise pickled(name)
+    if source.path.suffix.lower() in PICKLES or re.match(rb"\x80[\x02-\x05]|\x93NUMPY", start):
+        raise pickled(source.name)
     if start[:4] == b"PK\x03\x04":
-        rows, notes = inspect_archive(file)
-        return _as_lines(file, rows, target, "inspect"), notes
-    if start[:4] == b"PAR1" or suffix in (".parquet", ".pq"):
-        return opened(path, name, "parquet"), []
-    packed = name.lower().endswith(".gz")
-    if packed:
-        _check_packed(file)
+        return inspect_archive(source, size, target.with_suffix(".jsonl"))
+    if start[:4] == b"PAR1" or start[:6] == b"ARROW1" or SUFFIXES.get(suffix) == "parquet":
+        return opened(source, "parquet", target), []
+    if packing_of(source.path):
+        _check_packed(source, size)
     if suffix in (".csv", ".tsv"):
-        return opened(path, name, "csv"), []
-    return _json(file, target, packed=packed)
+        return opened(source, "csv", target), []
+    return _json(source, size, target)
 
 
-def step_of(name: str) -> int | None:
-    """The step in a file's name or a folder's: ``step_40/…``, ``completions_00040.parquet``, ``40.jsonl``."""
-    for folder in reversed(Path(name).parts):
-        stem = folder.split(".")[0]
+def step_of(source: Source) -> int | None:
+    """The step in a file's name or a folder's: ``step_40/…``, ``completions_00040.parquet``, ``40.jsonl``.
+
+    Folders are those below the argument, and the last one in it.
+    """
+    below = len(Path(source.name).parts)
+    for part in reversed(source.path.parts[-below - 1 :]):
+        stem = part.split(".")[0]
         if stem.isascii() and stem.isdigit():
             return int(stem)
-        if match := _STEP.search(folder):
+        if match := _STEP.search(part):
             return int(match[1])
     return None
 
 
-def _json(file: TableFile, target: Path, *, packed: bool) -> tuple[TableFile, list[str]]:
+def is_step(key: str, value: str) -> bool:
+    """Whether a folder ``key=value`` says a step."""
+    return _STEP.search(f"{key}={value}") is not None
+
+
+def _json(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]]:
     """JSON lines, or a document; a half-written last line is left out and said."""
-    try:
-        records = [*json_records(file.path, file.name)]
-    except InputError:
-        records = []
-    if not records or (len(records) == 1 and _layout_of_document(records[0])):
-        return _document(file, target, packed=packed)
-    notes = []
-    if not packed and (whole := _whole_lines(file.path)) < file.size:
-        notes = [f"the last line of {shown(file.name)} is half-written, and is not read"]
-        shutil.copyfile(file.path, target)
-        os.truncate(target, whole)
-        file = replace(file, path=target)
-    return replace(file, types=record_types(records)), notes
+    file = for_engine(source, "jsonl", target)
+    records = list[dict[str, Any]]()
+    with suppress(InputError):
+        records += json_records(file.path, file.name)
+    if not records:
+        return _document(source, size, target.with_suffix(".json"))
+    if len(records) == 1 and _layout_of_document(records[0]):
+        return _document(source, size, target.with_suffix(".json"))
+    single = len(records) == 1 and suffix_of(source.name) == ".json"
+    types = record_types(records)
+    file = replace(file, types=types, repeated=repeated_names(types), single=single)
+    if packing_of(file.path) or (whole := _whole_lines(file.path)) == file.path.stat().st_size:
+        return file, []
+    notes = [f"the last line of {shown(file.name)} is half-written, and is not read"]
+    cut = target.with_name(f"{target.name}-whole.jsonl")
+    shutil.copyfile(file.path, cut)
+    os.truncate(cut, whole)
+    return replace(file, path=cut), notes
 
 
 def _whole_lines(path: Path) -> int:
@@ -155,14 +176,14 @@ def _whole_lines(path: Path) -> int:
         return len(content)
 
 
-def _document(file: TableFile, target: Path, *, packed: bool) -> tuple[TableFile, list[str]]:
+def _document(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]]:
     """One JSON document, and notes on it."""
-    name = shown(file.name)
-    if packed or file.size > MOST_DOCUMENT:
+    name = shown(source.name)
+    if packing_of(source.path) or size > MOST_UNPACKED:
         message = f"{name} has no JSON object in its first line, and is too large for one document"
         raise InputError("file-corrupt", message, "write JSON lines: one object per line")
     try:
-        document = json.loads(file.path.read_bytes())
+        document = json.loads(source.path.read_bytes())
     except (ValueError, RecursionError) as problem:
         message = f"{name} is neither JSON lines nor one JSON document ({shown(str(problem))})"
         raise InputError("file-corrupt", message, "copy or write the file again") from None
@@ -171,18 +192,33 @@ def _document(file: TableFile, target: Path, *, packed: bool) -> tuple[TableFile
     if not rows or not all(isinstance(row, dict) for row in rows):
         message = f"{name} is not a list of objects, one per sample"
         raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
-    notes = _status(document, file.name) if layout == "inspect" else []
-    return _as_lines(file, list(_DOCUMENTS[layout](document)) if layout else rows, target, layout), notes
+    notes = _status(document, source.name) if layout == "inspect" else []
+    rows = list(_DOCUMENTS[layout](document)) if layout else rows
+    file = _as_lines(source, size, rows, target, layout)
+    return replace(file, single=not layout and isinstance(document, dict)), notes
 
 
-def _as_lines(file: TableFile, rows: list[dict[str, Any]], target: Path, layout: str) -> TableFile:
+def _as_lines(
+    source: Source, size: int, rows: Sequence[dict[str, Any]], target: Path, layout: str
+) -> TableFile:
     """Rows of a document as JSON lines."""
     if not rows:
-        message = f"{shown(file.name)} has no samples, only results of them"
+        message = f"{shown(source.name)} has no samples, only results of them"
         raise InputError("no-samples", message, "write the samples themselves (inspect: --log-samples)")
-    with target.open("w", encoding="utf-8") as lines:
+    with target.open("x", encoding="utf-8") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
-    return replace(file, path=target, types=record_types(rows), layout=layout)
+    types = record_types(rows)
+    return TableFile(
+        path=target,
+        name=source.name,
+        source=source.path,
+        kind="jsonl",
+        size=size,
+        types=types,
+        repeated=repeated_names(types),
+        keys=source.keys,
+        layout=layout,
+    )
 
 
 def _layout_of_document(document: Any) -> str:
@@ -261,20 +297,22 @@ _DOCUMENTS = {"CRUXEval": _cruxeval, "EvalPlus": _evalplus, "inspect": _inspect}
 """What wrote a document → its samples, a row each."""
 
 
-def inspect_archive(file: TableFile) -> tuple[list[dict[str, Any]], list[str]]:
+def inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]]:
     """The samples of an ``.eval`` file; InputErrors for any other archive, and one that is too large."""
-    name = shown(file.name)
+    name = shown(source.name)
     try:
-        with zipfile.ZipFile(file.path) as archive:
+        with zipfile.ZipFile(source.path) as archive:
             names = archive.namelist()
             if any(key.endswith(("data.pkl", ".npy")) for key in names):
-                raise pickled(file.name)
+                raise pickled(source.name)
             head = next((key for key in ("header.json", _JOURNAL) if key in names), None)
             if head is None:
                 content = listing(names, 3)
                 message = f"{name} is an archive that inspect did not write: it has {content}"
                 raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
-            _check_unpacked(file, (entry.file_size for entry in archive.infolist()))
+            # No part beyond the limit is unpacked.
+            for unpacked_bytes in accumulate(entry.file_size for entry in archive.infolist()):
+                check_unpacked(source.name, size, unpacked_bytes)
             members = [key for key in names if key.startswith("samples/")]
             header = json.loads(archive.read(head))
             samples = (json.loads(archive.read(key)) for key in members)
@@ -283,28 +321,21 @@ def inspect_archive(file: TableFile) -> tuple[list[dict[str, Any]], list[str]]:
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
         message = f"{name} cannot be read as a log of inspect: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
-    notes = _status(header, file.name)
+    notes = _status(header, source.name)
     if head == _JOURNAL:
         count = counted(len(members), "sample")
         notes.append(f"{name} is of an evaluation that has not ended: {count} so far")
-    return rows, notes
+    return _as_lines(source, size, rows, target, "inspect"), notes
 
 
-def _check_unpacked(file: TableFile, sizes: Iterable[int]) -> None:
-    """Refuse a compressed file of parts with such ``sizes`` in bytes: InputError ``archive-too-large``."""
-    most = min(max(MOST_RATIO * file.size, LEAST_REFUSED), MOST_DOCUMENT)
-    # No part beyond the limit is unpacked.
-    if any(size > most for size in accumulate(sizes)):
-        limit = f"{MOST_RATIO} times its bytes" if most < MOST_DOCUMENT else f"{most >> 20:,} MiB"
-        message = f"{shown(file.name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
-        raise InputError("archive-too-large", message, "split the file, or unpack it")
-
-
-def _check_packed(file: TableFile) -> None:
-    """Refuse a file of gzip that is damaged or unpacks to too much."""
+def _check_packed(source: Source, size: int) -> None:
+    """Refuse a compressed file that is damaged or unpacks to too much."""
+    unpacked_bytes = 0
     try:
-        with gzip.open(file.path) as content:
-            _check_unpacked(file, map(len, iter(partial(content.read, 1 << 20), b"")))
-    except (OSError, EOFError, zlib.error) as problem:
-        message = f"{shown(file.name)} cannot be unpacked: {shown(str(problem))}"
+        with unpacked(source.path) as content:
+            while piece := content.read(1 << 20):
+                unpacked_bytes += len(piece)
+                check_unpacked(source.name, size, unpacked_bytes)
+    except OSError as problem:
+        message = f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy or write the file again") from None

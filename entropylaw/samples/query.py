@@ -19,14 +19,13 @@ ABSENT = ("", "nan", "null", "none")
 """Verdicts as text in lower case."""
 
 _MIXED = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
+_COUNTS = "correct the counts: of n samples of a problem, c are right; --count names another column"
 FLAWS = (
     ("repeated-samples", "name a sample again", _MIXED),
     ("shared-ids", "have samples with other reference answers", _MIXED),
     ("no-problem", "have no name", _MIXED),
-    (
-        *("no-problem", "have a count below 0, or c is above n"),
-        "correct the counts: of n samples of a problem, c are right",
-    ),
+    ("bad-count", "have a count that is not a whole number", _COUNTS),
+    ("bad-count", "have a count below 0, or c is above n", _COUNTS),
 )
 """What can be wrong with problems: slug, what they do, and a hint."""
 
@@ -114,27 +113,34 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
 
     ``flaw`` is the position of what is wrong in :data:`FLAWS`: a row names a sample again, or of counts an
-    answer; the samples of a problem have several references; there is no problem; a count is below 0, as that
-    of wrong samples is where more are right than there are.
+    answer; the samples of a problem have several references; there is no problem; a count is no whole number;
+    one is below 0, as that of wrong samples is where more are right than there are. ``stepless`` counts rows
+    whose column of steps has no number, ``padded`` those whose problem has white space at its ends.
     """
     keys, again = keys_of(groups), "FALSE"
     if "sample" in roles:
         again = "COUNT(sample) > COUNT(DISTINCT sample)"
     elif "count" in roles:
         again = "COUNT(*) > COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
-    flaws = (again, "MIN(reference) <> MAX(reference)", "problem IS NULL", "MIN(times) < 0")
+    no_count = "COUNT(*) > COUNT(times)"
+    flaws = (again, "MIN(reference) <> MAX(reference)", "problem IS NULL", no_count, "MIN(times) < 0")
     cases = " ".join(f"WHEN {flaw} THEN {number}" for number, flaw in enumerate(flaws))
+    # A number of tokens that is not finite is unknown.
+    length = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"
     sums = {
         "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
         "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
         "missing": "absent",
         "errors": "CASE WHEN error THEN times ELSE 0 END",
         "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
-        "lengths": "CASE WHEN tokens IS NULL THEN 0 ELSE times END",
+        "lengths": f"CASE WHEN {length} IS NULL THEN 0 ELSE times END",
+        "unmeasured": f"CASE WHEN {length} IS NULL THEN times ELSE 0 END",
+        "stepless": "CASE WHEN stepless THEN 1 ELSE 0 END",
+        "padded": "CASE WHEN padded THEN 1 ELSE 0 END",
     }
     totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
     return (
-        f"SELECT {keys}, problem, {totals}, SUM(tokens * times) AS tokens, "
+        f"SELECT {keys}, problem, {totals}, SUM({length} * times) AS tokens, "
         f"CAST(CASE {cases} ELSE {len(flaws)} END AS BIGINT) AS flaw "
         f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -17,10 +18,12 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
-from entropylaw.samples.columns import SampleColumns, canonical, resolve
-from entropylaw.samples.files import find
+from entropylaw.samples.columns import HUGE, SampleColumns, canonical, resolve
+from entropylaw.samples.files import find, is_step
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
+from entropylaw.tokens.files import TableFile
+from entropylaw.tokens.gather import Gathered, Unread
 from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.query import text
 from entropylaw.tokens.run import backend
@@ -30,6 +33,15 @@ if TYPE_CHECKING:
 
 MEMORY = "1GB"
 """Memory of DuckDB, which has the different answers to every problem of every step in it, or on disk."""
+
+MOST_OF_PROBLEM = 1 << 16
+"""Samples of a problem at a step that are counted: maj@k takes time for each of them."""
+
+MOST_OF_STEP = 1 << 26
+"""Samples of all problems at a step that are counted, each of which takes memory."""
+
+TOO_HIGH = 2.0**53
+"""From this step on, whole numbers are not exact."""
 
 Key = tuple[Any, ...]
 """The step of a row and its groups."""
@@ -41,8 +53,8 @@ class Sampled:
 
     Attributes
     ----------
-    files
-        The names of files and their bytes.
+    files, unread
+        The names of files and their bytes; what was found and is not read.
     rows
         The columns of each step, in ascending order: see :func:`entropylaw.samples.numbers.summary`.
     counts
@@ -56,6 +68,7 @@ class Sampled:
     """
 
     files: list[tuple[str, int]]
+    unread: list[Unread]
     rows: list[dict[str, Any]]
     counts: list[Counts]
     groups: tuple[str, ...]
@@ -78,6 +91,7 @@ class Opened:
     engine: Backend
     columns: list[SampleColumns]
     groups: tuple[str, ...]
+    unread: list[Unread]
     notes: list[str]
     verdicts: dict[str | None, int]
     variants: list[dict[str, Any]]
@@ -95,8 +109,10 @@ def opened(
 ) -> Iterator[Opened]:
     """Tables of samples in the engine that is ``starting``."""
     with temporary_folder() as folder:
-        files, notes = find(tables, folder)
-        columns = [resolve(file, options) for file in files]
+        files, gathered = find(tables, folder, options.by)
+        for file in files:
+            note_input(file.source)
+        columns = _columns_of(files, options, gathered)
         groups = tuple(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
         names = list(dict.fromkeys(chain.from_iterable(chosen.variants for chosen in columns)))
         with starting as engine:
@@ -109,11 +125,40 @@ def opened(
                 engine=engine,
                 columns=columns,
                 groups=groups,
-                notes=notes,
+                unread=gathered.unread,
+                notes=[*gathered.notes, *_pooled(columns)],
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
                 variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
                 samples=engine.view("judged", query.judged(samples, options.missing)).name,
             )
+
+
+def _columns_of(
+    files: Sequence[TableFile], options: SampleOptions, gathered: Gathered
+) -> list[SampleColumns]:
+    """The columns of each file; one without those that are needed is not read, where another one has them."""
+    columns = []
+    for file in files:
+        try:
+            columns.append(resolve(file, options))
+        except InputError as error:
+            if file.single and error.slug == "no-verdict-column":
+                gathered.skip(
+                    file.name, f"{shown(file.name)} is a single record, such as a configuration or a summary"
+                )
+            else:
+                gathered.refuse(file.name, error)
+    gathered.check_any(columns, "no-sample-files")
+    return columns
+
+
+def _pooled(columns: Sequence[SampleColumns]) -> Iterator[str]:
+    """What the names of folders say of some files and not of others, and what divides no rows."""
+    for key in dict.fromkeys(chain.from_iterable(chosen.file.keys for chosen in columns)):
+        values = list(dict.fromkeys(chosen.file.keys.get(key, "") for chosen in columns))
+        used = any(key in chosen.groups or key in chosen.file.types for chosen in columns)
+        if len(values) > 1 and not used and not any(is_step(key, value) for value in values):
+            yield f"folders have {shown(key)} {listing(values, 4)}, all together: --by {key} divides them"
 
 
 def summarise_tables(
@@ -129,8 +174,6 @@ def summarise_tables(
         ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``, ``two-verdicts``, ``bad-solved``.
     """
     check_options(options)
-    for name in tables:
-        note_input(name)
     with opened(tables, options, backend(options.backend, options.master, progress, MEMORY)) as source:
         first, groups = source.columns[0], source.groups
         query.check_verdicts(source.verdicts, first.named["right"])
@@ -140,6 +183,7 @@ def summarise_tables(
         answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
         labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
     check_problems(problems)
+    _check_steps(problems, first.named.get("step", ""))
     counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
     ks, rarefied = sizes(fewest, options.k), min(fewest)
@@ -152,11 +196,12 @@ def summarise_tables(
     about["missing"] = options.missing
     return Sampled(
         files=[(chosen.file.name, chosen.file.size) for chosen in source.columns],
+        unread=source.unread,
         rows=filled(rows),
         counts=[*counts.values()],
         groups=groups,
         about=about,
-        notes=(*source.notes, *notes_on_problems(first), *sentences(rows, about, rarefied)),
+        notes=(*source.notes, *notes_on_problems(first, problems), *sentences(rows, about, rarefied)),
     )
 
 
@@ -167,13 +212,22 @@ def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{name: row.get(name) for name in names} for row in rows]
 
 
-def notes_on_problems(columns: SampleColumns) -> Iterator[str]:
-    """What identifies problems, where that is not an id."""
+def notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, Any]]) -> Iterator[str]:
+    """What identifies problems, where that is not an id as it is; and where a step is no number."""
     if columns.hashed:
         prompt = shown(columns.named["problem"])
         yield f"problems are distinguished by {prompt} without its chat template"
     if not columns.roles["problem"]:
         yield "no column identifies problems: the position of a row does"
+    padded = sum(int(table["padded"].sum()) for table in rows.values())
+    if padded:
+        problem = shown(columns.named["problem"])
+        yield f"{counted(padded, 'row')} with white space at the ends of {problem}, which is left out"
+    unmeasured = sum(int(table["unmeasured"].sum()) for table in rows.values())
+    if "tokens" in columns.roles and unmeasured:
+        yield f"{counted(unmeasured, 'sample')} without a number of tokens, left out of their mean"
+    if any(table["stepless"].any() for table in rows.values()):
+        yield f"{shown(columns.named['step'])} has no number: all rows count as one step"
 
 
 def check_options(options: SampleOptions) -> None:
@@ -205,7 +259,8 @@ def union(
     sets = defaultdict[Any, list[SampleColumns]](list)
     for chosen in columns:
         file = chosen.file
-        sets[file.kind, repr(chosen), file.step is None, chosen.ordered and file.path].append(chosen)
+        header = (file.mark, *file.types) if file.kind == "csv" else ()
+        sets[file.kind, header, repr(chosen), file.step is None, chosen.ordered and file.path].append(chosen)
     queries = []
     for first, *others in sets.values():
         files = [first.file, *(chosen.file for chosen in others)]
@@ -267,7 +322,9 @@ def _whole_step(step: float | None, *groups: str | None) -> Key:
 def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
     """Sort key of a cell: nothing first, numbers by their value, also where they are text."""
     order = query.number(cell or 0.0)
-    return cell is not None, float("inf") if order is None else order, str(cell)
+    if order is None or math.isnan(order):
+        order = math.inf
+    return cell is not None, order, str(cell)
 
 
 def counts_of(
@@ -300,6 +357,36 @@ def check_problems(rows: Mapping[Key, Mapping[str, Any]]) -> None:
             step = "" if key[0] is None else f" of step {key[0]:g}"
             such = shown(table["problem"][int(at[0])].as_py())
             raise InputError(slug, f"{counted(len(at), 'problem')}{step} {words}, such as {such}", hint)
+        _check_sizes(table)
+
+
+def _check_sizes(table: Mapping[str, Any]) -> None:
+    """Refuse more samples than are counted of a problem or a step: ``too-many-samples``."""
+    n = table["n"] + table["missing"]
+    if n.max() <= MOST_OF_PROBLEM and n.sum() <= MOST_OF_STEP:
+        return
+    such = shown(table["problem"][int(n.argmax())].as_py())
+    most = int(n.max())
+    # A count is known up to a limit.
+    number = f"{most:,}" if most < HUGE else f"{HUGE:,} or more"
+    message = (
+        f"a step has {number} samples of problem {such}; at most {MOST_OF_PROBLEM:,} samples of a problem "
+    )
+    message += f"and {MOST_OF_STEP:,} of a step are counted"
+    raise InputError("too-many-samples", message, "check the counts; --count names another column")
+
+
+def _check_steps(rows: Mapping[Key, Mapping[str, Any]], column: str) -> None:
+    """Refuse steps of some rows alone, and those that are not exact: ``step-missing``, ``step-not-whole``."""
+    steps = [key[0] for key in rows if key[0] is not None]
+    stepless = sum(int(table["stepless"].sum()) for table in rows.values())
+    if steps and stepless:
+        message = f"{counted(stepless, 'row')} have no step in {shown(column)} "
+        message += "(null, nan, infinite, or text that is not a number), and others have one"
+        raise InputError("step-missing", message, "give every sample its step, or leave these rows out")
+    if steps and max(map(abs, steps)) >= TOO_HIGH:
+        message = f"step {max(steps, key=abs):g} is not below 2^53, where numbers are no longer exact"
+        raise InputError("step-not-whole", message, "name the step column with --step; a time is not a step")
 
 
 def described(key: Key, groups: Sequence[str]) -> str:
@@ -364,6 +451,7 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
         lines["not used"] = listing([name for name in first.file.types if name not in used])
         lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
+    yield from (f"not read          {unread.why}" for unread in source.unread)
     yield from (f"note              {note}" for note in source.notes)
 
 

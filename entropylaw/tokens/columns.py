@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pyarrow as pa
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, shown
-from entropylaw.tokens.files import TableFile, element_type, is_number, no_column, similar_columns
+from entropylaw.tokens.files import (
+    TableFile,
+    check_distinct,
+    element_type,
+    is_number,
+    no_column,
+    similar_columns,
+)
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.query import ROW, TokenColumns
 from entropylaw.units import is_perplexity, nats_per_unit
@@ -44,17 +52,20 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-step-column``,
     ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
-    ``entropy-is-perplexity``, ``shards-differ``.
+    ``entropy-is-perplexity``, ``shards-differ``, ``columns-repeat``.
     """
     types, file = dict(files[0].types), files[0].name
+    keys = _keys_used(files[0], options)
+    types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for other, (name, kind) in product(files[1:], files[0].types.items()):
         if element_type(types[name]) == pa.null():
             types[name] = other.types.get(name, kind)
     columns = named_columns([*types], options, file)
+    columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     check_columns(columns, types, file)
     nested, lists = pa.types.is_list(types[columns.entropy]), list_columns(columns, types)
-    notes = []
+    notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
         unused = {role: None for role in NAMES if getattr(columns, role) in lists}
@@ -69,14 +80,29 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     notes += unidentified
     if (options.top_quantile, options.grams) != (None, None):
         columns = replace(columns, planning=None)
-    check_alike(files, columns.stored)
+    check_alike(files, (*columns.stored, *columns.keys))
+    for one in files:
+        check_distinct(one, columns.stored)
     return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
+
+
+def named_keys(options: TokenOptions) -> set[str]:
+    """The keys in the names of folders that may be columns: those of a step, and those that options name."""
+    named = {getattr(options, role) for role in NAMES} - {None}
+    return {*NAMES["step"], *named, *options.response}
+
+
+def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
+    """The keys of a file's folders that may be columns: no column of the file has such a name."""
+    own = set(map(str.casefold, file.types))
+    named = named_keys(options)
+    return [key for key in file.keys if key in named and key.casefold() not in own]
 
 
 def check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
     """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
     for column in columns:
-        first, *others = ("partition" if column in file.hive else file.types.get(column) for file in files)
+        first, *others = (_stored_as(file, column) for file in files)
         for file, kind in zip(files[1:], others, strict=True):
             if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
                 continue
@@ -88,9 +114,14 @@ def check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
             raise InputError("shards-differ", message, hint)
 
 
-def alike_in_json(first: pa.DataType | None, other: pa.DataType | None) -> bool:
+def _stored_as(file: TableFile, column: str) -> Any:
+    """The type of a column of a file, "partition" for a key of its folders; None where it has neither."""
+    return file.types.get(column, "partition" if column in file.keys else None)
+
+
+def alike_in_json(first: Any, other: Any) -> bool:
     """Whether types of two JSON files can be one: 0 and 0.5 are both numbers, and null may be anything."""
-    if first is None or other is None:
+    if not isinstance(first, pa.DataType) or not isinstance(other, pa.DataType):
         return False
     if pa.types.is_list(first) and pa.types.is_list(other):
         first, other = first.value_type, other.value_type

@@ -1,34 +1,62 @@
-"""The files of a table of tokens or samples: finding them, and the types of their columns."""
+"""The files of a table of tokens or samples: opening them, and the types of their columns."""
 
 from __future__ import annotations
 
-import gzip
+import csv
 import json
+import os
 import re
-import zlib
-from collections import defaultdict
+import shutil
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from entropylaw.arrow import metadata_of
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, nearest, shown
-from entropylaw.paths import expanded, is_utf8, shown_path, walk
+from entropylaw.paths import is_utf8, shown_path
+from entropylaw.tokens.gather import (
+    ARROW,
+    PICKLES,
+    Gathered,
+    Source,
+    gather,
+    packing_of,
+    pickled,
+    suffix_of,
+    unpacked,
+)
 
 Kind = Literal["parquet", "jsonl", "csv"]
 
-METADATA = b"entropylaw"
-"""Key of our metadata in the Parquet files that we write."""
+MOST_UNPACKED = 1 << 30
+"""Bytes of a file that we unpack or convert, and of a JSON document, that are read."""
 
-_SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_HIVE = re.compile(r"([^=/\\]+)=[^/\\]*$")
-_READ = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
+MOST_RATIO, LEAST_REFUSED = 200, 1 << 24
+"""How many times its size a compressed file may have unpacked; bytes that any may have."""
+
+SUFFIXES: dict[str, Kind] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    **dict.fromkeys(ARROW, "parquet"),
+}
+"""Suffix of a table of tokens → what the engine reads; Arrow's files are written as Parquet first."""
+
+LONGEST_HEADER = 1 << 20
+"""Bytes of a line of CSV that may be its header."""
+
+_MARKS = (",", ";", "\t", "|")
+"""What separates the columns of a text, in the order in which it is tried."""
+
 _JSON_TYPES = {
     bool: pa.bool_(),
     int: pa.int64(),
@@ -45,15 +73,24 @@ class TableFile:
     Attributes
     ----------
     path, name
-        What the engine reads; and its name in documents, relative to the folder that was given.
+        What the engine reads: a link with a plain name, or a file that we wrote; and the name of the file in
+        documents, relative to the folder that was given.
+    source
+        The file itself.
     types
-        Column → Arrow type; text for those in ``hive`` alone, of JSON lines those in the first records.
-    hive
-        Columns that the names of its folders give.
+        Column → Arrow type; of JSON lines those in the first records.
+    repeated
+        Names that several columns have, in lower case.
+    keys
+        What the names of its folders say as ``key=value``.
     rows
         None where the format does not store the number.
+    mark
+        Of CSV: what separates the columns.
     ours
-        Whether ``entropylaw tokens`` wrote it, so that it holds no tokens.
+        Whether entropylaw wrote it, so that it holds no tokens and no samples.
+    single
+        Whether it is a JSON document of one object, such as a configuration or a summary.
     step, layout
         Of samples: the step in its name, None where there is none; and what wrote it, where that is known by
         its content.
@@ -64,124 +101,223 @@ class TableFile:
 
     path: Path
     name: str
+    source: Path
     kind: Kind
     size: int
     types: dict[str, pa.DataType]
-    hive: tuple[str, ...] = ()
+    repeated: frozenset[str] = frozenset()
+    keys: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
+    mark: str = ","
     ours: bool = False
+    single: bool = False
     step: int | None = None
     layout: str = ""
     run: str = ""
     task: str = ""
 
 
-def find(tables: Sequence[str]) -> tuple[list[TableFile], list[str]]:
-    """Every file of ``tables`` (files, folders, patterns), by name, each once, and a note on skipped ones.
+def find(tables: Sequence[str], folder: Path, keys: Iterable[str] = ()) -> tuple[list[TableFile], Gathered]:
+    """Every file of ``tables`` (files, folders, patterns), by name, each once; and what is not read.
 
-    InputErrors are ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``already-summarised``, and
-    those of :func:`opened`.
+    ``folder`` is a temporary one, for what the engine reads; ``keys`` are those in the names of folders that
+    are read. InputErrors are those of the first file where none can be read, ``no-token-files``,
+    ``mixed-formats``, ``already-summarised``.
     """
-    ordered = distinct(chain.from_iterable(map(log_files, tables)))
-    lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
-    if 0 < len(lines) < len(ordered):
+    gathered = gather(tables, SUFFIXES, _no_token_files, lambda source: placed(source, keys))
+    files = list[TableFile]()
+    for number, source in enumerate(gathered.sources):
+        try:
+            file = opened(source, _kind_of(source), folder / str(number))
+        except InputError as error:
+            gathered.refuse(source.name, error)
+            continue
+        if not file.ours:
+            files.append(file)
+            continue
+        message = f"{shown(file.name)} was written by entropylaw, and holds no tokens"
+        if not source.in_folder:
+            hint = "leave it out, and give the token files of all shards in one call"
+            raise InputError("already-summarised", message, hint)
+        gathered.skip(source.name, message)
+    gathered.check_any(files, "no-token-files")
+    lines = [file.name for file in files if file.kind == "jsonl"]
+    if 0 < len(lines) < len(files):
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
-        hint = "write the files in one format"
-        raise InputError("mixed-formats", message, hint)
-    every = [opened(path, name, kind_of(path) or "parquet") for name, path in ordered]
-    files = [file for file in every if not file.ours]
-    skipped = {file.path.resolve(): file.name for file in every if file.ours}
-    ours, named = listing([*skipped.values()]), set(map(Path.resolve, map(Path, tables)))
-    if named_file := next(filter(named.__contains__, skipped), None):
-        message = f"{shown(skipped[named_file])} was written by entropylaw tokens, and holds no tokens"
-        hint = "leave it out, and give the token files of all shards in one call"
-        raise InputError("already-summarised", message, hint)
-    if not files:
-        message = f"the table has only files that entropylaw tokens wrote: {ours}"
-        raise InputError("no-token-files", message, "name the folder with the tokens themselves")
-    return files, [f"skipped {ours}: written by entropylaw tokens, no tokens"] if skipped else []
+        raise InputError("mixed-formats", message, "write the files in one format")
+    return files, gathered
 
 
-def distinct(files: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Files with their names, each once, in order; numbers in a name by their value."""
-    paths: dict[Path, tuple[str, Path]] = {}
-    for name, path in files:
-        paths.setdefault(path.resolve(), (name, path))
-
-    def order(file: tuple[str, Path]) -> tuple[list[Any], str]:
-        # Text is at even places, numbers are at odd ones, so that only like is compared.
-        return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
-
-    return sorted(paths.values(), key=order)
+def placed(source: Source, keys: Iterable[str]) -> tuple[str | None, ...]:
+    """What the folders of a file say of some keys."""
+    return tuple(source.keys.get(key) for key in keys)
 
 
-def kind_of(path: Path) -> Kind | None:
-    """The format by the file's suffix; None for a suffix that token logs do not have."""
-    return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+def _kind_of(source: Source) -> Kind:
+    """The format by the suffix; InputErrors ``no-token-files``, ``pickle-not-opened``."""
+    kind = SUFFIXES.get(suffix_of(source.name))
+    if source.path.suffix.lower() in PICKLES:
+        raise pickled(source.name)
+    if kind is None:
+        raise _no_token_files(str(source.path))
+    return kind
 
 
-def files_of(table: str) -> list[tuple[str, Path]]:
-    """Files of one argument, each with its name relative to it, so that documents show no local path."""
-    path = Path(table)
-    if table and path.is_dir():
-        return [(file.relative_to(path).as_posix(), file) for file in sorted(_files_in(table))]
-    return [(file.name, file) for file in sorted(map(Path, expanded(table))) if file.is_file()]
+def _no_token_files(path: str) -> InputError:
+    message = f"{shown_path(path)} is no file or folder with token logs, expected .parquet, .jsonl or .arrow"
+    hint = "name a folder or files, with one row per token or one sequence of tokens per row"
+    return InputError("no-token-files", message, hint)
 
 
-def log_files(table: str) -> list[tuple[str, Path]]:
-    """The token logs of one argument, as :func:`files_of`."""
-    logs = [(name, path) for name, path in files_of(table) if kind_of(path)]
-    if not logs:
-        slug = "no-token-files" if table and Path(table).exists() else "file-not-found"
-        message = (
-            f"{shown_path(table)} is no file or folder with token logs, expected .parquet, .jsonl or .ndjson"
-        )
-        hint = "name a folder or files, with one row per token or one sequence of tokens per row"
-        raise InputError(slug, message, hint)
-    return logs
-
-
-def _files_in(folder: str) -> Iterator[Path]:
-    """The files in a folder that can be logs: no marker, no temporary file."""
-    for visit in walk(folder):
-        if not isinstance(visit, OSError):
-            where, inner, names = visit
-            # Markers and temporary files begin with an underscore, as partitions may do, too.
-            inner[:] = filter(_READ.fullmatch, inner)
-            paths = (Path(where, name) for name in filter(_READ.fullmatch, names))
-            yield from (path for path in paths if path.is_file())
-
-
-def size_of(path: Path, name: str) -> int:
-    """The bytes of a file that the engines can open; InputErrors ``file-empty``, ``name-not-utf8``."""
-    if not is_utf8(str(path)):
-        message = f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open"
+def size_of(source: Source) -> int:
+    """The bytes of a file; InputErrors ``file-empty``, ``file-unreadable``, ``name-not-utf8``."""
+    name = shown(source.name)
+    if not is_utf8(str(source.path)):
+        message = f"the name {name} is not UTF-8, as documents have names"
         raise InputError("name-not-utf8", message, "rename the file")
-    if size := path.stat().st_size:
-        return size
-    raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
-
-
-def opened(path: Path, name: str, kind: Kind) -> TableFile:
-    """A file with the types of its columns; InputError ``file-corrupt``, and those of :func:`size_of`."""
-    size = size_of(path, name)
-    if kind != "parquet":
-        types = record_types(json_records(path, name)) if kind == "jsonl" else _csv_types(path)
-        return TableFile(path=path, name=name, kind=kind, size=size, types=types)
     try:
-        with pq.ParquetFile(path) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
+        # What may not be read is found out here.
+        with source.path.open("rb"):
+            size = source.path.stat().st_size
+    except OSError as problem:
+        message = f"{name} cannot be read: {problem.strerror or type(problem).__name__}"
+        raise InputError("file-unreadable", message, "check the file's permissions") from None
+    if not size:
+        raise InputError("file-empty", f"{name} has 0 bytes", "write it again")
+    return size
+
+
+def _plain_link(source: Source, target: Path) -> Path:
+    """A link to a file by a name of ours, which no engine takes for a pattern, a partition or an address.
+
+    Where links are not possible it is a copy.
+    """
+    file = source.path.resolve()
+    for make in (os.symlink, os.link, shutil.copyfile):
+        with suppress(OSError, NotImplementedError):
+            make(file, target)
+            return target
+    message = f"no link to {shown(source.name)} could be made in the folder for temporary files"
+    raise InputError("file-unreadable", message, "set TMPDIR to a folder with free space")
+
+
+def opened(source: Source, kind: Kind, target: Path) -> TableFile:
+    """A file with the types of its columns; arguments and InputErrors as :func:`for_engine`."""
+    return _with_columns(for_engine(source, kind, target))
+
+
+def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
+    """A file as an engine reads it, whose columns are not known yet.
+
+    ``target`` is the path, without a suffix, of what is read. InputErrors are ``file-corrupt``,
+    ``archive-too-large``, and those of :func:`size_of`.
+    """
+    size = size_of(source)
+    packing = packing_of(source.path)
+    path = target.with_name(f"{target.name}.{kind}")
+    if kind == "parquet" and _is_arrow(source):
+        _write_parquet(source, path, size)
+    elif packing == ".zst":
+        _unpack(source, path, size)
+    else:
+        path = _plain_link(source, path.with_name(path.name + packing))
+    return TableFile(
+        path=path, name=source.name, source=source.path, kind=kind, size=size, types={}, keys=source.keys
+    )
+
+
+def _with_columns(file: TableFile) -> TableFile:
+    """A file with the types of its columns; InputError ``file-corrupt``."""
+    if file.kind == "jsonl":
+        types = record_types(json_records(file.path, file.name))
+        return replace(file, types=types, repeated=repeated_names(types))
+    if file.kind == "csv":
+        return _csv_columns(file)
+    try:
+        with pq.ParquetFile(file.path) as stored:
+            schema, rows = stored.schema_arrow, stored.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
-        message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+        message = f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
         hint = "copy or write the file again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
-    types = {field.name: plain_type(field.type) for field in schema}
-    hive = tuple(match[1] for folder in Path(name).parts[:-1] if (match := _HIVE.match(folder)))
-    types |= {column: pa.string() for column in hive if column not in types}
-    ours = str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
-    return TableFile(
-        path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive, ours=ours
+    return replace(
+        file,
+        types={field.name: plain_type(field.type) for field in schema},
+        repeated=repeated_names(schema.names),
+        rows=rows,
+        ours=str(metadata_of(schema.metadata).get("format")).startswith("entropylaw "),
     )
+
+
+def repeated_names(names: Iterable[str]) -> frozenset[str]:
+    """Names, in lower case, that several columns have: engines do not distinguish their letters' case."""
+    return frozenset(name for name, count in Counter(map(str.casefold, names)).items() if count > 1)
+
+
+def distinct_names(file: TableFile) -> list[str]:
+    """The names of a file's columns for an engine: one that no query can use has its place behind it."""
+    names = list[str]()
+    seen = set[str]()
+    for place, name in enumerate(file.types, start=1):
+        names.append(f"{name}#{place}" if name.casefold() in seen else name)
+        seen.add(name.casefold())
+    return names
+
+
+def check_distinct(file: TableFile, names: Iterable[str]) -> None:
+    """Refuse columns that are not the only ones of their name: ``columns-repeat``."""
+    for name in names:
+        if name.casefold() in file.repeated:
+            message = f"{shown(file.name)} has several columns {shown(name)}, in any case of the letters"
+            raise InputError("columns-repeat", message, "rename all but one of them, or take them out")
+
+
+def _is_arrow(source: Source) -> bool:
+    """Whether a file holds Arrow's format for files or streams, by its name or its first bytes."""
+    with source.path.open("rb") as content:
+        return content.read(6) == b"ARROW1" or suffix_of(source.name) in ARROW
+
+
+def _write_parquet(source: Source, target: Path, size: int) -> None:
+    """Convert Arrow's file or stream; InputErrors ``file-corrupt``, ``archive-too-large``."""
+    try:
+        with pa.memory_map(str(_plain_link(source, target.with_suffix(".arrow")))) as content:
+            is_stream = content.read(6) != b"ARROW1"
+            content.seek(0)
+            reader = (pa.ipc.open_stream if is_stream else pa.ipc.open_file)(content)
+            every = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            unpacked_bytes = 0
+            with pq.ParquetWriter(target, reader.schema) as writer:
+                for batch in every:
+                    unpacked_bytes += batch.nbytes
+                    check_unpacked(source.name, size, unpacked_bytes)
+                    writer.write_batch(batch)
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        message = f"{shown(source.name)} cannot be read as Arrow: {shown(str(problem).splitlines()[0])}"
+        raise InputError("file-corrupt", message, "copy it again, or write it as Parquet") from None
+
+
+def _unpack(source: Source, target: Path, size: int) -> None:
+    """Unpack a file; InputErrors ``file-corrupt``, ``archive-too-large``."""
+    unpacked_bytes = 0
+    try:
+        with unpacked(source.path) as content, target.open("xb") as plain:
+            while piece := content.read(1 << 20):
+                unpacked_bytes += len(piece)
+                check_unpacked(source.name, size, unpacked_bytes)
+                plain.write(piece)
+    except OSError as problem:
+        message = f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}"
+        raise InputError("file-corrupt", message, "copy or write the file again") from None
+
+
+def check_unpacked(name: str, size: int, unpacked_bytes: int) -> None:
+    """Refuse a compressed file of ``size`` bytes that has so many unpacked: ``archive-too-large``."""
+    most = min(max(MOST_RATIO * size, LEAST_REFUSED), MOST_UNPACKED)
+    if unpacked_bytes > most:
+        limit = f"{MOST_RATIO} times its bytes" if most < MOST_UNPACKED else f"{most >> 20:,} MiB"
+        message = f"{shown(name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
+        raise InputError("archive-too-large", message, "split the file, or unpack it")
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -193,25 +329,46 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
-def metadata_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    """Our metadata in a Parquet schema's; empty for a file that is not ours."""
-    ours = None
-    with suppress(ValueError, RecursionError):
-        ours = json.loads((metadata or {}).get(METADATA, b"null"))
-    return ours if isinstance(ours, dict) else {}
+def _csv_columns(file: TableFile) -> TableFile:
+    """The columns in the first line of a file that is not empty: all are text.
+
+    The separator is the one that gives most columns. A name that occurs again gets its place behind it.
+    """
+    try:
+        head, start = _header(file.path)
+        rows = {mark: next(csv.reader([head], delimiter=mark), []) for mark in _MARKS}
+        if start:
+            file = replace(file, path=_without_start(file.path, start))
+    except (OSError, csv.Error) as problem:
+        message = f"{shown(file.name)} cannot be read as CSV: {shown(str(problem))}"
+        raise InputError("file-corrupt", message, "copy or write the file again") from None
+    mark = max(rows, key=lambda mark: len(rows[mark]))
+    names = [cell.strip() or f"column{place}" for place, cell in enumerate(rows[mark], start=1)]
+    types = dict[str, pa.DataType]()
+    for place, name in enumerate(names, start=1):
+        types[f"{name}#{place}" if name in types else name] = pa.string()
+    return replace(file, types=types, repeated=repeated_names(names), mark=mark)
 
 
-def unpacked(path: Path) -> IO[bytes]:
-    """The bytes of a file, of one whose name ends in ``.gz`` unpacked."""
-    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
-
-
-def _csv_types(path: Path) -> dict[str, pa.DataType]:
-    """The columns in the first line of a file, separated by tabs or commas: all are text."""
+def _header(path: Path) -> tuple[str, int]:
+    """The first line of a file that is not empty, and the bytes of those above it."""
+    start = 0
     with unpacked(path) as content:
-        head = content.readline().decode("utf-8-sig", errors="replace").rstrip("\r\n")
-    names = head.split("\t" if "\t" in head else ",")
-    return {name.strip().strip('"'): pa.string() for name in names}
+        while line := content.readline(LONGEST_HEADER):
+            head = line.decode("utf-8-sig", errors="replace")
+            if head.strip():
+                return re.split("[\r\n]", head)[0], start
+            start += len(line)
+    return "", 0
+
+
+def _without_start(path: Path, start: int) -> Path:
+    """A copy of a file, unpacked, without its first bytes: engines take an empty line for the header."""
+    copy = path.with_name(f"{path.name.partition('.')[0]}-below.csv")
+    with unpacked(path) as content, copy.open("xb") as below:
+        content.read(start)
+        shutil.copyfileobj(content, below)
+    return copy
 
 
 def record_types(records: Iterable[Mapping[str, Any]]) -> dict[str, pa.DataType]:
@@ -236,7 +393,7 @@ def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
                 yield record
                 if size >= 1 << 22:
                     return
-    except (OSError, EOFError, zlib.error) as problem:
+    except OSError as problem:
         message = f"{shown(name)} cannot be read: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy or write the file again") from None
     except (TypeError, ValueError, RecursionError) as problem:

@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.paths import is_file
-from entropylaw.tokens.files import TableFile, plain_type
+from entropylaw.tokens.files import TableFile, distinct_names, plain_type
 from entropylaw.tokens.query import FILE, Table, TokenColumns, quoted, text
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ class DuckDB:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
         self._connection, self._progress = connection, progress
+        self._names: dict[str, str] = {}
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
@@ -103,14 +103,22 @@ class DuckDB:
     def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
         """Files of one kind in SQL, with the column :data:`FILE`.
 
-        Of JSON lines the columns in ``types`` are read, as these types; those of CSV are text.
+        Of JSON lines the columns in ``types`` are read, as these types; those of CSV are text, and files of
+        CSV have the same header. No name of a folder becomes a column.
         """
-        source = f"[{', '.join(text(str(file.path)) for file in files)}], filename = '{FILE}'"
-        if files[0].kind == "parquet":
-            hive = f"hive_partitioning = {bool(files[0].hive)}"
-            return f"read_parquet({source}, union_by_name = true, {hive})"
-        if files[0].kind == "csv":
-            return f"read_csv({source}, all_varchar = true, header = true, union_by_name = true)"
+        self._names |= {str(file.path): file.name for file in files}
+        # The folder for temporary files may be a partition by its name. As a pattern its name does no harm:
+        # nothing else has a path with the random name of the folder in it.
+        paths = ", ".join(text(str(file.path)) for file in files)
+        source = f"[{paths}], filename = '{FILE}', hive_partitioning = false"
+        first = files[0]
+        if first.kind == "parquet":
+            return f"read_parquet({source}, union_by_name = true)"
+        if first.kind == "csv":
+            # Nothing is left for DuckDB to guess.
+            form = f"delim = {text(first.mark)}, quote = '\"', escape = '\"'"
+            named = ", ".join(f"{text(name)}: 'VARCHAR'" for name in distinct_names(first))
+            return f"read_csv({source}, auto_detect = false, header = true, {form}, columns = {{{named}}})"
         # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
         named = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in types.items())
@@ -121,7 +129,7 @@ class DuckDB:
         if len(values) < 2:
             return str(next(iter(values.values()), "NULL"))
         cases = " ".join(f"WHEN {text(str(path))} THEN {value}" for path, value in values.items())
-        return f"CASE {FILE} {cases} END"
+        return f"CASE {FILE} {cases} ELSE ERROR('a file without a value') END"
 
     def keep_order(self) -> None:
         """Number rows in the order of the files, which one thread reads."""
@@ -133,7 +141,7 @@ class DuckDB:
 
     def view(self, name: str, query: str) -> Table:
         """A query as a table."""
-        with _explained():
+        with _explained(self._names):
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
             schema = self._connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
         return Table(name, {field.name: plain_type(field.type) for field in schema})
@@ -149,7 +157,7 @@ class DuckDB:
         reporter = threading.Thread(target=report, daemon=True)
         reporter.start()
         try:
-            with _explained():
+            with _explained(self._names):
                 return call()
         finally:
             done.set()
@@ -157,8 +165,8 @@ class DuckDB:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Raise DuckDB's errors as errors of this package."""
+def _explained(names: Mapping[str, str]) -> Iterator[None]:
+    """Raise DuckDB's errors as errors of this package, with the files' own ``names``."""
     import duckdb  # an extra: see duckdb_backend
 
     try:
@@ -169,16 +177,19 @@ def _explained() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except duckdb.OutOfMemoryException as error:
-        message = f"DuckDB ran out of its memory: {shown(without_quotations(str(error)))}"
+        message = f"DuckDB ran out of its memory: {shown(without_quotations(str(error), names))}"
         hint = "free space in the folder for temporary files, or use --backend spark"
         raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:
-        message = f"the table cannot be read: {shown(without_quotations(str(error)), 300)}"
+        message = f"the table cannot be read: {shown(without_quotations(str(error), names), 300)}"
         hint = "copy or write the file again"
         raise InputError("file-corrupt", message, hint) from None
 
 
-def without_quotations(message: str) -> str:
-    """The first line of an error's message without quotations, such as of a cell; names of files stay."""
-    line, quoted = message.strip().partition("\n")[0], r"'[^']*'|\"[^\"]*\""
-    return re.sub(quoted, lambda match: match[0] if is_file(match[0][1:-1]) else "…", line)
+def without_quotations(message: str, names: Mapping[str, str]) -> str:
+    """The first line of an error's message without quotations, such as of a cell.
+
+    Paths of files are replaced by their ``names``.
+    """
+    line = message.strip().partition("\n")[0]
+    return re.sub(r"'[^']*'|\"[^\"]*\"", lambda match: names.get(match[0][1:-1], "…"), line)

@@ -22,9 +22,9 @@ from pyspark.sql.functions import input_file_name
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.tokens.files import TableFile, plain_type
+from entropylaw.tokens.files import TableFile, distinct_names, plain_type
 from entropylaw.tokens.on_duckdb import without_quotations
-from entropylaw.tokens.query import FILE, WIDE, Table, TokenColumns
+from entropylaw.tokens.query import FILE, WIDE, Table, TokenColumns, text
 
 
 @contextmanager
@@ -66,6 +66,8 @@ class Spark:
 
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection, self._session, self._scans = connection, session, 0
+        self._places: dict[Path, Path] = {}
+        self._names: dict[str, str] = {}
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """As :meth:`DuckDB.unrolled`; Spark goes through all lists of a row together as structs."""
@@ -82,16 +84,18 @@ class Spark:
 
     def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
         """As :meth:`DuckDB.scan`, also the types."""
-        first, paths, reader = files[0], [_location(file.path) for file in files], self._session.read
+        first = files[0]
+        reader = self._session.read
+        self._places |= {file.path: self._place(file) for file in files}
+        self._names |= {str(file.path): file.name for file in files}
+        paths = [_location(self._places[file.path]) for file in files]
         with self._explained():
             if first.kind == "parquet":
-                if first.hive:
-                    # Only folders below the base name columns.
-                    base = first.path.absolute().parents[first.name.count("/")]
-                    reader = reader.option("basePath", f"file:{base.as_posix()}")
                 frame = reader.option("mergeSchema", "true").parquet(*paths)
             elif first.kind == "csv":
-                frame = reader.csv(paths, header=True, multiLine=True, escape='"')
+                header = ", ".join(f"{_quoted(name)} string" for name in distinct_names(first))
+                reader = reader.schema(header).option("mode", "FAILFAST").option("enforceSchema", "true")
+                frame = reader.csv(paths, sep=first.mark, header=True, multiLine=True, escape='"')
             else:
                 named = ", ".join(f"{_quoted(name)} {_spark_type(kind)}" for name, kind in types.items())
                 frame = reader.schema(named).option("mode", "FAILFAST").json(paths)
@@ -100,12 +104,25 @@ class Spark:
             frame.withColumn(FILE, input_file_name()).createOrReplaceTempView(name)
         return name
 
+    def _place(self, file: TableFile) -> Path:
+        """Where a file is for this session: workers on other machines do not see links in our folder.
+
+        Raises InputError ``name-hidden-from-spark``.
+        """
+        if self._session.sparkContext.master.startswith("local") or not file.path.is_symlink():
+            return file.path
+        if file.source.name.startswith(("_", ".")):
+            message = f"Spark leaves out files such as {shown(file.name)}, whose name begins so"
+            raise InputError("name-hidden-from-spark", message, "rename the file, or use --backend duckdb")
+        return file.source
+
     def by_file(self, values: Mapping[Path, object]) -> str:
         """As :meth:`DuckDB.by_file`."""
         if len(values) < 2:
             return str(next(iter(values.values()), "NULL"))
-        cases = (f"WHEN '{path.absolute().as_uri()}' THEN {value}" for path, value in values.items())
-        return f"CASE {FILE} {' '.join(cases)} END"
+        places = ((self._places[path].absolute().as_uri(), value) for path, value in values.items())
+        cases = (f"WHEN {text(place)} THEN {value}" for place, value in places)
+        return f"CASE {FILE} {' '.join(cases)} ELSE RAISE_ERROR('a file without a value') END"
 
     def keep_order(self) -> None:
         """Refuse to number rows: Spark has no order of them."""
@@ -142,7 +159,8 @@ class Spark:
         try:
             yield
         except (Py4JError, PySparkException) as error:
-            message = f"Spark could not finish the query: {shown(without_quotations(first_line(error)), 300)}"
+            line = without_quotations(first_line(error), self._names)
+            message = f"Spark could not finish the query: {shown(line, 300)}"
             hint = "every worker must see the files at the same path; "
             hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
             raise InputError("spark-failed", message, hint) from None

@@ -98,7 +98,7 @@ class TokenColumns:
 
     ``response`` and the step identify a response; empty where responses are unknown. ``prompt`` is one of
     these columns: responses to one prompt are not independent. ``lists`` are the columns of lists, in tables
-    with one sequence per row.
+    with one sequence per row; ``keys`` are not in the files, but in the names of their folders.
     """
 
     step: str
@@ -113,6 +113,7 @@ class TokenColumns:
     token: str | None = None
     prompt: str | None = None
     lists: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -123,8 +124,8 @@ class TokenColumns:
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The columns of the files: all but the number of the row."""
-        return tuple(name for name in self.all if name != ROW)
+        """The columns of the files."""
+        return tuple(name for name in self.all if name != ROW and name not in self.keys)
 
     @property
     def single(self) -> tuple[str, ...]:
@@ -325,18 +326,19 @@ def _step(table: Table, name: str) -> str:
     """The step as a number; null for text that is not a whole number."""
     kind, step = table.types[name], quoted(name)
     if pa.types.is_string(kind):
-        step = f"CASE WHEN REGEXP_MATCHES({step}, '{WHOLE}') THEN {_stripped(step)} END"
+        step = f"CASE WHEN REGEXP_MATCHES({step}, '{WHOLE}') THEN {stripped(step)} END"
     # Unsigned numbers need not fit into signed ones; Sums.from_table refuses those above 2^53.
     return f"CAST({step} AS {'BIGINT' if pa.types.is_signed_integer(kind) else 'DOUBLE'})"
 
 
-def _stripped(text: str) -> str:
+def stripped(text: str) -> str:
+    """A text in SQL without white space at its ends."""
     return f"TRIM({text}, ' \t\n\r\v\f')"
 
 
 def _one_of(text: str, values: Sequence[str]) -> str:
     """Whether a text is one of the ``values``, in any case, with any spaces around it."""
-    return f"LOWER({_stripped(text)}) IN ({', '.join(map(repr, values))})"
+    return f"LOWER({stripped(text)}) IN ({', '.join(map(repr, values))})"
 
 
 def _flag(table: Table, column: str) -> tuple[str, str, str]:

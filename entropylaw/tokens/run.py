@@ -6,21 +6,23 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from entropylaw.arrow import METADATA
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
-from entropylaw.tokens.columns import json_types, resolve
-from entropylaw.tokens.files import METADATA, TableFile, find
+from entropylaw.tokens.columns import json_types, named_keys, resolve
+from entropylaw.tokens.files import TableFile, find
+from entropylaw.tokens.gather import Unread
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
@@ -75,31 +77,44 @@ def summarise_tokens(
         ``output-is-input``.
     """
     check_options(options)
-    files, notes = find(tables)
-    for file in files:
-        note_input(file.path)
     if options.grams is not None and options.grams != "default":
         note_input(options.grams)
-    check_targets(() if output is None else (output,))
-    columns, column_notes = resolve(files, options)
-    read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
+    with temporary_folder() as folder:
+        files, gathered = find(tables, folder, named_keys(options))
+        for file in files:
+            note_input(file.source)
+        check_targets(() if output is None else (output,))
+        columns, notes = resolve(files, options)
+        notes = [*gathered.notes, *notes]
+        about = _about_files(files, gathered.unread, columns)
+        with backend(options.backend, options.master, progress) as engine:
+            table = tokens_of(engine, files, columns)
+            if columns.lists:
+                (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
+                notes += summary.check_lists(counts, columns)
+                table = engine.unrolled(table, columns)
+            if options.grams is None:
+                return _finished(_queried(engine, table, columns), options, about, notes)
+            sums, about["class"], plans = by_grams(engine, table, columns, options.grams)
+        return _finished(sums, options, about, notes, plans)
+
+
+def _about_files(
+    files: Sequence[TableFile], unread: Sequence[Unread], columns: query.TokenColumns
+) -> dict[str, Any]:
+    """What was read and what was not, the columns and the class of tokens, as a summary has them."""
     about: dict[str, Any] = {
-        "read": {"files": read, "bytes": sum(file.size for file in files)},
+        "read": {
+            "files": [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files],
+            "bytes": sum(file.size for file in files),
+        },
         "columns": columns.named(),
     }
+    if unread:
+        about["read"]["unread"] = [asdict(file) for file in unread]
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    with backend(options.backend, options.master, progress) as engine:
-        table = tokens_of(engine, files, columns)
-        notes += column_notes
-        if columns.lists:
-            (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
-            notes += summary.check_lists(counts, columns)
-            table = engine.unrolled(table, columns)
-        if options.grams is None:
-            return _finished(_queried(engine, table, columns), options, about, notes)
-        sums, about["class"], plans = by_grams(engine, table, columns, options.grams)
-    return _finished(sums, options, about, notes, plans)
+    return about
 
 
 def backend(
@@ -146,9 +161,15 @@ def check_options(options: TokenOptions) -> None:
 
 
 def tokens_of(engine: Backend, files: Sequence[TableFile], columns: query.TokenColumns) -> query.Table:
-    """The files as one table, with a different value in each row if that identifies responses."""
-    row = f", uuid() AS {query.ROW}" if query.ROW in columns.response else ""
-    return engine.view("tokens", f"SELECT *{row} FROM {engine.scan(files, json_types(files, columns))}")
+    """The files as one table, with the values of their folders, and a number for each row if that is used."""
+    source = engine.scan(files, json_types(files, columns))
+    parts = ["*"]
+    if query.ROW in columns.response:
+        parts.append(f"uuid() AS {query.ROW}")
+    for key in columns.keys:
+        values = {file.path: query.text(file.keys[key]) for file in files}
+        parts.append(f"{engine.by_file(values)} AS {query.quoted(key)}")
+    return engine.view("tokens", f"SELECT {', '.join(parts)} FROM {source}")
 
 
 def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -> Sums:
@@ -229,10 +250,14 @@ def _finished(
     if plans is not None:
         for name in plans.column_names[1:]:
             steps = steps.append_column(name, plans[name])
-    metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.logprob_mismatch(sums))
-    steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
+    steps = with_metadata(steps, {"format": "entropylaw steps 1", **about})
     return Summarised(steps=steps, about=about, notes=notes)
+
+
+def with_metadata(table: pa.Table, about: Mapping[str, Any]) -> pa.Table:
+    """A table with what is said about it, as JSON values."""
+    return table.replace_schema_metadata({METADATA: json.dumps(about, sort_keys=True).encode()})
 
 
 def as_parquet(table: pa.Table) -> bytes:

@@ -18,6 +18,7 @@ from entropylaw.tokens.on_duckdb import duckdb_backend
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.run import tokens_of
 from tests.conftest import nightly
+from tests.unit.test_table_names import sampled, written
 
 NAN = float("nan")
 ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "8000"))
@@ -179,7 +180,9 @@ def test_each_query_has_the_same_rows(tmp_path):
     with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
         for at in range(3):
             options = TokenOptions(response=('a `b` "c',))
-            files, _ = find([str(tmp_path / f"part-{at}.parquet")])
+            folder = tmp_path / str(at)
+            folder.mkdir()
+            files, _ = find([str(tmp_path / f"part-{at}.parquet")], folder)
             columns, _ = resolve(files, options)
             tables = [(engine, tokens_of(engine, files, columns)) for engine in (duckdb, spark)]
             made = [query.cells, query.each_response, query.responses, query.high]
@@ -239,3 +242,17 @@ def test_the_same_samples_from_both(run, tmp_path, suffix):
     assert [done.returncode for done in printed] == [0, 0], printed[1].stderr
     assert printed[0].stdout == printed[1].stdout
     assert printed[0].stdout.count("\n") == 3
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv", "jsonl.zst", "feather"])
+def test_files_of_any_name_from_both(run, tmp_path, suffix):
+    """What Hadoop takes for patterns, partitions or hidden files; each file has the step of its folder."""
+    for step, name in enumerate(("exp[1]", "a*", "{a,b}", "_hidden", "right=true", "é 100%", "a:b", "x#y?z")):
+        written(tmp_path / "runs" / name / f"step_{step}" / f"{name}.{suffix}", sampled(2 + step % 3))
+    files = sorted((tmp_path / "runs").glob("*/*/*"))
+    written(tmp_path / "runs" / "exp1" / "step_0" / f"exp1.{suffix}", sampled(1))
+    names = ("samples", *files, "--format", "csv", "-q")
+    here, there = run(*names, **JAVA), run(*names, *SPARK, **JAVA)
+    assert here.returncode == there.returncode == 0, there.stderr
+    assert here.stdout == there.stdout
+    assert here.stdout.count("\n") == 9

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.tokens.files import METADATA
+from entropylaw.arrow import METADATA
 from tests.conftest import HANGS, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
 from tests.typed import assert_error, imported
@@ -197,7 +197,7 @@ def test_shards_with_other_columns_or_types(table):
         ("list.jsonl", b"[1, 2]\n", "file-corrupt"),
         ("blank.jsonl", b"\n\n", "file-corrupt"),
         ("notes.md", b"", "no-token-files"),
-        ("_hidden/a.parquet", b"PAR1", "no-token-files"),
+        ("_hidden/a.parquet", b"PAR1", "file-set-aside"),
     ],
 )
 def test_files_that_are_refused(tmp_path, name, content, slug):
@@ -205,7 +205,7 @@ def test_files_that_are_refused(tmp_path, name, content, slug):
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
     given = tmp_path if name.startswith("_") else path
-    assert given.name in refused(slug, given).message
+    assert path.name in refused(slug, given).message
 
 
 def test_a_damaged_compressed_file_cannot_be_read(tmp_path):
@@ -236,7 +236,7 @@ def test_one_file_named_twice_is_read_once(table, tmp_path):
     )
     (tmp_path / "t.jsonl.gz").unlink()
     table("a.parquet")
-    table("b.parquet")
+    table("b.parquet", entropy=[0.5] * 4)
     result = summary(tmp_path / "a.parquet", tmp_path, f"{tmp_path}/*.parquet")
     assert result.steps.column("tokens").to_pylist() == [4, 4]
     assert [file["name"] for file in result.about["read"]["files"]] == ["a.parquet", "b.parquet"]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.arrays import FloatArray
+from entropylaw.arrow import incomplete
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
@@ -113,6 +114,7 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
 
 def from_arrow(table: pa.Table, path: str) -> Table:
     """Turn an Arrow table into ours; raises ``no-records`` where it has no rows."""
+    missing = incomplete(table.schema.metadata)
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
@@ -121,7 +123,7 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
     columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
-    return Table(columns=columns, rows=table.num_rows, notes=notes)
+    return Table(columns=columns, rows=table.num_rows, notes=notes, incomplete=missing)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -61,6 +61,8 @@ class Table:
     half_written
         The line of a last record that breaks off, as while it is being written, and is not counted in
         ``dropped``; None where there is none.
+    incomplete
+        Which files were not read when entropylaw wrote this table; empty where all were.
     """
 
     columns: Mapping[str, Column]
@@ -78,6 +80,7 @@ class Table:
     lost_bytes: int = 0
     first_line: int | None = None
     half_written: int | None = None
+    incomplete: str = ""
 
 
 def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:

@@ -91,7 +91,19 @@ def describe(result: SamplesDocument) -> list[b.Block]:
         blocks += of_pair(result.against, result.level)
     else:
         blocks.append(b.paragraphs(SEEDS))
-    return [*blocks, *of_steps(result), b.Notes(b.labelled("note", result.notes, ""))]
+    return [*blocks, *of_steps(result), *_of_files(result)]
+
+
+def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
+    """What was not read, the notes, and every file with its bytes; a terminal has these on standard error."""
+    refused = [file.why for file in result.refused]
+    passed_over = [file.why for file in result.unread if file.fate != "refused"]
+    yield b.Notes(b.labelled("not read", refused, ""))
+    yield b.Notes(b.labelled("note", (*passed_over, *result.notes), ""))
+    columns = [b.Column("file", "file"), b.Column("bytes", "bytes"), b.Column("not read", "not read")]
+    files = [(file.name, f"{file.bytes:,}", "") for file in result.tables]
+    files += [(file.name, "", file.fate) for file in result.unread]
+    yield b.Table(columns, files, detail=True, counted="file")
 
 
 def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
