@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from entropylaw.errors import InputError
+from entropylaw.escaping import listing, shown
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.results.result import Result
+from entropylaw.units import unit_factor
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -23,6 +26,10 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     ``usable`` counts its finite values. ``pair`` says which entropy goes with a reward: ``"same"`` for that
     of the same step, or ``"next"``; None for columns that are not a reward. ``label`` is a short name.
+
+    The last two are of a reward, and empty where they are unknown: ``unit`` is ``"rate"``, ``"percent"`` or
+    ``"raw"``, the column's own; ``sort`` is one of :data:`entropylaw.units.SORTS`. ``parts`` are the columns
+    of which this is the mean.
     """
 
     column: str
@@ -31,6 +38,47 @@ class Choice(Struct, frozen=True, kw_only=True):
     usable: int
     pair: str | None = None
     label: str = ""
+    unit: str = ""
+    sort: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is a score or a part of one, which a run can lose; unknown numbers are taken for one."""
+        return self.sort in ("", "score", "part")
+
+
+def factor_to(unit_of: Choice, number: Choice) -> float:
+    """What numbers of one reward are multiplied by, to be compared with numbers of another, ``unit_of``.
+
+    This is the one place where it is decided whether two numbers of reward may be compared: they are of one
+    column, or mean of the same columns; of validation, or of training; of one sort; and in one unit, or a
+    rate and a percentage.
+
+    Raises
+    ------
+    InputError
+        ``unlike-rewards``: they may not. The message says in what they differ.
+    """
+    sides = (
+        ("column", unit_of.column, number.column),
+        ("columns of the mean", listing(unit_of.parts, 8), listing(number.parts, 8)),
+        ("kind", unit_of.meaning.kind or "unknown", number.meaning.kind or "unknown"),
+        ("sort", unit_of.sort or "unknown", number.sort or "unknown"),
+    )
+    for what, ours, theirs in sides:
+        if ours != theirs:
+            raise unlike(what, ours, theirs)
+    factor = unit_factor(unit_of.unit, number.unit)
+    if factor is None:
+        raise unlike("unit", unit_of.unit or "unknown", number.unit or "unknown")
+    return factor
+
+
+def unlike(what: str, ours: str, theirs: str) -> InputError:
+    """The error for two rewards that differ in something."""
+    message = f"two rewards are not compared: their {what} is {shown(ours)} and {shown(theirs)}"
+    return InputError("unlike-rewards", message, "name the same column of both with --reward")
 
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
