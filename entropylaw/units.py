@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from entropylaw.arrays import FloatArray
@@ -12,8 +13,19 @@ if TYPE_CHECKING:
 MOST_NATS = 12.0
 """ln of 162,755: with the vocabularies of today's language models, mean entropies are below."""
 
+RewardUnit = Literal["rate", "percent", "raw", ""]
+"""The unit of a reward; empty where it is not known."""
+
 LARGEST = {"rate": 1.0, "percent": 100.0}
 """Unit of a reward → the largest value that is possible in it; a ``raw`` one, in its own unit, has none."""
+
+UNIT_WORDS = {
+    "rate": "a rate",
+    "percent": "in percent",
+    "raw": "in its own unit",
+    "": "in a unit that is not known",
+}
+"""Unit of a reward → in words, after "is"."""
 
 CLEARLY_PERCENT = 1.5
 """A share of problems with a value above this is a percentage. At most 1 it is a rate; between the two it is
@@ -85,7 +97,7 @@ def is_rate(column: str) -> bool:
     return _has_word(column, _RATE) and not _has_word(column, _NO_MEAN)
 
 
-def reward_unit(column: str, values: FloatArray) -> str:
+def reward_unit(column: str, values: FloatArray) -> RewardUnit:
     """Return the unit of a reward by its column's name and all its finite ``values`` (n,).
 
     It is ``rate`` for a share of problems from 0 to 1, ``percent`` where such a share is a percentage, and
@@ -116,6 +128,35 @@ def unit_factor(to: str, of: str) -> float | None:
     if to in LARGEST and of in LARGEST:
         return LARGEST[to] / LARGEST[of]
     return None
+
+
+def reward_range(unit: str, largest: float | None) -> tuple[float, float]:
+    """Return the least and the largest reward that is possible in a unit; an end is infinite where unknown.
+
+    ``largest`` is the largest possible reward of a run, None where none is known.
+    """
+    least = 0.0 if unit in LARGEST else -math.inf
+    most = math.inf if largest is None else largest
+    return least, most
+
+
+def range_words(low: float, high: float, *, whole: bool = False) -> str:
+    """``from 0 to 1``, ``a whole number, 2 or more``."""
+    words = "a whole number" if whole else ""
+    if math.isinf(low) and math.isinf(high):
+        return words or "any number"
+    if math.isinf(high):
+        ends = f"{low:g} or more"
+    elif math.isinf(low):
+        ends = f"at most {high:g}"
+    else:
+        ends = f"from {low:g} to {high:g}"
+    return f"{words}, {ends}" if words else ends
+
+
+def written_number(text: str) -> float:
+    """Return a number as written; of a percentage the share, rounded once."""
+    return float(Decimal(text[:-1]).scaleb(-2)) if text.endswith("%") else float(text)
 
 
 def sort_of_number(column: str) -> str:

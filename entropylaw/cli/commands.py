@@ -10,7 +10,20 @@ from typing import Any, ClassVar
 
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import UsageError
-from entropylaw.kinds import GAIN, GATE, JUNIT, LEVEL, NUMBER, PATH, SUFFIXES, SWITCH, TEXT, Kind, one_of
+from entropylaw.kinds import (
+    GAIN,
+    GATE,
+    JUNIT,
+    LEVEL,
+    NUMBER,
+    PATH,
+    SUFFIXES,
+    SWITCH,
+    TEXT,
+    WRITTEN_REWARD,
+    Kind,
+    one_of,
+)
 from entropylaw.option import ADVANCED, INTERVALS, OUTPUT, option, switch
 from entropylaw.options import (
     FOLDER,
@@ -83,8 +96,10 @@ class PredictCommand(Joined, LawOptions, Written):
     target_entropy: tuple[str, ...] = target(
         "--target-entropy H", "Entropy in nats, or a range START:STOP:STEP.", TEXT
     )
-    target_reward: tuple[float, ...] = target(
-        "--target-reward R", "Reward: prints the entropies compatible with it."
+    target_reward: tuple[str, ...] = target(
+        "--target-reward R",
+        "Reward in the unit of its column, or as 60%: prints the entropies compatible with it.",
+        WRITTEN_REWARD,
     )
     at_step: tuple[float, ...] = target("--at-step N", "A later step: the reward to expect there.")
     gain: float | None = option(

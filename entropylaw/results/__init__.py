@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from entropylaw.arrays import lengths_flaw
 
@@ -52,6 +52,12 @@ class Estimate(Struct, frozen=True, kw_only=True):
     def width(self) -> float | None:
         """From the low end to the high one; None where either is missing."""
         return None if self.low is None or self.high is None else self.high - self.low
+
+    def multiplied(self, factor: float) -> "Estimate":
+        """The same in another unit, of which one is ``factor``, above 0, of this."""
+        numbers = {name: getattr(self, name) for name in ("value", "low", "high", "std_error")}
+        known = {name: factor * number for name, number in numbers.items() if number is not None}
+        return structs.replace(self, **known)
 
     def __float__(self) -> float:
         """The value; a ValueError says why there is none."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import listing, shown
+from entropylaw.escaping import shown
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.results.result import Result
-from entropylaw.units import unit_factor
+from entropylaw.units import LARGEST, RewardUnit, unit_factor, written_number
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     usable: int
     pair: str | None = None
     label: str = ""
-    unit: str = ""
+    unit: RewardUnit = ""
     sort: str = ""
     parts: tuple[str, ...] = ()
 
@@ -59,10 +59,13 @@ def factor_to(unit_of: Choice, number: Choice) -> float:
     ------
     InputError
         ``unlike-rewards``: they may not. The message says in what they differ.
+        ``unit-not-known``: one of the two does not say its unit.
     """
+    for choice in (unit_of, number):
+        check_unit(choice)
     sides = (
         ("column", unit_of.column, number.column),
-        ("columns of the mean", listing(unit_of.parts, 8), listing(number.parts, 8)),
+        ("columns of the mean", ", ".join(unit_of.parts), ", ".join(number.parts)),
         ("kind", unit_of.meaning.kind or "unknown", number.meaning.kind or "unknown"),
         ("sort", unit_of.sort or "unknown", number.sort or "unknown"),
     )
@@ -71,13 +74,51 @@ def factor_to(unit_of: Choice, number: Choice) -> float:
             raise unlike(what, ours, theirs)
     factor = unit_factor(unit_of.unit, number.unit)
     if factor is None:
-        raise unlike("unit", unit_of.unit or "unknown", number.unit or "unknown")
+        raise unlike("unit", unit_of.unit, number.unit)
     return factor
+
+
+def is_comparable(one: Choice | None, other: Choice | None) -> bool:
+    """Whether numbers of two rewards may be compared, by :func:`factor_to`; None is an unknown one."""
+    if one is None or other is None:
+        return False
+    try:
+        factor_to(one, other)
+    except InputError:
+        return False
+    return True
+
+
+def limit_in(reward: Choice, text: str) -> float:
+    """A number as a user writes it, ``0.6`` or ``60%``, to be compared with numbers of a reward.
+
+    A plain number is in the unit of the reward's column. A percentage is converted into that.
+
+    Raises
+    ------
+    InputError
+        ``unlike-limit``: a percentage of a reward that is neither a rate nor a percentage.
+        ``unit-not-known``: a percentage of a reward that does not say its unit.
+    """
+    if not text.endswith("%"):
+        return written_number(text)
+    check_unit(reward)
+    if reward.unit not in LARGEST:
+        message = f"{shown(reward.column)} is neither a rate nor in percent, so {text} of it means nothing"
+        raise InputError("unlike-limit", message, "give a number in the column's own unit, without %")
+    return float(text[:-1]) if reward.unit == "percent" else written_number(text)
+
+
+def check_unit(reward: Choice) -> None:
+    """Raise InputError ``unit-not-known`` where a reward does not say its unit."""
+    if not reward.unit:
+        message = f"the document does not say the unit of {shown(reward.column)}"
+        raise InputError("unit-not-known", message, "fit the log again, which stores the unit")
 
 
 def unlike(what: str, ours: str, theirs: str) -> InputError:
     """The error for two rewards that differ in something."""
-    message = f"two rewards are not compared: their {what} is {shown(ours)} and {shown(theirs)}"
+    message = f"two rewards are not compared: their {what} is {shown(ours, 400)} and {shown(theirs, 400)}"
     return InputError("unlike-rewards", message, "name the same column of both with --reward")
 
 

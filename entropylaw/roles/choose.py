@@ -68,7 +68,7 @@ class Reward(NamedTuple):
     named_unit: str = ""
 
     @property
-    def unit(self) -> str:
+    def unit(self) -> units.RewardUnit:
         """The unit of its values: the one that the user names, or by the column's name and values."""
         if self.named_unit:
             return "rate"  # a percentage was divided by 100

@@ -23,14 +23,21 @@ _NOT_IN_ROWS = ("run", "forecast_step", "law", "p_headroom", "r_squared")
 
 
 def ceilings(rows: Sequence[IndexRow]) -> list[Block]:
-    """The figure of all ceilings, those of runs whose names differ by a seed below one another."""
-    arms: dict[str, list[IndexRow]] = {}
-    for row in (row for row in rows if row.readable):
-        arm = without_seed(row.run) or row.run
-        arms.setdefault(one_line(f"{arm} · {row.reward}" if row.reward else arm), []).append(row)
-    if sum(map(len, arms.values())) < 2:
+    """The figure of all ceilings, those of runs whose names differ by a seed below one another.
+
+    Unlike rewards are apart, those of most runs first.
+    """
+    alike = runs.like_rewards(row for row in rows if row.readable)
+    if sum(map(len, alike)) < 2:
         return []
-    return [Heading("Ceilings", name="ceilings"), *figures_of("rows", arms)]
+    rewards = []
+    for members in sorted(alike, key=len, reverse=True):
+        arms: dict[str, list[IndexRow]] = {}
+        for row in members:
+            arm = without_seed(row.run) or row.run
+            arms.setdefault(one_line(f"{arm} · {row.reward}" if row.reward else arm), []).append(row)
+        rewards.append(arms)
+    return [Heading("Ceilings", name="ceilings"), *figures_of("rows", rewards)]
 
 
 def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Block]:
@@ -79,7 +86,8 @@ def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
     cells = []
     for row, shown in zip(rows, table.rows, strict=True):
         numbers = [MISSING if shown[i] is None else shown[i] for i in places]
-        traces = [_trace(row, "entropy", " nats", 2), _trace(row, "reward", "", 3)]
+        unit = " %" if row.cells.get("unit") == "percent" else ""
+        traces = [_trace(row, "entropy", " nats", 2), _trace(row, "reward", unit, 3)]
         cells.append([row.shown, _reason(row), *traces, *numbers])
     return [*heads, *(table.columns[i] for i in places)], cells
 

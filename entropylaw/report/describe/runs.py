@@ -24,9 +24,11 @@ from entropylaw.report.describe import law, phases
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import cell_text, format_interval, format_percent
 from entropylaw.results import Estimate, Why
+from entropylaw.results.columns import Choice, factor_to, is_comparable
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import STANDS_OUT
 from entropylaw.results.result import replace
+from entropylaw.units import UNIT_WORDS
 
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
@@ -60,9 +62,15 @@ COLUMNS = (
     *b.columns("p_gain", "best_step", "p_better"),
     *b.columns("spent_by_step", estimate=True),
     Column("phases", "phases", shown_in=(REPORT,)),
-    *b.columns("label", "refusal"),
+    *b.columns("label", "refusal", "reward_column", "unit"),
 )
-"""In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts."""
+"""In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts, and ``unit`` is the reward's."""
+
+_REWARDS = ("now", "reward_now", "ceiling", "headroom", "forecast")
+"""Columns of numbers in the unit of the reward that are compared over runs."""
+
+_SHORT_UNITS = {"rate": "rate", "percent": "%", "raw": "own unit"}
+"""Unit of a reward → in a cell of a table."""
 
 _OF_FIT = (
     *("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law"),
@@ -78,6 +86,8 @@ def cells(report: RunReport) -> b.Row:
     row: b.Row = {"run": entry.name, "path": entry.path, "part": "run", "verdict": entry.verdict}
     row |= {"phases": getattr(phases, "answer", None), "label": entry.reward or None}
     row |= {"refusal": getattr(entry.refusal, "slug", None)}
+    if (rewarded := entry.columns.get("reward")) is not None:
+        row |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
     if fit is not None:
         row |= _cells_of(fit)
     return {key: cell for key, cell in row.items() if cell is not None}
@@ -107,10 +117,20 @@ def _cells_of(fit: Fit) -> b.Row:
 
 
 def overview(rows: Sequence[Cells], head: Column) -> b.Table:
-    """A row per run, the columns by their rank; a step and a gain that all share are in the heads."""
+    """A row per run, the columns by their rank; a step and a gain that all share are in the heads.
+
+    So is the unit of a reward in percent. Where rewards differ in column or unit, every row names its own.
+    """
     steps = {row["forecast_step"] for row in rows if "forecast_step" in row}
     gains = {row["gain"] for row in rows if "gain" in row}
-    shown, forecast, gain = [head, Column("now", "now")], "forecast", "P(gain)"
+    forecast, gain, percent = "forecast", "P(gain)", ""
+    shown = [head]
+    rewards = rewards_of(rows)
+    if len(rewards) > 1 and (head.key != "label" or len({unit for _, unit in rewards}) > 1):
+        shown.append(Column("measured", "reward" if head.key != "label" else "unit"))
+    elif {unit for _, unit in rewards} == {"percent"}:
+        percent = ", %"
+    shown.append(Column("now", f"now{percent}"))
     if len(steps) == 1:
         forecast = f"by step {cell_text(steps.pop(), 'step')}"
     else:
@@ -118,16 +138,38 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     if len(gains) == 1:
         gain = "P(+{:.3g})".format(*gains)
     shown += [
-        Column("forecast", forecast, estimate=True),
+        Column("forecast", f"{forecast}{percent}", estimate=True),
         Column("p_gain", gain, unit="probability"),
         Column("best", "best step, P(better)"),
-        Column("ceiling", "ceiling at H = 0", estimate=True),
+        Column("ceiling", f"ceiling at H = 0{percent}", estimate=True),
         Column("law", "entropy law"),
-        Column("headroom", "left on the curve", estimate=True),
+        Column("headroom", f"left on the curve{percent}", estimate=True),
         Column("p_headroom", "P(left)", unit="probability"),
         Column("r_squared", "R²", unit="r_squared"),
     ]
-    return replace(b.table_of(shown, map(overview_cells, rows)), overview=True)
+    cells = []
+    for row in rows:
+        measured = _SHORT_UNITS.get(str(row.get("unit")), "unit not known")
+        if head.key != "label":
+            measured = f"{one_line(str(row.get('reward_column', 'not known')))}, {measured}"
+        cells.append(overview_cells(row) | {"measured": measured})
+    return replace(b.table_of(shown, cells), overview=True)
+
+
+def rewards_of(rows: Iterable[Cells]) -> set[tuple[Cell, Cell]]:
+    """The columns and units of the rewards of all rows with a fit."""
+    return {(row.get("reward_column"), row.get("unit")) for row in rows if "n" in row}
+
+
+def reward_words(rows: Iterable[Cells]) -> str:
+    """The column and the unit of the rewards of some runs, or that they differ; empty without a fit."""
+    rewards = rewards_of(rows)
+    if not rewards:
+        return ""
+    if len(rewards) > 1:
+        return "of several columns or units, which are not compared"
+    ((column, unit),) = rewards
+    return f"{one_line(str(column or 'not known'))}, {UNIT_WORDS[str(unit or '')]}"
 
 
 def overview_cells(row: Cells) -> b.Row:
@@ -246,7 +288,9 @@ def document_head(
         if group:
             blocks.append(replace(table, detail=few, overview=not few))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
-    stopped = b.Notes(list(words.stop_notes(rows, planned=planned)), detail=few)
+    measured = reward_words(rows) if all("label" not in row for row in rows) else ""
+    notes = [b.Note("reward", measured), *words.stop_notes(rows, planned=planned)]
+    stopped = b.Notes(notes, detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
@@ -351,6 +395,9 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         For the lines of entropy and reward; None where there is no fit.
     verdict, why, headline
         The verdict in a word, why the law fails, the reason in a few words; why a refused run was refused.
+    rewarded
+        The column of the reward with its unit, by which it is decided what it may be compared with; None
+        where that is not known.
     refusal, cautions
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
@@ -375,6 +422,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     no_phases: str | None
     phases_words: str
     shifts_words: str
+    rewarded: Choice | None = None
 
     @property
     def lost(self) -> bool:
@@ -435,7 +483,41 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_phases=no_phases,
         phases_words=phases_words,
         shifts_words="; ".join(map(law.level_shift, fit.level_shifts if fit is not None else ())),
+        rewarded=run.columns.get("reward"),
     )
+
+
+def like_rewards(rows: Iterable[IndexRow]) -> list[list[IndexRow]]:
+    """The rows in groups whose rewards may be compared, each in the unit of the first row of its group."""
+    groups: list[list[IndexRow]] = []
+    for row in rows:
+        # A reward without a unit is not comparable, not even with itself.
+        known = is_comparable(row.rewarded, row.rewarded)
+        for group in groups if known else ():
+            if is_comparable(group[0].rewarded, row.rewarded):
+                group.append(in_unit_of(group[0], row))
+                break
+        else:
+            groups.append([row])
+    return groups
+
+
+def in_unit_of(leader: IndexRow, row: IndexRow) -> IndexRow:
+    """A row with its numbers in the unit of the reward of another, which may be compared with its own."""
+    assert leader.rewarded is not None
+    assert row.rewarded is not None
+    factor = factor_to(leader.rewarded, row.rewarded)
+    if factor == 1.0:
+        return row
+    cells = {key: multiplied(cell, factor) for key, cell in row.cells.items() if key in _REWARDS}
+    return replace(row, rewarded=leader.rewarded, cells={**row.cells, **cells, "unit": leader.rewarded.unit})
+
+
+def multiplied(cell: Cell, factor: float) -> Cell:
+    """A number, or an estimate, in another unit, one of which is ``factor`` of it."""
+    if isinstance(cell, Estimate):
+        return cell.multiplied(factor)
+    return factor * cell if isinstance(cell, float) else cell
 
 
 def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -464,14 +546,22 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
-    """In how many runs with a ceiling it is certain that a gain is left, and where it is largest."""
+    """In how many runs with a ceiling it is certain that a gain is left, and where it is largest.
+
+    Gains of unlike rewards are not compared.
+    """
     number = counted_rows([row.cells for row in rows])
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
     if not certain:
         return f"Of {number} whose ceiling is known, none has a gain that is certainly left."
-    most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):
         text += f", unknown in {len(rows) - len(estimated)}"
-    return f"{text}; the most in {row.shown}: {format_interval(most)}."
+    alike, *others = like_rewards(row for _, row in certain)
+    if others:
+        return f"{text}; their rewards differ in column or unit, and are not compared."
+    gains = [(left, row) for row in alike if (left := row.estimate("headroom")) is not None]
+    most, row = max(gains, key=lambda pair: pair[0].value or 0.0)
+    percent = " %" if row.cells.get("unit") == "percent" else ""
+    return f"{text}; the most in {row.shown}: {format_interval(most)}{percent}."
