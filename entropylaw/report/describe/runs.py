@@ -345,7 +345,8 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
     for role, choice in sorted(run.columns.items()):
         meaning = words.in_brackets(words.meaning(choice.meaning))
         values = counted(choice.usable, "usable value")
-        notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
+        unit = f", {UNIT_WORDS[choice.unit]}" if choice.unit else ""
+        notes.append(b.Note(role, f"column '{choice.column}'{meaning}{unit}, {values}: {choice.why}"))
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
     drops = sorted(run.dropped.items())
     if run.result is not None:

@@ -139,9 +139,9 @@ def panels(
     gap: float = 0.1,
     one_axis: bool = True,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure as wide as the layout, with a title, a key, and panels over ``one_axis``, or each over its own.
+    """A figure as wide as the layout, with a title, a key, and panels; numbers are inches.
 
-    Numbers are inches.
+    The panels are over ``one_axis``, or each over its own.
 
     It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
     panels are moved in until the labels are on the paper.
