@@ -176,7 +176,11 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),
-    (("prediction",), r"runs\.(columns\.(?!column|unit).*|dropped(\.KEY)?)", "as in the fit, which shows them"),
+    (
+        ("prediction",),
+        r"runs\.(columns\.(?!column|unit).*|dropped(\.KEY)?)",
+        "as in the fit, which shows them",
+    ),
     (("backtest",), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
     (
         ("prediction",),
