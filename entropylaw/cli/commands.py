@@ -292,9 +292,9 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     Every run is compared with every condition. The interval decides, not the point: a condition holds
     where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
-    that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
-    follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
-    several.
+    that is missing, the law's own numbers where the law fails, the averaged ones where reward does not
+    follow entropy or was lost, fitted numbers of too few evaluations, and rewards whose units do not convert.
+    Whatever the reason, an unknown value exits with code 5, for one file as for several.
     """
 
     example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'ceiling<0.4'"
@@ -309,7 +309,8 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     )
     fail_if: tuple[str, ...] = option(
         "--fail-if",
-        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; \"verdict!='holds'\"; "
+        "The condition: QUANTITY OP NUMBER, as ceiling<0.62, ceiling<62% or p_headroom<0.5; "
+        "\"verdict!='holds'\"; "
         "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; lost "
         "(the reward); refused (not fitted). Repeatable.",
         GATE,
