@@ -7,6 +7,8 @@ import pytest
 
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.report import pages
+from entropylaw.report.blocks import Figure
+from entropylaw.report.describe.index import ceilings
 from entropylaw.report.describe.runs import gain_left, like_rewards
 from entropylaw.report.figures.ceilings import ceilings_figure
 from entropylaw.results.result import replace
@@ -56,13 +58,15 @@ def test_unlike_rewards_have_no_common_most_order_or_axis(unlike):
     text = pages.index_page(rows)
     assert orders(text) == ["name"]
     assert "the most in" not in Page(text).text
-    assert len(ceilings_figure([{one.run: [one]} for one in rows]).axes) == 2
+    (figure,) = (block for block in ceilings(rows) if isinstance(block, Figure))
+    assert len(ceilings_figure(figure.part).axes) == 2
 
 
 def test_like_rewards_have_all_orders_and_one_axis():
     rows = [RATE, measured("second", 0.8, 0.1)]
     assert orders(pages.index_page(rows)) == list(pages.ORDERS)
-    (axes,) = ceilings_figure([{one.run: [one] for one in rows}]).axes
+    (figure,) = (block for block in ceilings(rows) if isinstance(block, Figure))
+    (axes,) = ceilings_figure(figure.part).axes
     assert axes.get_xlabel() == "val/sums_acc"
 
 
