@@ -225,7 +225,7 @@ def compared_value(
     return regression(value, others, measured.name, subject, alone=alone, any_law=any_law)
 
 
-def decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
+def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a word, and its sentence."""
     holds = (value == gate.word) is (gate.operator == "==")
     is_known = value in gate.quantity.words
@@ -241,11 +241,11 @@ def decide_value(
         if isinstance(compared, Unknown):
             return "unknown", compared.reason
     if isinstance(value, str):
-        return decide_word(gate, value)
-    return decide_number(gate, value, limit, subject, rules)  # type: ignore[arg-type]
+        return _decide_word(gate, value)
+    return _decide_number(gate, value, limit, subject, rules)  # type: ignore[arg-type]
 
 
-def decide_number(
+def _decide_number(
     gate: Gate, value: Estimate | float, limit: Limit, subject: Subject, rules: Rules
 ) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a number with its ``limit``, and its sentence."""

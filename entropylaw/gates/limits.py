@@ -49,20 +49,20 @@ def limit_of(gate: Gate, reward: Choice | None, largest: float | None) -> Limit 
     if gate.limit is None:
         return None
     unit = gate.quantity.unit
-    limit = limit_of_share(gate)
+    limit = _limit_of_share(gate)
     if unit.name == "reward":
         try:
-            limit = limit_of_reward(gate, reward)
+            limit = _limit_of_reward(gate, reward)
         except InputError as error:
             return Unknown(reason=f"{error.message}: {error.hint}")
     if reward is not None and unit.of_reward:
         low, high = unit.range_in(reward.unit, largest)
         if when := never_or_always(gate.operator or "", limit.number, low, high):
-            return Unknown(reason=unreachable(gate, reward, when, low, high))
+            return Unknown(reason=_unreachable(gate, reward, when, low, high))
     return limit
 
 
-def limit_of_share(gate: Gate) -> Limit:
+def _limit_of_share(gate: Gate) -> Limit:
     """The limit of a gate on a number that is no reward; with % it is a share, and shown as a percentage."""
     assert gate.limit is not None
     unit = gate.quantity.unit.name
@@ -71,7 +71,7 @@ def limit_of_share(gate: Gate) -> Limit:
     return Limit(number=gate.limit, text=gate.limit_text, unit=unit)
 
 
-def limit_of_reward(gate: Gate, reward: Choice | None) -> Limit:
+def _limit_of_reward(gate: Gate, reward: Choice | None) -> Limit:
     """The limit of a gate on a reward, in the unit of its column.
 
     Raises InputError: as :func:`~entropylaw.results.columns.limit_in`.
@@ -89,7 +89,7 @@ def limit_of_reward(gate: Gate, reward: Choice | None) -> Limit:
     return replace(limit, shift=2, suffix="%") if gate.percent else limit
 
 
-def unreachable(gate: Gate, reward: Choice, when: str, low: float, high: float) -> str:
+def _unreachable(gate: Gate, reward: Choice, when: str, low: float, high: float) -> str:
     """That a limit is never, or always, passed in the unit of a reward, and what to type."""
     assert gate.limit is not None
     unit = UNIT_WORDS[reward.unit]

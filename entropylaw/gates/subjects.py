@@ -144,7 +144,7 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
     kind = document.schema.split("/")[1]
     if kind == "comparison":
-        return [compared_arms(document, source)]
+        return [_compared_arms(document, source)]
     if kind == "samples":
         rows = document.latest()  # type: ignore[attr-defined]
         return [
@@ -161,7 +161,7 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     return [subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
 
 
-def compared_arms(document: Any, source: str) -> Subject:
+def _compared_arms(document: Any, source: str) -> Subject:
     """A comparison as a subject of gates on its differences."""
     arms = ", ".join(arm.arm for arm in document.comparison.arms)
     return Subject(

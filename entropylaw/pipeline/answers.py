@@ -290,7 +290,7 @@ def predict_runs(
             predicted: Any = predict_run(
                 entry.result,
                 entropies=entropies,
-                rewards=[target_reward(entry, str(reward)) for reward in rewards],
+                rewards=[_target_reward(entry, str(reward)) for reward in rewards],
                 at_step=at_step,
                 gain=gain,
                 level=level,
@@ -299,7 +299,7 @@ def predict_runs(
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
 
 
-def target_reward(entry: Entry[Fit], text: str) -> float:
+def _target_reward(entry: Entry[Fit], text: str) -> float:
     """A target as it is written, in the unit of the reward of a fitted run.
 
     Raises UsageError (``bad-target``): it does not convert into that, or is beyond the possible rewards.

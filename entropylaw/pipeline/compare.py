@@ -198,7 +198,7 @@ def compared(
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
             left_out=tuple(left_out),
-            rewarded=rewarded_in(runs, comparison.reward),
+            rewarded=_rewarded_in(runs, comparison.reward),
             comparison=comparison,
             others=tuple(others),
             warnings=inputs.warnings,
@@ -206,7 +206,7 @@ def compared(
     )
 
 
-def rewarded_in(runs: Sequence[ArmRun], label: str) -> Choice | None:
+def _rewarded_in(runs: Sequence[ArmRun], label: str) -> Choice | None:
     """The reward of the first run with a fit, of several the one with a label; None where none was fitted."""
     for run in runs:
         for entry in (run.entry, *run.others):

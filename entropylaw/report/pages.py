@@ -238,7 +238,7 @@ def index_page(
         about=runs.levels(cells),
         summary=(*runs.overall(named), *measured, *stopped),
         warnings=warnings,
-        orders=orders_of(named),
+        orders=_orders_of(named),
         groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),
         reading=index.READING if named else "",
         skipped=skipped,
@@ -248,7 +248,7 @@ def index_page(
     )
 
 
-def orders_of(rows: Sequence[IndexRow]) -> dict[str, str]:
+def _orders_of(rows: Sequence[IndexRow]) -> dict[str, str]:
     """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
     if not rows:
         return {}

@@ -52,7 +52,7 @@ def test_the_most_left_is_found_between_a_rate_and_a_percentage():
 def test_unlike_rewards_have_no_common_most_order_or_axis(unlike):
     rows = [RATE, UNLIKE[unlike]]
     assert gain_left(rows) == (
-        "A gain is left in 2 of 2 runs; their rewards differ in column or unit, and are not compared."
+        "A gain is left in 2 of 2 runs; their rewards are unlike, and are not compared."
     )
     assert [[one.run for one in group] for group in like_rewards(rows)] == [["wide"], [UNLIKE[unlike].run]]
     text = pages.index_page(rows)
@@ -117,7 +117,7 @@ def test_a_table_of_unlike_units_names_each(fitted):
     text = made["report.md"].replace("\\", "")
     for name, unit in (("a_rate", "rate"), ("b_percent", "%"), ("c_raw", "own unit")):
         assert f"| {name} | {COLUMN}, {unit} |" in text
-    assert "of several columns or units, which are not compared" in text
+    assert f"reward: {COLUMN}, in several units" in text
     assert "the most in" not in text
     assert orders(made["index.html"]) == ["name"]
     rows = list(csv.DictReader(io.StringIO(made["report.csv"])))

@@ -125,7 +125,7 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     gains = {row["gain"] for row in rows if "gain" in row}
     forecast, gain, percent = "forecast", "P(gain)", ""
     shown = [head]
-    rewards = rewards_of(rows)
+    rewards = _rewards_of(rows)
     if len(rewards) > 1 and (head.key != "label" or len({unit for _, unit in rewards}) > 1):
         shown.append(Column("measured", "reward" if head.key != "label" else "unit"))
     elif {unit for _, unit in rewards} == {"percent"}:
@@ -156,20 +156,21 @@ def overview(rows: Sequence[Cells], head: Column) -> b.Table:
     return replace(b.table_of(shown, cells), overview=True)
 
 
-def rewards_of(rows: Iterable[Cells]) -> set[tuple[Cell, Cell]]:
+def _rewards_of(rows: Iterable[Cells]) -> set[tuple[Cell, Cell]]:
     """The columns and units of the rewards of all rows with a fit."""
     return {(row.get("reward_column"), row.get("unit")) for row in rows if "n" in row}
 
 
 def reward_words(rows: Iterable[Cells]) -> str:
-    """The column and the unit of the rewards of some runs, or that they differ; empty without a fit."""
-    rewards = rewards_of(rows)
+    """The column and the unit of the rewards of some runs, or that these are several; empty without a fit."""
+    rewards = _rewards_of(rows)
     if not rewards:
         return ""
-    if len(rewards) > 1:
-        return "of several columns or units, which are not compared"
-    ((column, unit),) = rewards
-    return f"{one_line(str(column or 'not known'))}, {UNIT_WORDS[str(unit or '')]}"
+    if len({column for column, _ in rewards}) > 1:
+        return "of several columns, which are not compared"
+    (column, unit), *others = rewards
+    unit_words = "in several units" if others else UNIT_WORDS[str(unit or "")]
+    return f"{one_line(str(column or 'not known'))}, {unit_words}"
 
 
 def overview_cells(row: Cells) -> b.Row:
@@ -496,25 +497,25 @@ def like_rewards(rows: Iterable[IndexRow]) -> list[list[IndexRow]]:
         known = is_comparable(row.rewarded, row.rewarded)
         for group in groups if known else ():
             if is_comparable(group[0].rewarded, row.rewarded):
-                group.append(in_unit_of(group[0], row))
+                group.append(_in_unit_of(group[0], row))
                 break
         else:
             groups.append([row])
     return groups
 
 
-def in_unit_of(leader: IndexRow, row: IndexRow) -> IndexRow:
+def _in_unit_of(leader: IndexRow, row: IndexRow) -> IndexRow:
     """A row with its numbers in the unit of the reward of another, which may be compared with its own."""
     assert leader.rewarded is not None
     assert row.rewarded is not None
     factor = factor_to(leader.rewarded, row.rewarded)
     if factor == 1.0:
         return row
-    cells = {key: multiplied(cell, factor) for key, cell in row.cells.items() if key in _REWARDS}
+    cells = {key: _multiplied(cell, factor) for key, cell in row.cells.items() if key in _REWARDS}
     return replace(row, rewarded=leader.rewarded, cells={**row.cells, **cells, "unit": leader.rewarded.unit})
 
 
-def multiplied(cell: Cell, factor: float) -> Cell:
+def _multiplied(cell: Cell, factor: float) -> Cell:
     """A number, or an estimate, in another unit, one of which is ``factor`` of it."""
     if isinstance(cell, Estimate):
         return cell.multiplied(factor)
@@ -561,7 +562,7 @@ def gain_left(rows: Sequence[IndexRow]) -> str:
         text += f", unknown in {len(rows) - len(estimated)}"
     alike, *others = like_rewards(row for _, row in certain)
     if others:
-        return f"{text}; their rewards differ in column or unit, and are not compared."
+        return f"{text}; their rewards are unlike, and are not compared."
     gains = [(left, row) for row in alike if (left := row.estimate("headroom")) is not None]
     most, row = max(gains, key=lambda pair: pair[0].value or 0.0)
     percent = " %" if row.cells.get("unit") == "percent" else ""
