@@ -9,8 +9,6 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.escaping import counted
 from entropylaw.options import CompareOptions
 from entropylaw.results.arms import ArmComparison
-from entropylaw.results.columns import Choice
-from entropylaw.units import LARGEST
 
 
 class ArmRuns(Struct, frozen=True, kw_only=True):
@@ -39,8 +37,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     """Arms compared, with their provenance.
 
-    ``rewarded`` is the reward that is compared, None where it is not known. ``others`` are the comparisons of
-    other rewards of these runs, decided together with the first.
+    ``others`` are the comparisons of other rewards of these runs, decided together with the first.
     ``grouped`` has the runs of every arm, ``left_out`` those of none, and those that could not be read or
     fitted. ``warnings`` are about files.
     """
@@ -48,20 +45,11 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     inputs: tuple[InputFile, ...]
     settings: CompareOptions
     grouped: tuple[ArmRuns, ...]
-    rewarded: Choice | None = None
     comparison: ArmComparison
     others: tuple[ArmComparison, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["comparison"].schema
-
-    @property
-    def max_reward(self) -> float | None:
-        """The largest reward that is possible; None where it is not known."""
-        largest = self.settings.max_reward
-        if isinstance(largest, str) or self.rewarded is None:
-            return None
-        return LARGEST.get(self.rewarded.unit) if largest is None else largest
 
     @property
     def missing(self) -> list[LeftOut]:

@@ -83,7 +83,7 @@ def decide(
             outcome, sentence = decide_flag(gate.quantity, subject)
         elif not sentence:
             value = compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
-            limit = limit_of(gate, subject.rewarded, subject.max_reward)
+            limit = limit_of(gate, subject)
             outcome, sentence = decide_value(gate, value, limit, subject, rules)
         name = subject.run if unmatched else subject.name
         if counts[subject.name] > 1:
@@ -217,12 +217,19 @@ def compared_value(
         return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
     if (lacking := subject.lacks(measured.needs)) and not rules.even_if_fails:
         return Unknown(reason=lacking)
-    if isinstance(value, Estimate | float) and (too_little := subject.too_little(measured)):
+    if _has_number(value) and (too_little := subject.too_little(measured)):
         return Unknown(reason=too_little)
     if gate.baseline is None:
         return value
     others, any_law = baselines[gate.baseline], rules.even_if_fails
     return regression(value, others, measured.name, subject, alone=alone, any_law=any_law)
+
+
+def _has_number(value: Value | None) -> bool:
+    """Whether a value is a number, or an estimate with one; what has none says itself why."""
+    if isinstance(value, Estimate):
+        return any(number is not None for number in (value.value, value.low, value.high))
+    return isinstance(value, float)
 
 
 def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
@@ -325,9 +332,9 @@ def regression(
         return before
     if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
         return Unknown(reason=f"in the baseline {lacking}")
-    if too_little := before.too_little(QUANTITIES[measured]):
-        return Unknown(reason=f"in the baseline {too_little}")
     then = before.value(QUANTITIES[measured])
+    if _has_number(then) and (too_little := before.too_little(QUANTITIES[measured])):
+        return Unknown(reason=f"in the baseline {too_little}")
     if not isinstance(value, Estimate):
         return Unknown(reason=f"this run has no {measured}")
     if not isinstance(then, Estimate):
@@ -339,7 +346,7 @@ def regression(
         factor = factor_to(now.rewarded, before.rewarded)
     except InputError as error:
         return Unknown(reason=f"this run and the baseline: {error.message}: {error.hint}")
-    return relative_decrease(value, then.multiplied(factor), measured)
+    return relative_decrease(value, then.times(factor), measured)
 
 
 def run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:

@@ -14,11 +14,13 @@ from entropylaw.documents.loading import Stored, as_document, damaged
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.gates.quantities import FEWEST_FITTED, LEAST_EFFECTIVE, Needs, Part, Quantity, Value
+from entropylaw.kinds import NO_LARGEST
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.result import ENDS, LOST, sentences
 from entropylaw.run_names import reward_matches
+from entropylaw.units import LARGEST
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import AnyDocument
@@ -29,8 +31,9 @@ class Subject:
     """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
     Of a run with several rewards this is one, with a label as ``reward``. ``rewarded`` is its column, also of
-    a single reward, None where the documents do not say, and ``max_reward`` the largest that is possible,
-    None where that is unknown. ``ends`` says that its evaluations end long before those of others.
+    a single reward, None where the documents do not say. ``unit`` is that of its rewards, empty where
+    unknown, and ``max_reward`` the largest that is possible, None where unknown. ``ends`` says that its
+    evaluations end long before those of others.
     ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
     they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
     answer, None where no document holds one, ``lost`` is how it lost its reward. ``refusal`` is why it has no
@@ -49,6 +52,7 @@ class Subject:
     read: bool = True
     reward: str = ""
     rewarded: Choice | None = None
+    unit: str = ""
     max_reward: float | None = None
     ends: str = ""
 
@@ -163,14 +167,17 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
 
 def _compared_arms(document: Any, source: str) -> Subject:
     """A comparison as a subject of gates on its differences."""
+    unit, largest = document.comparison.reward_unit, document.settings.max_reward
+    if largest is None:
+        largest = LARGEST.get(unit)
     arms = ", ".join(arm.arm for arm in document.comparison.arms)
     return Subject(
         run=f"comparison of {arms}",
         path=source,
         sources=(source,),
         holders={"arms": document},
-        rewarded=document.rewarded,
-        max_reward=document.max_reward,
+        unit=unit,
+        max_reward=None if largest == NO_LARGEST else largest,
     )
 
 
@@ -181,7 +188,7 @@ def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
     holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
     if kind == "report":
         holders["phases"] = phases
-    findings = getattr(judged, "findings", ())
+    findings, rewarded = getattr(judged, "findings", ()), entry.columns.get("reward")
     sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
     return Subject(
         run=entry.run,
@@ -195,7 +202,8 @@ def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
         refusal=entry.refusal,
         read=entry.read,
         reward=entry.reward,
-        rewarded=entry.columns.get("reward"),
+        rewarded=rewarded,
+        unit="" if rewarded is None else rewarded.unit,
         max_reward=getattr(judged, "max_reward", None),
         ends=sentence_of.get(ENDS, ""),
     )
@@ -271,5 +279,5 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     rewarded = next((subject for subject in (judged, *group) if subject.rewarded is not None), judged)
     verdict: dict[str, Any] = {name: getattr(judged, name) for name in ("verdict", "why", "reasons", "lost")}
     merged = replace(named, sources=sources, holders=holders, **verdict)
-    merged = replace(merged, rewarded=rewarded.rewarded, max_reward=rewarded.max_reward)
+    merged = replace(merged, rewarded=rewarded.rewarded, unit=rewarded.unit, max_reward=rewarded.max_reward)
     return replace(merged, refusal=refused.refusal, read=refused.read)

@@ -305,22 +305,19 @@ def _target_reward(entry: Entry[Fit], text: str) -> float:
     Raises UsageError (``bad-target``): it does not convert into that, or is beyond the possible rewards.
     """
     assert entry.result is not None
-    told, chosen = f"--target-reward {text} of {shown(entry.name)}", entry.columns.get("reward")
-    if chosen is None:
-        if text.endswith("%"):
-            message = f"{told}: the document does not say the unit of its reward"
-            raise UsageError("bad-target", message, "give a number without %")
-        return float(text)
+    option, rewarded = f"--target-reward {text} of {shown(entry.name)}", entry.columns.get("reward")
+    unit = "" if rewarded is None else rewarded.unit
+    column = "the reward" if rewarded is None else rewarded.column
     try:
-        target = limit_in(chosen, text)
+        target = limit_in(unit, text, column)
     except InputError as error:
-        raise UsageError("bad-target", f"{told}: {error.message}", error.hint) from None
-    least, most = reward_range(chosen.unit, entry.result.max_reward)
+        raise UsageError("bad-target", f"{option}: {error.message}", error.hint) from None
+    least, most = reward_range(unit, entry.result.max_reward)
     if least <= target <= most:
         return target
-    message = f"{told}: {shown(chosen.column)} is {UNIT_WORDS[chosen.unit]}, {range_words(least, most)}"
+    message = f"{option}: {shown(column)} is {UNIT_WORDS[unit]}, {range_words(least, most)}"
     hint = "give a reward inside of that"
-    if chosen.unit == "rate" and 1 < target <= 100 and not text.endswith("%"):
+    if unit == "rate" and 1 < target <= 100 and not text.endswith("%"):
         hint = f"type --target-reward {text}%, or {target / 100:g}"
     raise UsageError("bad-target", message, hint)
 

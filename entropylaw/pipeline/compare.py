@@ -29,7 +29,6 @@ from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
-    from entropylaw.results.columns import Choice
 
 EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
 
@@ -198,21 +197,11 @@ def compared(
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
             left_out=tuple(left_out),
-            rewarded=_rewarded_in(runs, comparison.reward),
             comparison=comparison,
             others=tuple(others),
             warnings=inputs.warnings,
         )
     )
-
-
-def _rewarded_in(runs: Sequence[ArmRun], label: str) -> Choice | None:
-    """The reward of the first run with a fit, of several the one with a label; None where none was fitted."""
-    for run in runs:
-        for entry in (run.entry, *run.others):
-            if entry is not None and entry.result is not None and label in ("", entry.reward):
-                return entry.columns["reward"]
-    return None
 
 
 def compare(

@@ -18,7 +18,7 @@ from entropylaw.documents.document import InputFile, ReportDocument, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
-from entropylaw.report.describe import describe, index, runs
+from entropylaw.report.describe import describe, index, run_table, runs
 from entropylaw.report.describe.runs import IndexRow, by_name
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
@@ -227,7 +227,7 @@ def index_page(
     blocks = index.ceilings(named) + (describe(across) if across is not None else [])
     cells = [row.cells for row in named]
     count = runs.counted_rows(cells)
-    rewards = runs.reward_words(cells) if all("label" not in row for row in cells) else ""
+    rewards = run_table.reward_words(cells) if all("label" not in row for row in cells) else ""
     measured = (f"The reward is {rewards}.",) if rewards else ()
     stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))
     return _page(

@@ -53,11 +53,15 @@ class Estimate(Struct, frozen=True, kw_only=True):
         """From the low end to the high one; None where either is missing."""
         return None if self.low is None or self.high is None else self.high - self.low
 
-    def multiplied(self, factor: float) -> "Estimate":
-        """The same in another unit, of which one is ``factor``, above 0, of this."""
-        numbers = {name: getattr(self, name) for name in ("value", "low", "high", "std_error")}
-        known = {name: factor * number for name, number in numbers.items() if number is not None}
-        return structs.replace(self, **known)
+    def times(self, factor: float) -> "Estimate":
+        """The same in a unit of which ``factor`` are one of this, such as 100 for a rate in per cent."""
+        return structs.replace(
+            self,
+            value=None if self.value is None else factor * self.value,
+            low=None if self.low is None else factor * self.low,
+            high=None if self.high is None else factor * self.high,
+            std_error=None if self.std_error is None else factor * self.std_error,
+        )
 
     def __float__(self) -> float:
         """The value; a ValueError says why there is none."""

@@ -62,7 +62,8 @@ def factor_to(unit_of: Choice, number: Choice) -> float:
         ``unit-not-known``: one of the two does not say its unit.
     """
     for choice in (unit_of, number):
-        check_unit(choice)
+        if not choice.unit:
+            raise _unit_not_known(shown(choice.column))
     sides = (
         ("column", unit_of.column, number.column),
         ("columns of the mean", ", ".join(unit_of.parts), ", ".join(number.parts)),
@@ -89,31 +90,32 @@ def is_comparable(one: Choice | None, other: Choice | None) -> bool:
     return True
 
 
-def limit_in(reward: Choice, text: str) -> float:
-    """A number as a user writes it, ``0.6`` or ``60%``, to be compared with numbers of a reward.
+def limit_in(unit: str, text: str, column: str = "") -> float:
+    """A number as a user writes it, ``0.6`` or ``60%``, to be compared with rewards in a unit.
 
-    A plain number is in the unit of the reward's column. A percentage is converted into that.
+    A plain number is in that unit, and a percentage is converted into it. ``column`` names the reward in
+    errors.
 
     Raises
     ------
     InputError
-        ``unlike-limit``: a percentage of a reward that is neither a rate nor a percentage.
-        ``unit-not-known``: a percentage of a reward that does not say its unit.
+        ``unlike-limit``: a percentage, and the rewards are neither rates nor in percent.
+        ``unit-not-known``: a percentage, and the unit is not known.
     """
     if not text.endswith("%"):
         return written_number(text)
-    check_unit(reward)
-    if reward.unit not in LARGEST:
-        message = f"{shown(reward.column)} is neither a rate nor in percent, so {text} of it means nothing"
+    name = shown(column) if column else "the reward"
+    if not unit:
+        raise _unit_not_known(name)
+    if unit not in LARGEST:
+        message = f"{name} is neither a rate nor in percent, so {text} of it means nothing"
         raise InputError("unlike-limit", message, "give a number in the column's own unit, without %")
-    return float(text[:-1]) if reward.unit == "percent" else written_number(text)
+    return float(text[:-1]) if unit == "percent" else written_number(text)
 
 
-def check_unit(reward: Choice) -> None:
-    """Raise InputError ``unit-not-known`` where a reward does not say its unit."""
-    if not reward.unit:
-        message = f"the document does not say the unit of {shown(reward.column)}"
-        raise InputError("unit-not-known", message, "fit the log again, which stores the unit")
+def _unit_not_known(name: str) -> InputError:
+    message = f"the document does not say the unit of {name}"
+    return InputError("unit-not-known", message, "fit the log again, which stores the unit")
 
 
 def unlike(what: str, ours: str, theirs: str) -> InputError:

@@ -22,7 +22,7 @@ CALLS = {
     "fit": ("fit", "fit.json"),
     "phases": ("phases", LOG),
     "backtest": ("backtest", LOG),
-    "check": ("check", "fit.json", "--fail-if", "ceiling<0.1"),
+    "check": ("check", "fit.json", "--fail-if", "n<8"),
     "predict": ("predict", "fit.json", "--target-entropy", "0.1"),
     "columns": ("columns", LOG),
     "tokens": ("tokens", "tokens.jsonl"),

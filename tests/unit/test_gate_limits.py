@@ -207,14 +207,29 @@ def test_with_the_largest_reward_lifted_every_limit_is_taken() -> None:
 )
 def test_the_limit_of_a_difference_is_in_the_unit_of_the_rewards(unit: str, gate: str, outcome: str) -> None:
     data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
-    data["rewarded"] = of_reward(fitted(), unit=unit)["columns"]["reward"]
+    data["comparison"]["reward_unit"] = unit
     found = case(data, f"difference(clip, grpo).{gate}")
     assert found.outcome == outcome
-    assert found.column == ("val/acc" if outcome != "unknown" and "failure" not in gate else "")
+    assert found.unit == {"unknown": ""}.get(outcome, "share" if "failure" in gate else unit)
 
 
-def test_a_difference_of_unknown_rewards_is_compared_with_plain_numbers_alone() -> None:
+@pytest.mark.parametrize(
+    ("largest", "outcome"), [(None, "unknown"), (0.5, "unknown"), (3, "passed"), ("none", "passed")]
+)
+def test_the_largest_reward_of_a_comparison_bounds_its_differences(largest, outcome) -> None:
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    data["comparison"]["reward_unit"] = "rate"
+    data["settings"]["max_reward"] = largest
+    found = case(data, "difference(clip, grpo).last_reward>2")
+    assert found.outcome == outcome
+    assert outcome == "passed" or "the gate never trips: the reward is a rate" in found.sentence
+
+
+def test_a_difference_in_a_unit_of_its_own_is_compared_with_plain_numbers_alone() -> None:
     data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
     assert case(data, "difference(clip, grpo).ceiling<0.01").outcome == "passed"
     found = case(data, "difference(clip, grpo).ceiling<1%")
-    assert (found.outcome, "give a number without %" in found.sentence) == ("unknown", True)
+    assert (found.outcome, "the reward is neither a rate nor in percent" in found.sentence) == (
+        "unknown",
+        True,
+    )

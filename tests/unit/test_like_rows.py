@@ -14,7 +14,7 @@ from entropylaw.report.figures.ceilings import ceilings_figure
 from entropylaw.results.result import replace
 from tests.pages import Page
 from tests.typed import typed
-from tests.unit.test_like_numbers import COLUMN, write
+from tests.unit.test_gate_units import COLUMN, write
 from tests.unit.test_report_index import row, with_ceiling
 
 

@@ -15,14 +15,8 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import (
-    MOST_POINTS,
-    IndexRow,
-    block_means,
-    by_name,
-    index_row,
-    overview_cells,
-)
+from entropylaw.report.describe.run_table import MOST_POINTS, block_means, overview_cells
+from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why

@@ -8,7 +8,7 @@ from typing import Any
 
 from entropylaw.escaping import one_line
 from entropylaw.report.blocks import HOLDS, Block, Column, Heading, RunsTable, Trace, Verdict, columns
-from entropylaw.report.describe import runs
+from entropylaw.report.describe import run_table, runs
 from entropylaw.report.describe.runs import IndexRow
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_step
@@ -80,7 +80,7 @@ def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
     """The columns and the rows of the runs of one group; a refused run has its reason alone."""
     if not rows[0].fitted:
         return [*columns("run", "why", "reason")], [[row.shown, _reason(row), row.headline] for row in rows]
-    table = runs.overview([row.cells for row in rows], Column("run", "run"))
+    table = run_table.overview([row.cells for row in rows], Column("run", "run"))
     places = [i for i, column in enumerate(table.columns) if column.key not in _NOT_IN_ROWS]
     heads = [Column("run", "run"), Column("why", "entropy law"), *columns("entropy", "reward")]
     cells = []
@@ -112,7 +112,7 @@ READING = (
     "Ceiling and what is left are averaged over the functional forms by their probabilities, whatever the "
     "verdict on the law; where reward does not follow entropy, or was lost, there are none. "
     "A line of entropy or reward runs between its own least and largest value; with more than "
-    f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
+    f"{run_table.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
     "largest is first. The forecast is of the reward after half as many steps again."
 )
 """How the rows are read."""

@@ -38,7 +38,8 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     law = f"{result.verdict}: {headline(result)}; fitted on entropies from {low} to {high} nats"
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     reasons = b.labelled("reason", sentences(result.findings, "reason"))
-    about = [b.Note("reward", measured), b.Note("entropy law", law)]
+    # The line below the name is that of the law: it is how a text of this program is recognised.
+    about = [b.Note("entropy law", law), b.Note("reward", measured)]
     verdict = b.Notes([*b.labelled("caution", lost), *about, *reasons])
     blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
     if result.predictions:

@@ -36,7 +36,7 @@ _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", 
 _REPORT = re.compile(
     r"# (?:Entropy law report|Predictions|Phases of entropy|Backtest of forecasts)\n|## .{1,400} against "
     r"|\S.{0,400} · (?:\d+ (?:evaluation|block average|run)s?\b|.{1,400}\n  (?:entropy law|caution|refused) )"
-    r"|  (?:\d+ runs? lost more than half of the reward:|run +now )"
+    r"|  (?:\d+ runs? lost more than half of the reward:|run +(?:reward +)?now\b)"
 )
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED, _LONGEST_TITLE = 1 << 13, 4000, 80
