@@ -6,6 +6,7 @@ python docs/generate.py --check    fail where a page differs from what would be 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -25,8 +26,9 @@ from docs.json_schema import json_schema  # noqa: E402
 from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
-from entropylaw.gates.quantities import QUANTITIES, differences  # noqa: E402
+from entropylaw.gates.quantities import QUANTITIES, Quantity, differences  # noqa: E402
 from entropylaw.option import Option, options_of  # noqa: E402
+from entropylaw.units import range_words  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMAND = re.compile(r"```sh\n(?:.* && )?entropylaw (.+)\n```\n(?:\n<!-- (\w+):begin -->)?")
@@ -110,13 +112,14 @@ def quantities_table() -> str:
     flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
     relation = "reward does not follow entropy, or was lost"
     unless = {"nothing": "", "relation": relation, "law": "the law fails"}
-    lines = ["| quantity | what | unit | compared by | unknown if | found in |"]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
+    lines = ["| quantity | what | unit | range | compared by | unknown if | found in |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     for one in QUANTITIES.values():
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
         compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
         unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
-        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | {compared} | {unknown} | {where} |")
+        cells = (f"`{one.name}`", one.meaning, one.unit.name, range_of(one), compared, unknown, where)
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]
     lines += ["| name | that of ARM minus that of BASELINE | unit |", "| --- | --- | --- |"]
     for name, one in differences().items():
@@ -130,6 +133,14 @@ def kinds_table() -> str:
     for kind in KINDS.values():
         lines.append(f"| `{kind.schema}` | `{kind.command}` | [{kind.name}.json](schemas/{kind.name}.json) |")
     return "\n".join(lines)
+
+
+def range_of(quantity: Quantity) -> str:
+    """The range of a quantity with a number; empty for others, and where it may be any number."""
+    unit = quantity.unit
+    if quantity.kind in ("word", "flag") or (math.isinf(unit.low) and math.isinf(unit.high)):
+        return ""
+    return range_words(unit.low, unit.high, whole=unit.whole)
 
 
 def settings_table() -> str:

@@ -63,6 +63,13 @@ NO_LARGEST = "none"
 """Says that no largest reward is possible, where a column's name says that there is one."""
 
 
+def written_reward(text: str) -> str:
+    """A number, or a percentage, as it is written; its unit is that of a column."""
+    text = "".join(text.split())
+    finite_number(text.removesuffix("%"))
+    return text
+
+
 def coverage(text: str) -> float:
     """A number between 0 and 1."""
     number = float(text)
@@ -125,6 +132,13 @@ NOISE = Kind(
     expected="a number of nats above 0, or a column's name",
     metavar="SD",
     read=entropy_noise,
+    types=(int, float, str),
+)
+WRITTEN_REWARD = Kind(
+    expected="a number, or a percentage",
+    metavar="R",
+    example="60%",
+    read=written_reward,
     types=(int, float, str),
 )
 GATE = Kind(expected="a gate such as 'ceiling<0.62'", metavar="EXPR")

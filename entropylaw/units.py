@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from entropylaw.arrays import FloatArray
+if TYPE_CHECKING:
+    from entropylaw.arrays import FloatArray
 
 MOST_NATS = 12.0
 """ln of 162,755: with the vocabularies of today's language models, mean entropies are below."""
 
-PERCENT = 100.0
-"""The largest reward that is a percentage."""
+RewardUnit = Literal["rate", "percent", "raw", ""]
+"""The unit of a reward; empty where it is not known."""
+
+LARGEST = {"rate": 1.0, "percent": 100.0}
+"""Unit of a reward → the largest value that is possible in it; a ``raw`` one, in its own unit, has none."""
+
+UNIT_WORDS = {
+    "rate": "a rate",
+    "percent": "in percent",
+    "raw": "in its own unit",
+    "": "in a unit that is not known",
+}
+"""Unit of a reward → in words, after "is"."""
+
+CLEARLY_PERCENT = 1.5
+"""A share of problems with a value above this is a percentage. At most 1 it is a rate; between the two it is
+neither, since a rate is never above 1 and one value hardly above it shows no percentage."""
 
 LOW, FORK = 0.01, 0.672
 """Nats: 50.64 % of the tokens of Qwen3-8B are below LOW, a fifth above FORK (arXiv:2506.01939, section 3)."""
@@ -30,6 +46,22 @@ _SHARE = r"acc|accuracy|pass|success|(?:re)?solved?|correct|exact_?match|em|win_
 _PERCENT = r"%|pct|per_?cent|percentage"
 _RATE = r"acc|accuracy|exact_?match|(?:win|pass|solve|success)_?rate|pass_?(?:at_?)?\d+"
 """Words of a percentage, and of what is one where its values are above 1; ``solved`` may be a count then."""
+
+_SORTS = {
+    "entropy": r"entropy|entropies|perplexity|ppl",
+    "divergence": r"kl|kld|kl_?div\w*|divergence|kl_\w*",
+    "diversity": r"distinct\w*|divers\w*|unique\w*|self_?bleu|novel\w*",
+    "length": r"len|lens|lengths?|(?:num_?)?tokens?|turns?|(?:num_?)?words|characters|truncat\w*|clip_?ratio",
+    "cost": r"costs?|loss\w*|time|timing\w*|seconds?|latency|price|memory|penalt\w*|errors?|violations?|norm",
+    "part": r"format\w*|(?:tag|xml|syntax|structure)_?(?:count|reward|score)\w*",
+}
+"""Sort of a number but for scores → the words of a name that say so, the first that fits."""
+
+SORTS = ("score", *_SORTS)
+"""What a number is: a score, a part of one, a diversity, a cost, a length, a divergence, or an entropy."""
+
+_OF_REWARD = r"rewards?|scores?|returns?"
+"""Words of a reward, whatever it is given for."""
 
 _NO_MEAN = r"n|num|number|count|std|max|min|total|groups|len|length"
 """Words with which a share's name is that of a count, or of another statistic."""
@@ -65,17 +97,77 @@ def is_rate(column: str) -> bool:
     return _has_word(column, _RATE) and not _has_word(column, _NO_MEAN)
 
 
-def largest_reward(column: str, values: FloatArray) -> float | None:
-    """Return the largest reward that is possible by a column's name and all its finite ``values``.
+def reward_unit(column: str, values: FloatArray) -> RewardUnit:
+    """Return the unit of a reward by its column's name and all its finite ``values`` (n,).
 
-    That is 1 for a share of problems, 100 where such a share is a percentage, and None where it is unknown.
+    It is ``rate`` for a share of problems from 0 to 1, ``percent`` where such a share is a percentage, and
+    ``raw`` for any other: the column's own unit.
     """
-    if not values.size or np.min(values) < 0:
-        return None
-    most, percent = float(np.max(values)), _has_word(column, _PERCENT)
-    if most <= 1:
-        return 1.0 if is_share(column) and not percent else None
-    return PERCENT if most <= 100 and (percent or _has_word(column, _RATE)) else None
+    if not values.size or values.min() < 0:
+        return "raw"
+    largest = float(values.max())
+    named_percent = _has_word(column, _PERCENT)
+    if largest <= LARGEST["rate"]:
+        return "rate" if is_share(column) and not named_percent else "raw"
+    shown_percent = largest > CLEARLY_PERCENT and _has_word(column, _RATE)
+    return "percent" if largest <= LARGEST["percent"] and (named_percent or shown_percent) else "raw"
+
+
+def largest_reward(column: str, values: FloatArray) -> float | None:
+    """Return the largest reward that is possible in a column, None where that is unknown."""
+    return LARGEST.get(reward_unit(column, values))
+
+
+def unit_factor(to: str, of: str) -> float | None:
+    """Return what numbers in the unit ``of`` are multiplied by to be in another; None where nothing converts.
+
+    A rate and a percentage convert into each other; a raw reward is in its column's own unit.
+    """
+    if to == of:
+        return 1.0
+    if to in LARGEST and of in LARGEST:
+        return LARGEST[to] / LARGEST[of]
+    return None
+
+
+def reward_range(unit: str, largest: float | None) -> tuple[float, float]:
+    """Return the least and the largest reward that is possible in a unit; an end is infinite where unknown.
+
+    ``largest`` is the largest possible reward of a run, None where none is known.
+    """
+    least = 0.0 if unit in LARGEST else -math.inf
+    most = math.inf if largest is None else largest
+    return least, most
+
+
+def range_words(low: float, high: float, *, whole: bool = False) -> str:
+    """``from 0 to 1``, ``a whole number, 2 or more``."""
+    words = "a whole number" if whole else ""
+    if math.isinf(low) and math.isinf(high):
+        return words or "any number"
+    if math.isinf(high):
+        ends = f"{low:g} or more"
+    elif math.isinf(low):
+        ends = f"at most {high:g}"
+    else:
+        ends = f"from {low:g} to {high:g}"
+    return f"{words}, {ends}" if words else ends
+
+
+def written_number(text: str) -> float:
+    """Return a number as written; of a percentage the share, rounded once."""
+    return float(Decimal(text[:-1]).scaleb(-2)) if text.endswith("%") else float(text)
+
+
+def sort_of_number(column: str) -> str:
+    """Return what sort of number the name of a column says it has: one of :data:`SORTS`."""
+    sort = next((sort for sort, words in _SORTS.items() if _has_word(column, words)), "score")
+    if sort in ("score", "diversity", "part"):
+        return sort
+    if is_share(column):
+        return "score"
+    # A reward for short responses is a part of the score, and no length.
+    return "part" if _has_word(column, _OF_REWARD) else sort
 
 
 def _has_word(column: str, words: str) -> bool:

@@ -67,6 +67,15 @@ def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **mo
     return entry | {"run": run, "path": path, "result": answer | changed} | more
 
 
+def of_reward(entry, **changes):
+    """The entry with another reward: fields of its column, and ``kind``."""
+    entry = copy.deepcopy(entry)
+    reward = entry["columns"]["reward"]
+    kind = changes.pop("kind", reward["meaning"]["kind"])
+    reward |= changes | {"meaning": reward["meaning"] | {"kind": kind}}
+    return entry
+
+
 def refused(run="r", *, read=True, path="log.csv"):
     refusal = {"slug": "too-few-evaluations", "message": "3 evaluations", "hint": "wait"}
     none = {"result": None, "refusal": refusal}

@@ -9,7 +9,19 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from entropylaw.errors import UsageError
-from entropylaw.kinds import GAIN, GATE, JUNIT, LEVEL, NUMBER, PATH, SUFFIXES, SWITCH, TEXT, Kind
+from entropylaw.kinds import (
+    GAIN,
+    GATE,
+    JUNIT,
+    LEVEL,
+    NUMBER,
+    PATH,
+    SUFFIXES,
+    SWITCH,
+    TEXT,
+    WRITTEN_REWARD,
+    Kind,
+)
 from entropylaw.option import ADVANCED, INTERVALS, OUTPUT, option, switch
 from entropylaw.options import (
     FOLDER,
@@ -83,8 +95,10 @@ class PredictCommand(Joined, LawOptions, Written):
     target_entropy: tuple[str, ...] = target(
         "--target-entropy H", "Entropy in nats, or a range START:STOP:STEP.", TEXT
     )
-    target_reward: tuple[float, ...] = target(
-        "--target-reward R", "Reward: prints the entropies compatible with it."
+    target_reward: tuple[str, ...] = target(
+        "--target-reward R",
+        "Reward in the unit of its column, or as 60%: prints the entropies compatible with it.",
+        WRITTEN_REWARD,
     )
     at_step: tuple[float, ...] = target("--at-step N", "A later step: the reward to expect there.")
     gain: float | None = option(
@@ -264,9 +278,9 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     Every run is compared with every condition. The interval decides, not the point: a condition holds
     where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
-    that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
-    follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
-    several.
+    that is missing, the law's own numbers where the law fails, the averaged ones where reward does not
+    follow entropy or was lost, fitted numbers of too few evaluations, and rewards whose units do not convert.
+    Whatever the reason, an unknown value exits with code 5, for one file as for several.
     """
 
     example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if lost"
@@ -282,8 +296,8 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     fail_if: tuple[str, ...] = option(
         "--fail-if",
         "The condition: lost (the run lost its reward); refused (not fitted); QUANTITY OP NUMBER, as "
-        "ceiling<0.62 or p_headroom<0.5; regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the "
-        "law fails); undecided; \"verdict!='holds'\". Repeatable.",
+        "ceiling<0.62, ceiling<62% or p_headroom<0.5; regression(BASELINE.fit.json)>1% (fall of the ceiling); "
+        "fails (the law fails); undecided; \"verdict!='holds'\". Repeatable.",
         GATE,
         GATES,
         key="fail-if",

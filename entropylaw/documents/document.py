@@ -238,7 +238,8 @@ class RunPrediction(Result, frozen=True, kw_only=True):
 
     ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
     of reward is left on the curve, None for a run that lost its reward. ``forecast`` is of later steps;
-    where these were requested and it is None, ``no_forecast`` says why.
+    where these were requested and it is None, ``no_forecast`` says why. ``n_rewards``, ``effective_n`` and
+    ``max_reward`` are the fit's, too.
     """
 
     verdict: Verdict
@@ -251,6 +252,9 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None
     no_forecast: str | None = None
+    n_rewards: int | None = None
+    effective_n: float | None = None
+    max_reward: float | None = None
 
     @property
     def lost(self) -> bool:
@@ -295,7 +299,10 @@ class GateCase(Struct, frozen=True, kw_only=True):
     word
         The value of a quantity that is a word.
     limit
-        What it was compared with; a percentage as a share.
+        What it was compared with; a percentage as a share, or of a reward in the unit of its column.
+    unit, column
+        The unit of value, interval and limit; of a reward that of its column, ``rate``, ``percent`` or
+        ``raw``, and the column. Empty where there is none.
     sentence
         What was found, in words.
     """
@@ -313,6 +320,8 @@ class GateCase(Struct, frozen=True, kw_only=True):
     method: str | None = None
     word: str | None = None
     limit: float | None = None
+    unit: str = ""
+    column: str = ""
 
 
 class CheckedFile(Struct, frozen=True, kw_only=True):

@@ -9,9 +9,8 @@ is unknown, or belongs to a law that fails, the gate fails.
 from __future__ import annotations
 
 import math
-import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
@@ -22,12 +21,14 @@ from entropylaw.documents.index import INDEX, whole_pages
 from entropylaw.documents.loading import as_document, find_document, load_json
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing
-from entropylaw.gates.expression import Gate
+from entropylaw.gates.expression import COMPARE, Gate, holds_for
+from entropylaw.gates.limits import Limit, limit_of
 from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value
 from entropylaw.gates.subjects import Subject, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
+from entropylaw.results.columns import factor_to
 
 Outcome = Literal["passed", "not excluded", "tripped", "unknown"]
 """The outcome of a gate for a run."""
@@ -53,15 +54,6 @@ _BY_PART: Mapping[tuple[bool, bool], tuple[Outcome, str]] = {
 }
 """Whether an expression holds for all of an interval, and for any of it → the outcome, and in words."""
 
-_COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
-    "<": (operator.lt, "below"),
-    "<=": (operator.le, "at or below"),
-    ">": (operator.gt, "above"),
-    ">=": (operator.ge, "at or above"),
-    "==": (operator.eq, "equal to"),
-    "!=": (operator.ne, "different from"),
-}
-"""Operator → how it compares, and in words."""
 _MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 
@@ -84,13 +76,15 @@ def decide(
     cases = []
     for gate, subject, unmatched in compared(gates, subjects):
         value: Value | None = None
+        limit: Limit | Unknown | None = None
         outcome: Outcome = "unknown"
         sentence = unmatched or subject.ends
         if not sentence and gate.quantity.kind == "flag":
             outcome, sentence = decide_flag(gate.quantity, subject)
         elif not sentence:
             value = compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
-            outcome, sentence = decide_value(gate, value, subject, rules)
+            limit = limit_of(gate, subject)
+            outcome, sentence = decide_value(gate, value, limit, subject, rules)
         name = subject.run if unmatched else subject.name
         if counts[subject.name] > 1:
             name += f" ({', '.join(subject.sources)})"
@@ -101,7 +95,9 @@ def decide(
             outcome=outcome,
             failed=outcome in failing,
             sentence=sentence,
-            limit=gate.limit,
+            limit=limit.number if isinstance(limit, Limit) else gate.limit,
+            unit=limit.unit if isinstance(limit, Limit) else "",
+            column=limit.column if isinstance(limit, Limit) else "",
             **numbers_of(value),
         )
         cases.append(case)
@@ -221,74 +217,86 @@ def compared_value(
         return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
     if (lacking := subject.lacks(measured.needs)) and not rules.even_if_fails:
         return Unknown(reason=lacking)
+    if _has_number(value) and (too_little := subject.too_little(measured)):
+        return Unknown(reason=too_little)
     if gate.baseline is None:
         return value
     others, any_law = baselines[gate.baseline], rules.even_if_fails
     return regression(value, others, measured.name, subject, alone=alone, any_law=any_law)
 
 
-def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple[Outcome, str]:
-    """The outcome of a gate that compares a value, and its sentence."""
-    name = gate.quantity.name
-    if isinstance(value, Unknown):
-        return "unknown", value.reason
-    if isinstance(value, str):
-        holds = (value == gate.word) is (gate.operator == "==")
-        sentence = f"{name} is {value!r}" if value in gate.quantity.words else gate.quantity.otherwise
-        return _BY_PART[holds, holds][0], sentence
-    assert gate.limit is not None and gate.operator is not None  # noqa: PT018
-    compare, side = _COMPARE[gate.operator]
-    if isinstance(value, Estimate) and not rules.point:
-        return decide_interval(gate, value, subject, side)
-    number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
-    if number is None:
-        return "unknown", ": ".join(filter(None, (f"{name} has no value", note)))
-    holds = compare(number, gate.limit)
-    (text,) = consistent_decimals([number], gate.limit, percent=gate.percent)
-    label = f"{gate.label} {text}{subject.detail(gate.quantity)}"
-    sentence = f"{label} {'is' if holds else 'is not'} {side} {gate.limit_text}"
+def _has_number(value: Value | None) -> bool:
+    """Whether a value is a number, or an estimate with one; what has none says itself why."""
+    if isinstance(value, Estimate):
+        return any(number is not None for number in (value.value, value.low, value.high))
+    return isinstance(value, float)
+
+
+def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
+    """The outcome of a gate that compares a word, and its sentence."""
+    holds = (value == gate.word) is (gate.operator == "==")
+    is_known = value in gate.quantity.words
+    sentence = f"{gate.quantity.name} is {value!r}" if is_known else gate.quantity.otherwise
     return _BY_PART[holds, holds][0], sentence
 
 
-def decide_interval(gate: Gate, estimate: Estimate, subject: Subject, side: str) -> tuple[Outcome, str]:
+def decide_value(
+    gate: Gate, value: Value, limit: Limit | Unknown | None, subject: Subject, rules: Rules
+) -> tuple[Outcome, str]:
+    """The outcome of a gate that compares a value with its ``limit``, or with a word, and its sentence."""
+    for compared in (value, limit):
+        if isinstance(compared, Unknown):
+            return "unknown", compared.reason
+    if isinstance(value, str):
+        return _decide_word(gate, value)
+    return _decide_number(gate, value, limit, subject, rules)  # type: ignore[arg-type]
+
+
+def _decide_number(
+    gate: Gate, value: Estimate | float, limit: Limit, subject: Subject, rules: Rules
+) -> tuple[Outcome, str]:
+    """The outcome of a gate that compares a number with its ``limit``, and its sentence."""
+    assert gate.operator is not None
+    if isinstance(value, Estimate) and not rules.point:
+        return decide_interval(gate, value, limit, subject)
+    number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
+    if number is None:
+        return "unknown", ": ".join(filter(None, (f"{gate.quantity.name} has no value", note)))
+    compare, side = COMPARE[gate.operator]
+    holds = compare(number, limit.number)
+    (text,) = consistent_decimals([number], limit)
+    label = f"{gate.label}{limit.unit_words} {text}{subject.detail(gate.quantity)}"
+    sentence = f"{label} {'is' if holds else 'is not'} {side} {limit.text}"
+    return _BY_PART[holds, holds][0], sentence
+
+
+def decide_interval(gate: Gate, estimate: Estimate, limit: Limit, subject: Subject) -> tuple[Outcome, str]:
     """Compare all of the interval, none of it, or a part; an open end may have any value."""
-    assert gate.limit is not None and gate.operator is not None  # noqa: PT018
+    assert gate.operator is not None
+    note = f" ({estimate.note})" if estimate.note else ""
     if estimate.low is None and estimate.high is None:
-        note = f": {estimate.note}" if estimate.note else ""
-        return "unknown", f"{gate.quantity.name} has no interval{note}"
+        return "unknown", f"{gate.quantity.name} has no interval{f': {estimate.note}' if note else ''}"
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
     numbers = [estimate.value, estimate.low, estimate.high]
-    value, left, right = consistent_decimals(numbers, gate.limit, percent=gate.percent)
-    outcome, extent = _BY_PART[holds_for(gate.operator, low, high, gate.limit)]
+    value, left, right = consistent_decimals(numbers, limit)
+    outcome, extent = _BY_PART[holds_for(gate.operator, low, high, limit.number)]
     number = "" if estimate.value is None else f"{value} "
-    note = f" ({estimate.note})" if estimate.note else ""
     interval = f"{extent} of the {100 * estimate.level:g} % interval"
-    label = f"{gate.label} {number}[{left}, {right}]{subject.detail(gate.quantity)}"
-    return outcome, f"{label}: {interval} is {side} {gate.limit_text}{note}"
+    label = f"{gate.label}{limit.unit_words} {number}[{left}, {right}]{subject.detail(gate.quantity)}"
+    _, side = COMPARE[gate.operator]
+    return outcome, f"{label}: {interval} is {side} {limit.text}{note}"
 
 
-def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:
-    """Whether ``x sign limit`` holds for all x from ``low`` to ``high``, and whether for any."""
-    if sign == "==":
-        return low == high == limit, low <= limit <= high
-    if sign == "!=":
-        return not low <= limit <= high, not low == high == limit
-    compare, _ = _COMPARE[sign]
-    ends = compare(low, limit), compare(high, limit)
-    return all(ends), any(ends)
-
-
-def consistent_decimals(numbers: Sequence[float | None], limit: float, *, percent: bool = False) -> list[str]:
-    """Some numbers as text, with common decimals, each on the same side of ``limit`` as its number.
+def consistent_decimals(numbers: Sequence[float | None], limit: Limit) -> list[str]:
+    """Some numbers as text, with common decimals, each on the same side of the limit as its number.
 
     The interval's half-width gets two significant digits, a number alone four; where that hides a
-    difference from the limit, all get the decimals that show it. None is ``open``. With ``percent`` they
-    are percentages.
+    difference from the limit, all get the decimals that show it. None is ``open``.
     """
     # The shortest decimal that reads back as a float keeps the order of floats.
-    exact = [Decimal(repr(float(x))).scaleb(2 * percent) for x in numbers if x is not None]
-    bound = Decimal(repr(float(limit))).scaleb(2 * percent)
+    exact = [Decimal(repr(float(x))).scaleb(limit.shift) for x in numbers if x is not None]
+    bound = Decimal(repr(float(limit.number))).scaleb(limit.shift)
     decimals = 0
     if any(x != x.to_integral_value() for x in exact):
         half, largest = (max(exact) - min(exact)) / 2, max(map(abs, exact))
@@ -296,7 +304,7 @@ def consistent_decimals(numbers: Sequence[float | None], limit: float, *, percen
         decimals = max(1 - half.adjusted() if wide else 3 - largest.adjusted(), 0)
     while any(Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in exact):
         decimals += 1
-    texts = (_text(x, decimals) + "%" * percent for x in exact)
+    texts = (_text(x, decimals) + limit.suffix for x in exact)
     return ["open" if x is None else next(texts) for x in numbers]
 
 
@@ -325,11 +333,20 @@ def regression(
     if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
         return Unknown(reason=f"in the baseline {lacking}")
     then = before.value(QUANTITIES[measured])
+    if _has_number(then) and (too_little := before.too_little(QUANTITIES[measured])):
+        return Unknown(reason=f"in the baseline {too_little}")
     if not isinstance(value, Estimate):
         return Unknown(reason=f"this run has no {measured}")
     if not isinstance(then, Estimate):
         return Unknown(reason=f"the baseline has no {measured}")
-    return relative_decrease(value, then, measured)
+    if now.rewarded is None or before.rewarded is None:
+        where = "this run" if now.rewarded is None else "the baseline"
+        return Unknown(reason=f"the document of {where} does not say what its reward is: fit the log again")
+    try:
+        factor = factor_to(now.rewarded, before.rewarded)
+    except InputError as error:
+        return Unknown(reason=f"this run and the baseline: {error.message}: {error.hint}")
+    return relative_decrease(value, then.times(factor), measured)
 
 
 def run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from entropylaw.errors import UsageError
 from entropylaw.gates.quantities import (
@@ -24,6 +24,7 @@ from entropylaw.gates.quantities import (
     sampled,
 )
 from entropylaw.paths import shown_path
+from entropylaw.units import range_words, written_number
 
 GRAMMAR = (
     "write QUANTITY OP NUMBER (as ceiling<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
@@ -34,6 +35,17 @@ GRAMMAR = (
 
 HOLDS = "a gate trips on what is bad: type --fail-if \"verdict!='holds'\""
 """What to write in place of the gate ``holds``."""
+
+COMPARE: Mapping[str, tuple[Callable[[float, float], bool], str]] = {
+    "<": (operator.lt, "below"),
+    "<=": (operator.le, "at or below"),
+    ">": (operator.gt, "above"),
+    ">=": (operator.ge, "at or above"),
+    "==": (operator.eq, "equal to"),
+    "!=": (operator.ne, "different from"),
+}
+"""Operator → how it compares, and in words."""
+
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -52,7 +64,8 @@ class Gate:
 
     ``reward`` is a shell pattern of the rewards that it is for, by label or column; without one all are.
     ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
-    with the number ``limit``, as written ``limit_text``; a percentage is a share. A regression is of the
+    with the number ``limit``, as written ``limit_text``; a percentage is a share. The limit of a reward is in
+    the unit of a column, which :func:`~entropylaw.gates.limits.limit_of` knows. A regression is of the
     quantity ``measured``, against the document ``baseline``; a difference is between two ``arms``.
     """
 
@@ -122,7 +135,7 @@ class _Reader:
             gate = replace(gate, operator=operator, word=self.word(quantity, operator, sign_at))
         else:
             number = self.number(quantity)
-            gate = replace(gate, operator=operator, limit=_value(number), limit_text=number)
+            gate = replace(gate, operator=operator, limit=written_number(number), limit_text=number)
             self.check_range(gate)
         self.end("; a gate is one comparison, and --fail-if can be repeated")
         return gate
@@ -199,22 +212,30 @@ class _Reader:
         if number is None:
             self.fail(f"a number was expected for {quantity.name}")
         percent = self.text.startswith("%", self.place)
+        if percent and not quantity.unit.takes_percent:
+            unit = f"is in {quantity.unit.name}" if quantity.unit.name else "is no share"
+            self.fail(f"a number without % was expected, as {quantity.name} {unit},")
         self.move(self.place + percent)
-        if abs(_value(number)) == float("inf"):
+        if abs(written_number(number)) == float("inf"):
             self.fail("a finite number was expected", at=start)
         return number + "%" * percent
 
     def check_range(self, gate: Gate) -> None:
-        """Refuse a limit that no value of the quantity reaches: the gate would never trip, or always."""
+        """Refuse a gate that no value of the quantity trips, or that every one does."""
         unit, limit = gate.quantity.unit, gate.limit
         assert limit is not None
-        never = {"<": limit <= unit.low, ">": limit >= unit.high}.get(gate.operator or "", False)
-        if unit.low <= limit <= unit.high and not never:
+        assert gate.operator is not None
+        when = never_or_always(gate.operator, limit, unit.low, unit.high, whole=unit.whole)
+        if not when:
             return
-        ends = f"from {unit.low:g} to {unit.high:g}" if unit.high < math.inf else f"{unit.low:g} or more"
-        ends = "a share, of which 1 is 100%" if unit is SHARE else ends
-        message = f"--fail-if {self.text!r} compares with {gate.limit_text}, and {gate.label} is {ends}"
+        ends = f"{gate.label} is {range_words(unit.low, unit.high, whole=unit.whole)}"
+        message = f"--fail-if {self.text!r} {when} trips: {ends}"
+        if unit is SHARE:
+            ends = f"{gate.label} is a share, of which 1 is 100%"
+            message = f"--fail-if {self.text!r} compares with {gate.limit_text}, and {ends}"
         hint = "give a limit inside the range, which a run can be above or below"
+        if unit.whole and not limit.is_integer() and unit.low <= limit:
+            hint = f"give a whole number, as {math.floor(limit)} or {math.ceil(limit)}"
         if unit.name in ("probability", "share") and 1 < limit <= 100 and not gate.percent:
             quote = '"' if "'" in gate.text else "'"
             hint = f"type --fail-if {quote}{gate.text}%{quote}, or the number {limit / 100:g}"
@@ -258,6 +279,32 @@ class _Reader:
         raise UsageError("bad-gate", message, hint)
 
 
+def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:
+    """Whether ``x sign limit`` holds for all x from ``low`` to ``high``, and whether for any."""
+    if sign == "==":
+        return low == high == limit, low <= limit <= high
+    if sign == "!=":
+        return not low <= limit <= high, not low == high == limit
+    compare, _ = COMPARE[sign]
+    ends = compare(low, limit), compare(high, limit)
+    return all(ends), any(ends)
+
+
+def never_or_always(
+    sign: str, limit: float, low: float, high: float, *, whole: bool = False
+) -> Literal["never", "always", ""]:
+    """Whether ``x sign limit`` holds for no x from ``low`` to ``high``, or for every one; empty for neither.
+
+    An end may be infinite. With ``whole`` the x are whole numbers, and so are finite ends.
+    """
+    if whole and not limit.is_integer() and sign in ("==", "!="):
+        return "never" if sign == "==" else "always"
+    for_all, for_any = holds_for(sign, low, high, limit)
+    if for_all:
+        return "always"
+    return "" if for_any else "never"
+
+
 def arms_in(text: str) -> tuple[str, str]:
     """Two arms with a comma between them, in quotes or not; two empty ones of any other text."""
     if (pair := _ARMS.fullmatch(text)) is None:
@@ -269,8 +316,3 @@ def arms_in(text: str) -> tuple[str, str]:
 def _meant(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name.casefold(), names, n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(str(name)) for name in near)}?" if near else ""
-
-
-def _value(text: str) -> float:
-    """A number as written; of a percentage the share, rounded once."""
-    return float(Decimal(text[:-1]).scaleb(-2)) if text.endswith("%") else float(text)

@@ -19,6 +19,7 @@ from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.result import EARLY
 from entropylaw.results.result import replace as replace_estimate
 from entropylaw.results.stop import State
+from entropylaw.units import MOST_NATS, reward_range
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
@@ -49,21 +50,68 @@ Kind = Literal["estimate", "number", "word", "flag"]
 Needs = Literal["nothing", "relation", "law"]
 """What a quantity needs: nothing, reward that follows entropy, or the law."""
 
+FEWEST_EVALUATIONS = 2
+"""Evaluations of a document of a fit at least: others are damaged."""
+
+FEWEST_FITTED, LEAST_EFFECTIVE = 8, 3.0
+"""Evaluations, and effective sample size, below which a fitted number is unknown to a gate: its interval is
+one of a few values that follow one another, and a gate that passes by it passes because nothing is known."""
+
+
+OfReward = Literal["", "level", "gain", "difference", "fall"]
+"""How the range of a reward bounds a number: as a level of it, a gain, a difference of two levels, or a fall
+as a share of an earlier level; empty where it does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit, and the range that a quantity in it can have; an end may be infinite."""
+    """A unit, and the range that a quantity in it can have; an end may be infinite.
+
+    ``whole`` says that it has whole numbers only. ``of_reward`` says how the range in which a reward is
+    possible bounds it.
+    """
 
     name: str = ""
     low: float = -math.inf
     high: float = math.inf
+    whole: bool = False
+    of_reward: OfReward = ""
+
+    @property
+    def takes_percent(self) -> bool:
+        """Whether a percentage of it has a meaning: of a share, a probability or a reward."""
+        return self.name in ("share", "probability", "reward")
+
+    def range_in(self, unit: str, largest: float | None) -> tuple[float, float]:
+        """The same range for a reward in a ``unit``; its ``largest`` possible value is None where unknown."""
+        least, most = reward_range(unit, largest)
+        span = most - least
+        ranges = {
+            "level": (least, most),
+            "gain": (0.0, span),
+            "difference": (-span, span),
+            "fall": (-math.inf, math.inf if least < 0 else 1.0),
+        }
+        return ranges.get(self.of_reward, (self.low, self.high))
 
 
-NONE, REWARD, STEPS, NATS = Unit(), Unit("reward"), Unit("steps"), Unit("nats")
-EVALUATIONS, COUNT = Unit("evaluations", 0.0), Unit("", 0.0)
-PROBABILITY, R_SQUARED = Unit("probability", 0.0, 1.0), Unit("share", 0.0, 1.0)
-CORRELATION, CHANGE = Unit("", -1.0, 1.0), Unit("share", -1.0, 1.0)
-SHARE = Unit("share", -5.0, 5.0)
+NONE, STEPS, NATS = Unit(), Unit("steps"), Unit("nats")
+REWARD = Unit("reward")
+"""A coefficient, or a difference along a curve, which may have any size."""
+LEVEL = Unit("reward", of_reward="level")
+GAIN = Unit("reward", 0.0, of_reward="gain")
+LEVELS_APART = Unit("reward", of_reward="difference")
+ENTROPY = Unit("nats", 0.0, MOST_NATS)
+SPREAD = Unit("nats", 0.0)
+EVALUATIONS = Unit("evaluations", FEWEST_EVALUATIONS, whole=True)
+EFFECTIVE = Unit("evaluations", 0.0)
+COUNT = Unit("", 0.0, whole=True)
+MEAN_COUNT = Unit("", 0.0)
+PROBABILITY = Unit("probability", 0.0, 1.0)
+R_SQUARED = Unit("share", 0.0, 1.0)
+CORRELATION = Unit("", -1.0, 1.0)
+CHANGE = Unit("share", -1.0, 1.0)
+SHARE = Unit("share", -5.0, 5.0, of_reward="fall")
 """An estimated share may be beyond 0 and 1; far beyond, a percentage was meant."""
 
 
@@ -76,7 +124,8 @@ class Quantity:
     entry of phases or None. It is the path of an attribute, by default the one of its name, or a function
     that returns None where the document has no value. Flags have none. ``needs`` is what must not fail for
     it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
-    of them. ``detail`` is what a sentence adds to the number: of which gain, at which step.
+    of them. ``detail`` is what a sentence adds to the number: of which gain, at which step. ``fitted`` says
+    that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged.
     """
 
     name: str
@@ -89,6 +138,7 @@ class Quantity:
     words: tuple[str, ...] = ()
     otherwise: str = ""
     detail: Callable[[Any], str] | None = None
+    fitted: bool = True
 
     def read(self, holder: Any) -> Value:
         """The value in a part of a run's documents, or the reason why there is none."""
@@ -198,6 +248,7 @@ _delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _averaged = partial(Quantity, needs="relation")
 _own = partial(Quantity, needs="law")
 _number = partial(Quantity, kind="number")
+_unfitted = partial(Quantity, kind="number", fitted=False)
 _word = partial(Quantity, kind="word")
 _flag = partial(Quantity, kind="flag")
 _later = partial(Quantity, part="ahead")
@@ -264,8 +315,8 @@ def sampled(name: str) -> Quantity:
 
 
 _ALL = (
-    _averaged("ceiling", "reward at H = 0, averaged over functional forms", REWARD),
-    _averaged("headroom", "ceiling − reward_now, or 0 where that is below", REWARD, _at_end("headroom")),
+    _averaged("ceiling", "reward at H = 0, averaged over functional forms", LEVEL),
+    _averaged("headroom", "ceiling − reward_now, or 0 where that is below", GAIN, _at_end("headroom")),
     _averaged(
         "p_headroom",
         "probability that at least the gain of the fit is left on the curve",
@@ -274,26 +325,24 @@ _ALL = (
         kind="number",
         detail=lambda fit: f"at least {fit.gain:.3g} left",
     ),
-    Quantity("reward_now", "reward at the last entropy, without evaluation noise", REWARD),
+    Quantity("reward_now", "reward at the last entropy, without evaluation noise", LEVEL),
     _own("a", "coefficient of R = b − a·exp(H)", REWARD, "law.a"),
     _own("b", "coefficient of R = b − a·exp(H)", REWARD, "law.b"),
-    _own("law.ceiling", "b − a, the reward at H = 0 by the law", REWARD, "law.ceiling"),
-    _own(
-        "law.headroom", "law.ceiling − reward_now, or 0 where that is below", REWARD, _at_end("law.headroom")
-    ),
+    _own("law.ceiling", "b − a, the reward at H = 0 by the law", LEVEL, "law.ceiling"),
+    _own("law.headroom", "law.ceiling − reward_now, or 0 where that is below", GAIN, _at_end("law.headroom")),
     Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS),
-    _number("entropy_now", "entropy at the last evaluation", NATS, _at_end("law.entropy_now")),
-    _number("entropy_noise", "noise of a logged entropy", NATS, "law.entropy_noise"),
+    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _at_end("law.entropy_now")),
+    _number("entropy_noise", "noise of a logged entropy", SPREAD, "law.entropy_noise"),
     _number("p_law", "posterior probability of the law among its rivals", PROBABILITY),
     _number("r_squared", "R² of the law by least squares", R_SQUARED, "law.r_squared"),
-    _number("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
+    _unfitted("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
     _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "law.residuals.lag1"),
     _number(
         *("long_memory", "probability that the residuals have long memory", PROBABILITY),
         "law.residuals.long_memory",
     ),
-    _number("effective_n", "effective sample size", EVALUATIONS, "law.residuals.effective_n"),
-    _number("cautions", "number of cautions", COUNT, _cautions),
+    _unfitted("effective_n", "effective sample size", EFFECTIVE, "law.residuals.effective_n"),
+    _unfitted("cautions", "number of cautions", COUNT, _cautions),
     _word("verdict", "verdict on the law", NONE, lambda judged: str(judged.verdict), words=tuple(Verdict)),
     # A run in which the law does not fail has no reason, which is not an unknown one.
     _word(
@@ -302,7 +351,7 @@ _ALL = (
         otherwise="the law does not fail",
     ),
     _later(
-        *("forecast_reward", "reward at the last step forecast", REWARD, _forecast),
+        *("forecast_reward", "reward at the last step forecast", LEVEL, _forecast),
         detail=lambda judged: f"at step {judged.forecast.step[-1]:g}",
     ),
     _later(
@@ -321,7 +370,7 @@ _ALL = (
         detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
     ),
     _later(
-        *("best_so_far", "level of the reward at the best step so far", REWARD),
+        *("best_so_far", "level of the reward at the best step so far", LEVEL),
         *(_best("level"), "number"),
         detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
     ),
@@ -340,9 +389,9 @@ _ALL = (
     _counted("lost_problems", "problems solved before only", COUNT, _fate("lost"), "number"),
     _counted("gained_problems", "problems solved now only", COUNT, _fate("gained"), "number"),
     _counted("kept_problems", "problems solved on both sides", COUNT, _fate("kept"), "number"),
-    _counted("distinct", "distinct answers to a problem, last step", COUNT, _sampled("distinct")),
-    _counted("distinct_right", "distinct right answers to a problem", COUNT, _sampled("distinct_right")),
-    _counted("answer_entropy", "entropy of the answers to a problem", NATS, _sampled("answer_entropy")),
+    _counted("distinct", "distinct answers to a problem, last step", MEAN_COUNT, _sampled("distinct")),
+    _counted("distinct_right", "distinct right answers to a problem", MEAN_COUNT, _sampled("distinct_right")),
+    _counted("answer_entropy", "entropy of the answers to a problem", SPREAD, _sampled("answer_entropy")),
     _counted("none_right", "share of problems with no right sample", R_SQUARED, _sampled("none_right")),
     _flag("fails", "the law fails"),
     _flag("undecided", "the data do not decide whether the law holds"),
@@ -364,15 +413,26 @@ def differences() -> dict[str, Quantity]:
     """Quantities of a comparison of arms, by the name behind the point: their types take time to import."""
     from entropylaw.results import arms
 
-    return {
-        name: Quantity(
+    units = {"reward": LEVELS_APART, "nats": NATS, "share": CHANGE}
+    quantities = {}
+    for name, (words, unit) in arms.QUANTITIES.items():
+        quantities[name] = Quantity(
             f"{DIFFERENCE}(ARM, BASELINE).{name}",
             f"{words}: that of ARM minus that of BASELINE",
-            {"reward": REWARD, "nats": NATS, "share": CHANGE}[unit],
+            _OTHER_UNITS.get(name, units[unit]),
             part="arms",
         )
-        for name, (words, unit) in arms.QUANTITIES.items()
-    }
+    return quantities
+
+
+_OTHER_UNITS = {
+    "shift": REWARD,
+    "movement": REWARD,
+    "a": REWARD,
+    "b": REWARD,
+    "last_entropy": Unit("nats", -MOST_NATS, MOST_NATS),
+}
+"""Units of differences that are no difference of two levels of the reward, or are bounded otherwise."""
 
 
 def missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -11,12 +12,23 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.loading import Stored, as_document, damaged
 from entropylaw.errors import InputError
-from entropylaw.gates.quantities import Needs, Part, Quantity, Unknown, Value
+from entropylaw.escaping import counted
+from entropylaw.gates.quantities import (
+    FEWEST_FITTED,
+    LEAST_EFFECTIVE,
+    Needs,
+    Part,
+    Quantity,
+    Unknown,
+    Value,
+)
+from entropylaw.kinds import NO_LARGEST
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
-from entropylaw.results.columns import Refusal
+from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.result import ENDS, LOST, sentences
 from entropylaw.run_names import reward_matches
+from entropylaw.units import LARGEST
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import AnyDocument
@@ -26,9 +38,10 @@ if TYPE_CHECKING:
 class Subject:
     """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
-    Of a run with several rewards this is one, with a label as ``reward`` and its ``column``. ``ends`` says
-    that its evaluations end long before those of others. ``named`` is the label of a
-    single reward, too.
+    Of a run with several rewards this is one, with a label as ``reward``. ``rewarded`` is its column, also of
+    a single reward, None where the documents do not say. ``unit`` is that of its rewards, empty where
+    unknown, and ``max_reward`` the largest that is possible, None where unknown. ``ends`` says that its
+    evaluations end long before those of others.
     ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
     they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
     answer, None where no document holds one, ``lost`` is how it lost its reward. ``refusal`` is why it has no
@@ -46,8 +59,9 @@ class Subject:
     refusal: Refusal | None = None
     read: bool = True
     reward: str = ""
-    column: str = ""
-    named: str = ""
+    rewarded: Choice | None = None
+    unit: str = ""
+    max_reward: float | None = None
     ends: str = ""
 
     @property
@@ -57,7 +71,13 @@ class Subject:
 
     def has_reward(self, pattern: str) -> bool:
         """Whether a shell pattern matches its reward, by label or column."""
-        return reward_matches(pattern, self.reward, self.column, self.named)
+        label = "" if self.rewarded is None else self.rewarded.label
+        return reward_matches(pattern, self.reward, self.column, label)
+
+    @property
+    def column(self) -> str:
+        """The name of the column of its reward; empty where that is not known."""
+        return "" if self.rewarded is None else self.rewarded.column
 
     @property
     def parts(self) -> frozenset[Part]:
@@ -72,6 +92,23 @@ class Subject:
         others = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
         reason = self.reasons[0] if self.reasons else "its document gives no reason"
         return f"the law fails for this run, {self.why}: {reason}{others}"
+
+    def too_little(self, quantity: Quantity) -> str:
+        """Why there are too few evaluations for a fitted number; empty where there are enough."""
+        part = self.part_with(quantity)
+        held = self.held(part) if part in ("law", "ahead") and part in self.holders else None
+        if held is None or not quantity.fitted:
+            return ""
+        evaluations = held.n if quantity.part == "law" else held.n_rewards
+        if evaluations is None or held.effective_n is None:
+            return "the document does not say of how many evaluations it is: predict from the fit again"
+        if evaluations < FEWEST_FITTED:
+            return f"{counted(evaluations, 'evaluation')}, and a fitted number needs {FEWEST_FITTED}"
+        if held.effective_n < LEAST_EFFECTIVE:
+            # Rounded down: no size below the least one is shown as that.
+            size = math.floor(100 * held.effective_n) / 100
+            return f"the effective sample size is {size:g}, and a fitted number needs {LEAST_EFFECTIVE:g}"
+        return ""
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
@@ -121,9 +158,7 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
     kind = document.schema.split("/")[1]
     if kind == "comparison":
-        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
-        run = f"comparison of {arms}"
-        return [Subject(run=run, path=source, sources=(source,), holders={"arms": document})]
+        return [_compared_arms(document, source)]
     if kind == "samples":
         rows = document.latest()  # type: ignore[attr-defined]
         return [
@@ -140,6 +175,22 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     return [subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
 
 
+def _compared_arms(document: Any, source: str) -> Subject:
+    """A comparison as a subject of gates on its differences."""
+    unit, largest = document.comparison.reward_unit, document.settings.max_reward
+    if largest is None:
+        largest = LARGEST.get(unit)
+    arms = ", ".join(arm.arm for arm in document.comparison.arms)
+    return Subject(
+        run=f"comparison of {arms}",
+        path=source,
+        sources=(source,),
+        holders={"arms": document},
+        unit=unit,
+        max_reward=None if largest == NO_LARGEST else largest,
+    )
+
+
 def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
     """The run in an entry of a document of a kind, which may have phases of it beside a fit."""
     # The result with the verdict and the findings; phases have none.
@@ -147,7 +198,7 @@ def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
     holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
     if kind == "report":
         holders["phases"] = phases
-    findings, chosen = getattr(judged, "findings", ()), entry.columns.get("reward")
+    findings, rewarded = getattr(judged, "findings", ()), entry.columns.get("reward")
     sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
     return Subject(
         run=entry.run,
@@ -161,8 +212,9 @@ def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
         refusal=entry.refusal,
         read=entry.read,
         reward=entry.reward,
-        column=getattr(chosen, "column", ""),
-        named=getattr(chosen, "label", ""),
+        rewarded=rewarded,
+        unit="" if rewarded is None else rewarded.unit,
+        max_reward=getattr(judged, "max_reward", None),
         ends=sentence_of.get(ENDS, ""),
     )
 
@@ -233,6 +285,9 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))
     named = next((subject for subject in group if subject.reward), with_law[0])
+    # Phases have no reward.
+    rewarded = next((subject for subject in (judged, *group) if subject.rewarded is not None), judged)
     verdict: dict[str, Any] = {name: getattr(judged, name) for name in ("verdict", "why", "reasons", "lost")}
     merged = replace(named, sources=sources, holders=holders, **verdict)
+    merged = replace(merged, rewarded=rewarded.rewarded, unit=rewarded.unit, max_reward=rewarded.max_reward)
     return replace(merged, refusal=refused.refusal, read=refused.read)

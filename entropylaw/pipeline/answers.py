@@ -21,12 +21,14 @@ from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, texts
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
-from entropylaw.errors import FitError, InputError
+from entropylaw.errors import FitError, InputError, UsageError
+from entropylaw.escaping import shown
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
+from entropylaw.results.columns import limit_in
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import CURVES, PhaseFit
@@ -34,6 +36,7 @@ from entropylaw.results.result import Finding, caution, field_names, note, repla
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
+from entropylaw.units import UNIT_WORDS, range_words, reward_range
 
 
 def fit_series(series: Series, **options: Any) -> Fit:
@@ -257,7 +260,7 @@ def predict_runs(
     fits: FitDocument,
     *,
     entropies: Sequence[float] = (),
-    rewards: Sequence[float] = (),
+    rewards: Sequence[float | str] = (),
     at_step: Sequence[float] = (),
     gain: float | None = None,
     level: float | None = None,
@@ -265,16 +268,47 @@ def predict_runs(
     """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
 
     Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
-    entropy now, 0, and half as many steps again. ``gain`` of reward and ``level`` are by default those of
-    each fit.
+    entropy now, 0, and half as many steps again. A reward is in the unit of the run's column, or a text such
+    as ``"60%"``. ``gain`` of reward and ``level`` are by default those of each fit.
+
+    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run.
     """
-    requested: dict[str, Any] = {"entropies": entropies, "rewards": rewards, "at_step": at_step}
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:
-            predicted: Any = predict_run(entry.result, **requested, gain=gain, level=level)
+            predicted: Any = predict_run(
+                entry.result,
+                entropies=entropies,
+                rewards=[_target_reward(entry, str(reward)) for reward in rewards],
+                at_step=at_step,
+                gain=gain,
+                level=level,
+            )
             entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
+
+
+def _target_reward(entry: Entry[Fit], text: str) -> float:
+    """A target as it is written, in the unit of the reward of a fitted run.
+
+    Raises UsageError (``bad-target``): it does not convert into that, or is beyond the possible rewards.
+    """
+    assert entry.result is not None
+    option, rewarded = f"--target-reward {text} of {shown(entry.name)}", entry.columns.get("reward")
+    unit = "" if rewarded is None else rewarded.unit
+    column = "the reward" if rewarded is None else rewarded.column
+    try:
+        target = limit_in(unit, text, column)
+    except InputError as error:
+        raise UsageError("bad-target", f"{option}: {error.message}", error.hint) from None
+    least, most = reward_range(unit, entry.result.max_reward)
+    if least <= target <= most:
+        return target
+    message = f"{option}: {shown(column)} is {UNIT_WORDS[unit]}, {range_words(least, most)}"
+    hint = "give a reward inside of that"
+    if unit == "rate" and 1 < target <= 100 and not text.endswith("%"):
+        hint = f"type --target-reward {text}%, or {target / 100:g}"
+    raise UsageError("bad-target", message, hint)
 
 
 def predict_run(
@@ -304,6 +338,9 @@ def predict_run(
         entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
         predictions=answer.predict(entropies, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
+        n_rewards=answer.n_rewards,
+        effective_n=answer.effective_n,
+        max_reward=answer.max_reward,
     )
     if not at_step:
         return prediction

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from numbers import Real
 from dataclasses import asdict, replace
-from os import fspath
+from numbers import Real
 from pathlib import Path
 from typing import Any
 

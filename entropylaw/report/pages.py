@@ -18,7 +18,7 @@ from entropylaw.documents.document import InputFile, ReportDocument, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
-from entropylaw.report.describe import describe, index, runs
+from entropylaw.report.describe import describe, index, run_table, runs
 from entropylaw.report.describe.runs import IndexRow, by_name
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
@@ -227,6 +227,8 @@ def index_page(
     blocks = index.ceilings(named) + (describe(across) if across is not None else [])
     cells = [row.cells for row in named]
     count = runs.counted_rows(cells)
+    rewards = run_table.reward_words(cells) if all("label" not in row for row in cells) else ""
+    measured = (f"The reward is {rewards}.",) if rewards else ()
     stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))
     return _page(
         f"Entropy law report: {count}",
@@ -234,9 +236,9 @@ def index_page(
         _with_figures(blocks),
         kicker="Entropy law report",
         about=runs.levels(cells),
-        summary=(*runs.overall(named), *stopped),
+        summary=(*runs.overall(named), *measured, *stopped),
         warnings=warnings,
-        orders=ORDERS if named else {},
+        orders=_orders_of(named),
         groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),
         reading=index.READING if named else "",
         skipped=skipped,
@@ -244,6 +246,17 @@ def index_page(
         version=version,
         sections=sections,
     )
+
+
+def _orders_of(rows: Sequence[IndexRow]) -> dict[str, str]:
+    """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
+    if not rows:
+        return {}
+    fitted = [row for row in rows if row.fitted]
+    units = {row.cells.get("unit") for row in fitted}
+    if len(units) > 1 or len(runs.like_rewards(fitted)) > 1:
+        return {"name": ORDERS["name"]}
+    return ORDERS
 
 
 def markdown(

@@ -259,8 +259,9 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
         The column at equal values of which rewards are compared.
     paired
         What the runs of two arms are paired by: ``seed``, ``run``; empty where they are not.
-    reward
-        The label of the reward, where a run has several.
+    reward, reward_unit
+        The label of the reward, where a run has several; and its unit, ``"rate"``, ``"percent"`` or the
+        column's own, ``"raw"``: that of all rewards, of their differences, and of the margin.
     findings
         Cautions and notes about all arms.
     """
@@ -274,6 +275,7 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
     along: Along = Along()
     paired: str = ""
     reward: str = ""
+    reward_unit: str = "raw"
     findings: tuple[Finding, ...] = ()
 
     def flaw(self) -> str:

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from entropylaw.errors import InputError
+from entropylaw.escaping import shown
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.results.result import Result
+from entropylaw.units import LARGEST, RewardUnit, unit_factor, written_number
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -23,6 +26,10 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     ``usable`` counts its finite values. ``pair`` says which entropy goes with a reward: ``"same"`` for that
     of the same step, or ``"next"``; None for columns that are not a reward. ``label`` is a short name.
+
+    The last two are of a reward, and empty where they are unknown: ``unit`` is ``"rate"``, ``"percent"`` or
+    ``"raw"``, the column's own; ``sort`` is one of :data:`entropylaw.units.SORTS`. ``parts`` are the columns
+    of which this is the mean.
     """
 
     column: str
@@ -31,6 +38,90 @@ class Choice(Struct, frozen=True, kw_only=True):
     usable: int
     pair: str | None = None
     label: str = ""
+    unit: RewardUnit = ""
+    sort: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is a score or a part of one, which a run can lose; unknown numbers are taken for one."""
+        return self.sort in ("", "score", "part")
+
+
+def factor_to(unit_of: Choice, number: Choice) -> float:
+    """What numbers of one reward are multiplied by, to be compared with numbers of another, ``unit_of``.
+
+    This is the one place where it is decided whether two numbers of reward may be compared: they are of one
+    column, or mean of the same columns; of validation, or of training; of one sort; and in one unit, or a
+    rate and a percentage.
+
+    Raises
+    ------
+    InputError
+        ``unlike-rewards``: they may not. The message says in what they differ.
+        ``unit-not-known``: one of the two does not say its unit.
+    """
+    for choice in (unit_of, number):
+        if not choice.unit:
+            raise _unit_not_known(shown(choice.column))
+    sides = (
+        ("column", unit_of.column, number.column),
+        ("columns of the mean", ", ".join(unit_of.parts), ", ".join(number.parts)),
+        ("kind", unit_of.meaning.kind or "unknown", number.meaning.kind or "unknown"),
+        ("sort", unit_of.sort or "unknown", number.sort or "unknown"),
+    )
+    for what, ours, theirs in sides:
+        if ours != theirs:
+            raise unlike(what, ours, theirs)
+    factor = unit_factor(unit_of.unit, number.unit)
+    if factor is None:
+        raise unlike("unit", unit_of.unit, number.unit)
+    return factor
+
+
+def is_comparable(one: Choice | None, other: Choice | None) -> bool:
+    """Whether numbers of two rewards may be compared, by :func:`factor_to`; None is an unknown one."""
+    if one is None or other is None:
+        return False
+    try:
+        factor_to(one, other)
+    except InputError:
+        return False
+    return True
+
+
+def limit_in(unit: str, text: str, column: str = "") -> float:
+    """A number as a user writes it, ``0.6`` or ``60%``, to be compared with rewards in a unit.
+
+    A plain number is in that unit, and a percentage is converted into it. ``column`` names the reward in
+    errors.
+
+    Raises
+    ------
+    InputError
+        ``unlike-limit``: a percentage, and the rewards are neither rates nor in percent.
+        ``unit-not-known``: a percentage, and the unit is not known.
+    """
+    if not text.endswith("%"):
+        return written_number(text)
+    name = shown(column) if column else "the reward"
+    if not unit:
+        raise _unit_not_known(name)
+    if unit not in LARGEST:
+        message = f"{name} is neither a rate nor in percent, so {text} of it means nothing"
+        raise InputError("unlike-limit", message, "give a number in the column's own unit, without %")
+    return float(text[:-1]) if unit == "percent" else written_number(text)
+
+
+def _unit_not_known(name: str) -> InputError:
+    message = f"the document does not say the unit of {name}"
+    return InputError("unit-not-known", message, "fit the log again, which stores the unit")
+
+
+def unlike(what: str, ours: str, theirs: str) -> InputError:
+    """The error for two rewards that differ in something."""
+    message = f"two rewards are not compared: their {what} is {shown(ours, 400)} and {shown(theirs, 400)}"
+    return InputError("unlike-rewards", message, "name the same column of both with --reward")
 
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"

@@ -129,6 +129,16 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         return self.law.n
 
     @property
+    def n_rewards(self) -> int:
+        """Number of evaluations with a reward, also of those without an entropy: they are in the forecast."""
+        return self.law.n + (len(self.unpaired[0]) if self.unpaired is not None else 0)
+
+    @property
+    def effective_n(self) -> float:
+        """Effective sample size of the evaluations that were fitted."""
+        return self.law.residuals.effective_n
+
+    @property
     def level(self) -> float:
         """Level of every interval."""
         return self.law.level

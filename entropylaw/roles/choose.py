@@ -54,7 +54,7 @@ class Reward(NamedTuple):
     """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs.
 
     ``why`` is the reason for the column where it is chosen. ``longer`` names a training reward with many more
-    pairs, where this column has few.
+    pairs, where this column has few. ``named_unit`` is ``"percent"`` or ``"rate"`` where the user says it.
     """
 
     match: catalog.Match
@@ -65,6 +65,14 @@ class Reward(NamedTuple):
     pairs: Pairs
     why: str = ""
     longer: str = ""
+    named_unit: str = ""
+
+    @property
+    def unit(self) -> units.RewardUnit:
+        """The unit of its values: the one that the user names, or by the column's name and values."""
+        if self.named_unit:
+            return "rate"  # a percentage was divided by 100
+        return units.reward_unit(self.match.column, self.values[np.isfinite(self.values)])
 
     @property
     def training(self) -> bool:
@@ -88,6 +96,8 @@ class Reward(NamedTuple):
             usable=int(np.isfinite(self.values).sum()),
             pair=self.how,
             label=key.label(column),
+            unit=self.unit,
+            sort=units.sort_of_number(column),
         )
 
     def notes(self, run: Run) -> Iterator[str]:
@@ -95,7 +105,7 @@ class Reward(NamedTuple):
         column, pairs = self.match.column, self.pairs
         if self.training:
             yield f"the reward is a training reward ({shown(column)})"
-        if units.largest_reward(column, self.values[np.isfinite(self.values)]) == units.PERCENT:
+        if self.unit == "percent":
             yield f"{shown(column)} is in percent; --reward {in_shell(f'{column}:percent')} makes it a rate"
         for reason, at in pairs.lost.items():
             # The last evaluation of any log has no entropy after it, and reading has a note on text.
@@ -230,6 +240,7 @@ def choose_rewards(
         longer = f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
         longer += f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
         rewards = [best._replace(longer=longer)]
+    rewards = [reward._replace(named_unit=unit) for reward in rewards]
     if column is None:
         rewards += others_of_kind(best, usable)
         if training is not None:

@@ -25,7 +25,7 @@ from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, Reward, choose_entropy
 from entropylaw.roles.pairing import logged_entropies, noise_of
 from entropylaw.roles.series import Series
 from entropylaw.run_names import reward_matches
-from entropylaw.units import largest_reward
+from entropylaw.units import LARGEST, unit_factor
 
 MEAN = "mean"
 """The label of the mean of the validation rewards."""
@@ -136,7 +136,7 @@ def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: st
             notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes(run)),
             findings=run_settings.findings(settings, run, chosen.values),
             offer=reward.longer,
-            max_reward=largest_reward(column, reward.values[np.isfinite(reward.values)]),
+            max_reward=LARGEST.get(reward.unit),
             entropy_sd=noise,
             logged=logged_entropies(run.step, chosen.values, pairs),
             unpaired=pairs.unpaired,
@@ -159,16 +159,24 @@ def require_pairs(run: Run, chosen: Chosen, rewarded: Sequence[Reward]) -> None:
 
 
 def mean_of(series: Sequence[Series]) -> list[Series]:
-    """The mean of several validation rewards with enough pairs, at the steps that all of them have."""
+    """The mean of several validation rewards with enough pairs, at the steps that all of them have.
+
+    It is in the unit of the first. There is none where the unit of another does not convert into that.
+    """
     averaged = [paired for paired in series if len(paired.step) >= ENOUGH_PAIRS and not paired.is_training]
     if len(averaged) < 2:
         return []
     first = averaged[0]
+    units = [paired.reward_choice.unit for paired in averaged]
+    factors = [unit_factor(units[0], unit) for unit in units]
+    if None in factors:
+        return []
     step = reduce(np.intersect1d, (paired.step for paired in averaged))
     rows = np.isin(first.step, step)
     columns = [paired.evaluations for paired in averaged]
     every = reduce(np.intersect1d, (steps for steps, _, _ in columns))
-    mean = np.mean([reward[np.isin(steps, every)] for steps, _, reward in columns], axis=0)
+    common = [reward[np.isin(steps, every)] for steps, _, reward in columns]
+    mean = np.mean(np.array(factors)[:, None] * common, axis=0)
     both = np.isin(every, step)
     names = listing([paired.label for paired in averaged], 8)
     reason = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
@@ -178,8 +186,8 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
         why=reason,
         usable=int(rows.sum()),
         label=MEAN,
+        parts=tuple(paired.reward_choice.column for paired in averaged),
     )
-    largest = [paired.max_reward for paired in averaged]
     averages = replace(
         first,
         step=first.step[rows],
@@ -189,7 +197,6 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
         entropy_sd=None if first.entropy_sd is None else first.entropy_sd[rows],
         reward_choice=choice,
         dropped=added({"another reward has no value at that step": int(np.sum(~rows))}),
-        max_reward=None if None in largest else float(np.mean(largest)),  # type: ignore[arg-type]
         offer="",
         label=MEAN,
     )

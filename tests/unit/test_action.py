@@ -35,7 +35,7 @@ def block(language, first):
 def shell(tmp_path):
     """A workspace with two logs; ``python -m pip`` only notes what it was asked to install."""
     (tmp_path / "logs").mkdir()
-    for name in ("clean_start_s0", "clean_start_s1"):
+    for name in ("grpo_s0", "grpo_s1"):
         # Without the two classes' entropies: the phases of a page would take most of the time.
         table = pq.read_table(LAB / name / "metrics.parquet", columns=["step", "entropy", "val_acc"])
         pq.write_table(table, tmp_path / "logs" / f"{name}.parquet")
@@ -112,7 +112,7 @@ def test_the_action_checks_every_log_against_every_gate(shell, tmp_path):
 
 def test_two_stars_reach_folders_of_any_depth_and_a_pattern_without_files_fails(shell, tmp_path):
     (tmp_path / "logs" / "a" / "b").mkdir(parents=True)
-    (tmp_path / "logs" / "clean_start_s1.parquet").rename(tmp_path / "logs" / "a" / "b" / "deep.parquet")
+    (tmp_path / "logs" / "grpo_s1.parquet").rename(tmp_path / "logs" / "a" / "b" / "deep.parquet")
     summary = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     gates = {"fail-if": "ceiling<0.1"}
     done = shell(STEPS["Check"]["run"], **filled("Check", logs="logs/**/*.parquet", **gates), **summary)

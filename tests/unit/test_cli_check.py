@@ -8,17 +8,19 @@ from entropylaw.documents.codec import dumps
 from entropylaw.documents.kinds import KINDS
 from entropylaw.pipeline.steps import fit_logs
 from tests.conftest import LAB
-from tests.typed import RUN, assert_error, imported
+from tests.typed import assert_error, imported
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
-FIT, INVALID = "clean_start_s0.fit.json", "grpo_s0.fit.json"
+FIT, INVALID = "width_96_s1.fit.json", "grpo_s0.fit.json"
+
+RUN = "data/lab/width_96_s1/metrics.parquet"
 
 
 @pytest.fixture(scope="module")
 def documents():
     """Stored fits of a run that the law describes and of one that it does not, as texts."""
-    names = ("clean_start_s0", "grpo_s0")
+    names = ("width_96_s1", "grpo_s0")
     return {f"{name}.fit.json": dumps(fit_logs([LAB / name / "metrics.parquet"]).to_json()) for name in names}
 
 
@@ -68,7 +70,7 @@ def test_a_log_is_fitted_and_gives_what_its_stored_fit_gives(check, lab, fits):
 def test_logs_are_forecast_and_tested_for_phases_where_a_gate_needs_it(check, lab):
     done = check(RUN, "saturation_step<401 settled_execution<0", *JSON)
     assert "no document given" not in done.stdout
-    assert outcomes(done)["clean_start_s0", "saturation_step<401"] == "passed"
+    assert outcomes(done)["width_96_s1", "saturation_step<401"] == "passed"
 
 
 def test_the_document_names_what_was_read_and_nothing_of_the_machine(check, fits):
@@ -86,10 +88,10 @@ def test_a_baseline_is_read_from_a_document(check, fits):
     assert check(FIT, f"regression({FIT})>40%").returncode == 0
     # The reward now does not rest on the law, and the baseline's law fails.
     other = check(FIT, f"regression(reward_now,{INVALID})>40%")
-    assert (other.returncode, "fall of reward_now 3" in other.stdout) == (0, True)
+    assert (other.returncode, "fall of reward_now -11" in other.stdout) == (0, True)
     (fits / "broken.json").write_text("{")
     assert_error(check(FIT, "regression(none.json)>1%"), "file-not-found", 5)
-    for path in (fits / "broken.json", LAB / "clean_start_s0" / "metrics.parquet"):
+    for path in (fits / "broken.json", LAB / "width_96_s1" / "metrics.parquet"):
         done = check(FIT, f"regression({path})>1%")
         assert_error(done, "not-a-document", 5)
         assert f"{path.name} is not a JSON document" in done.stderr
@@ -109,7 +111,7 @@ def test_a_report_is_read_by_its_folder_and_by_its_index(check, pages):
     assert (folder.returncode, folder.stderr) == (5, "")
     assert (index.returncode, index.stdout, index.stderr) == (5, folder.stdout, "")
     assert both.stdout == folder.stdout
-    for baseline in ("pages", "pages/", "pages/report.json", "pages/runs/clean_start_s0.json"):
+    for baseline in ("pages", "pages/", "pages/report.json", "pages/runs/width_96_s1.json"):
         assert check(FIT, f"regression({baseline})>90%").returncode == 0
     (pages / "runs" / "grpo_s0.json").write_text("{")
     broken = check("pages/report.json", "ceiling<0.1", *JSON)

@@ -22,7 +22,7 @@ TOKENS = "step,entropy,class\n1,0.5,planning\n1,0.2,execution\n2,0.4,planning\n2
 CALLS = {
     "fit": ("fit", "fit.json"),
     "phases": ("phases", LOG),
-    "check": ("check", "fit.json", "--fail-if", "ceiling<0.1"),
+    "check": ("check", "fit.json", "--fail-if", "n<8"),
     "predict": ("predict", "fit.json", "--target-entropy", "0.1"),
     "columns": ("columns", LOG),
     "tokens": ("tokens", "tokens.jsonl"),

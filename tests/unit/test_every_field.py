@@ -159,12 +159,22 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (("phases",), r"ESTIMATES\.(level|method|std_error)", "the level is above the table"),
     (("phases",), r"runs\.columns\.meaning\.kind", "the name of the curve says which entropy it is"),
-    (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
+    (("phases",), r"runs\.columns\.(usable|why|unit|sort)", "the column is named"),
     (("phases",), r"runs\.columns\.label", "the reward's own label is shown where there are several"),
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),
-    (("prediction",), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
+    (
+        ("prediction",),
+        r"runs\.(columns\.(?!column|unit).*|dropped(\.KEY)?)",
+        "as in the fit, which shows them",
+    ),
+    (
+        ("prediction",),
+        r"runs\.result\.(n_rewards|effective_n|max_reward)",
+        "for gates: they are the fit's, which shows them",
+    ),
+    (FITS, r"runs\.columns\.sort", "the name of the column says it"),
     (("report",), r"runs\.result\.CURVE\.noise", "the figure draws the points"),
     (
         ("report",),
@@ -173,7 +183,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("check",),
-        r"cases\.(value|low|high|level|method|limit|word|sources)|gates|point|even_if_fails",
+        r"cases\.(value|low|high|level|method|limit|unit|column|word|sources)|gates|point|even_if_fails",
         "the sentence of the case has it, and the JSON as a number",
     ),
     (
@@ -195,6 +205,7 @@ NO_EXAMPLE = {
     ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
     ("StopLine", "lost_since"): "no run here has lost its reward by the stop line",
     ("Fit", "skipped"): "every form can be fitted to the runs here",
+    ("Choice", "parts"): "no run here has several rewards, of which there is a mean",
     ("Source", "parts"): "no run here is joined from several files",
 }
 """Class and field that no result here has a value in → why."""
@@ -208,7 +219,7 @@ PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
 )
 
-WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant")}
+WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant"), "unit": ("rate", "percent")}
 """Fields whose words are from a list → some of it."""
 
 OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error")}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from entropylaw.errors import UsageError
 from entropylaw.gates.decide import consistent_decimals
 from entropylaw.gates.expression import parse
+from entropylaw.gates.limits import Limit
 from entropylaw.gates.quantities import QUANTITIES
 
 
@@ -20,7 +21,7 @@ from entropylaw.gates.quantities import QUANTITIES
         ("p_gain>90%", ">", 0.9),
         ("p_gain >= 1.1 %", ">=", 0.011),
         ("n==51", "==", 51.0),
-        ("n!=.5", "!=", 0.5),
+        ("a!=.5", "!=", 0.5),
     ],
 )
 def test_comparisons(text, sign, limit):
@@ -149,23 +150,24 @@ numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 
 @pytest.mark.parametrize(
-    ("values", "limit", "percent", "shown"),
+    ("values", "limit", "how", "shown"),
     [
-        ([0.6199996], 0.62, False, ["0.6199996"]),
-        ([0.62], 0.62, False, ["0.6200"]),
-        ([0.6, 0.55, 0.6199996], 0.62, False, ["0.6000000", "0.5500000", "0.6199996"]),
-        ([0.0123], 0.01, True, ["1.230%"]),
-        ([590.0, None], 500.0, False, ["590", "open"]),
+        ([0.6199996], 0.62, {}, ["0.6199996"]),
+        ([0.62], 0.62, {}, ["0.6200"]),
+        ([0.6, 0.55, 0.6199996], 0.62, {}, ["0.6000000", "0.5500000", "0.6199996"]),
+        ([0.0123], 0.01, {"shift": 2, "suffix": "%"}, ["1.230%"]),
+        ([12.3], 1.0, {"suffix": "%"}, ["12.30%"]),
+        ([590.0, None], 500.0, {}, ["590", "open"]),
     ],
 )
-def test_a_difference_from_the_limit_is_always_seen(values, limit, percent, shown):
-    assert consistent_decimals(values, limit, percent=percent) == shown
+def test_a_difference_from_the_limit_is_always_seen(values, limit, how, shown):
+    assert consistent_decimals(values, Limit(number=limit, text="", **how)) == shown
 
 
-@given(st.lists(numbers, min_size=1, max_size=3), numbers, st.booleans())
-def test_what_is_shown_stands_on_the_side_where_the_number_is(values, limit, percent):
-    shown = consistent_decimals(values, limit, percent=percent)
-    bound = Decimal(repr(limit)).scaleb(2 * percent)
+@given(st.lists(numbers, min_size=1, max_size=3), numbers, st.sampled_from([0, 2]))
+def test_what_is_shown_stands_on_the_side_where_the_number_is(values, limit, shift):
+    shown = consistent_decimals(values, Limit(number=limit, text="", shift=shift, suffix="%"))
+    bound = Decimal(repr(limit)).scaleb(shift)
     for value, text in zip(values, shown, strict=True):
         number = Decimal(text.removesuffix("%"))
         assert (number > bound, number < bound) == (value > limit, value < limit)

@@ -15,14 +15,8 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import (
-    MOST_POINTS,
-    IndexRow,
-    block_means,
-    by_name,
-    index_row,
-    overview_cells,
-)
+from entropylaw.report.describe.run_table import MOST_POINTS, block_means, overview_cells
+from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why
@@ -227,7 +221,7 @@ def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
 
 
 def axes_of(arms: dict[str, list[IndexRow]]) -> Axes:
-    return ceilings_figure(arms).axes[0]
+    return ceilings_figure([arms]).axes[0]
 
 
 def marks(axes: Axes, marker: str) -> list[tuple[float, float]]:
@@ -267,7 +261,7 @@ def test_what_runs_out_of_the_axis_has_an_arrow() -> None:
 
 def test_more_runs_than_there_is_room_for_are_counted() -> None:
     many = {f"r{i}": [replace(row("good"), run=f"r{i}")] for i in range(MOST_RUNS + 5)}
-    figure = ceilings_figure(many)
+    figure = ceilings_figure([many])
     assert len(marks(figure.axes[0], "o")) == MOST_RUNS
     assert f"the first {MOST_RUNS} of {MOST_RUNS + 5} runs" in [text.get_text() for text in figure.texts]
 

@@ -33,8 +33,15 @@ def choice(role: str, column: str, kind: str | None = None) -> Choice:
         aggregation="token mean" if entropy else None,
         timing="before the update",
     )
-    pair = None if entropy else "same"
-    return Choice(column=column, meaning=meaning, why="the catalog knows it", usable=40, pair=pair)
+    return Choice(
+        column=column,
+        meaning=meaning,
+        why="the catalog knows it",
+        usable=40,
+        pair=None if entropy else "same",
+        unit="" if entropy else "rate",
+        sort="" if entropy else "score",
+    )
 
 
 def read(

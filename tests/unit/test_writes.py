@@ -16,7 +16,7 @@ from entropylaw.logs.readers.console import text
 from entropylaw.logs.sources.content import Content
 from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
-from entropylaw.report.describe import logs, phases, prediction, runs
+from entropylaw.report.describe import logs, phases, prediction, run_table
 from entropylaw.report.render import csv_text, flat
 from tests.conftest import clean_environment
 from tests.typed import assert_error, in_shell, started, typed, write_csv
@@ -201,7 +201,7 @@ def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(t
 
 
 def test_our_own_tables_are_known_by_their_first_columns(tmp_path):
-    kinds = [runs.COLUMNS, phases.COLUMNS, prediction.PREDICTIONS, logs.COLUMNS]
+    kinds = [run_table.COLUMNS, phases.COLUMNS, prediction.PREDICTIONS, logs.COLUMNS]
     tables = [flat(Table([one for one in kind if DATA in one.shown_in], []))[0] for kind in kinds]
     forget_inputs()
     for i, names in enumerate(tables):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *b.columns("run", "gate", "outcome", "failed", "value", "low", "high"),
-    *b.columns("level", "method", "word", "limit", "sentence"),
+    *b.columns("level", "method", "word", "limit", "unit", "column", "sentence"),
     b.Column("sources", "sources", lambda case: "; ".join(case.sources)),
 )
 """A row per gate and run."""

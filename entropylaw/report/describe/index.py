@@ -8,7 +8,7 @@ from typing import Any
 
 from entropylaw.escaping import one_line
 from entropylaw.report.blocks import HOLDS, Block, Column, Heading, RunsTable, Trace, Verdict, columns
-from entropylaw.report.describe import runs
+from entropylaw.report.describe import run_table, runs
 from entropylaw.report.describe.runs import IndexRow
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_step
@@ -23,14 +23,21 @@ _NOT_IN_ROWS = ("run", "forecast_step", "law", "p_headroom", "r_squared")
 
 
 def ceilings(rows: Sequence[IndexRow]) -> list[Block]:
-    """The figure of all ceilings, those of runs whose names differ by a seed below one another."""
-    arms: dict[str, list[IndexRow]] = {}
-    for row in (row for row in rows if row.readable):
-        arm = without_seed(row.run) or row.run
-        arms.setdefault(one_line(f"{arm} · {row.reward}" if row.reward else arm), []).append(row)
-    if sum(map(len, arms.values())) < 2:
+    """The figure of all ceilings, those of runs whose names differ by a seed below one another.
+
+    Unlike rewards are apart, those of most runs first.
+    """
+    alike = runs.like_rewards(row for row in rows if row.readable)
+    if sum(map(len, alike)) < 2:
         return []
-    return [Heading("Ceilings", name="ceilings"), *figures_of("rows", arms)]
+    rewards = []
+    for members in sorted(alike, key=len, reverse=True):
+        arms: dict[str, list[IndexRow]] = {}
+        for row in members:
+            arm = without_seed(row.run) or row.run
+            arms.setdefault(one_line(f"{arm} · {row.reward}" if row.reward else arm), []).append(row)
+        rewards.append(arms)
+    return [Heading("Ceilings", name="ceilings"), *figures_of("rows", rewards)]
 
 
 def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Block]:
@@ -73,13 +80,14 @@ def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
     """The columns and the rows of the runs of one group; a refused run has its reason alone."""
     if not rows[0].fitted:
         return [*columns("run", "why", "reason")], [[row.shown, _reason(row), row.headline] for row in rows]
-    table = runs.overview([row.cells for row in rows], Column("run", "run"))
+    table = run_table.overview([row.cells for row in rows], Column("run", "run"))
     places = [i for i, column in enumerate(table.columns) if column.key not in _NOT_IN_ROWS]
     heads = [Column("run", "run"), Column("why", "entropy law"), *columns("entropy", "reward")]
     cells = []
     for row, shown in zip(rows, table.rows, strict=True):
         numbers = [MISSING if shown[i] is None else shown[i] for i in places]
-        traces = [_trace(row, "entropy", " nats", 2), _trace(row, "reward", "", 3)]
+        unit = " %" if row.cells.get("unit") == "percent" else ""
+        traces = [_trace(row, "entropy", " nats", 2), _trace(row, "reward", unit, 3)]
         cells.append([row.shown, _reason(row), *traces, *numbers])
     return [*heads, *(table.columns[i] for i in places)], cells
 
@@ -104,7 +112,7 @@ READING = (
     "Ceiling and what is left are averaged over the functional forms by their probabilities, whatever the "
     "verdict on the law; where reward does not follow entropy, or was lost, there are none. "
     "A line of entropy or reward runs between its own least and largest value; with more than "
-    f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
+    f"{run_table.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
     "largest is first. The forecast is of the reward after half as many steps again."
 )
 """How the rows are read."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropylaw.documents.document import Entry, PredictionDocument, RunPrediction
+from entropylaw.escaping import one_line
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
 from entropylaw.report.words import headline
 from entropylaw.results import EntropySet, Estimate, Why
 from entropylaw.results.result import LOST, sentences
+from entropylaw.units import UNIT_WORDS
 
 PREDICTIONS = (
     *b.columns("run", "path", "question", "target", "value", "low", "high", "observation_low"),
     *b.columns("observation_high", "extrapolated", "p_gain", "level", "method", "note"),
+    *b.columns("reward_column", "unit"),
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
@@ -22,18 +25,23 @@ PREDICTIONS = (
 def describe(result: PredictionDocument | Entry[RunPrediction]) -> list[b.Block]:
     """The averaged predictions for every run, then its forecasts."""
     if isinstance(result, Entry):
-        return [] if result.result is None else _of_run(result.name, result.path, result.result)
+        return [] if result.result is None else _of_run(result, result.result)
     return [b.Heading("Predictions", 1), *(block for run in result.runs for block in describe(run))]
 
 
-def _of_run(name: str, path: str, result: RunPrediction) -> list[b.Block]:
+def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]:
     """The predictions of a run: on the curve, the entropies of a reward, and the forecast."""
+    rewarded = entry.columns.get("reward")
+    measured = "" if rewarded is None else f"{one_line(rewarded.column)}, {UNIT_WORDS[rewarded.unit]}"
+    percent = "%" if rewarded is not None and rewarded.unit == "percent" else ""
     low, high = map(format_number, result.entropy_range)
     law = f"{result.verdict}: {headline(result)}; fitted on entropies from {low} to {high} nats"
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     reasons = b.labelled("reason", sentences(result.findings, "reason"))
-    verdict = b.Notes([*b.labelled("caution", lost), b.Note("entropy law", law), *reasons])
-    blocks: list[b.Block] = [b.Heading(name, 2, path), verdict]
+    # The line below the name is that of the law: it is how a text of this program is recognised.
+    about = [b.Note("entropy law", law), b.Note("reward", measured)]
+    verdict = b.Notes([*b.labelled("caution", lost), *about, *reasons])
+    blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
         labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
@@ -49,7 +57,9 @@ def _of_run(name: str, path: str, result: RunPrediction) -> list[b.Block]:
         gain = "unknown: the run lost its reward, and none is predicted below its entropies"
     elif result.why is Why.no_relation:
         gain = f"unknown: {headline(result)}"
-    notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
+    notes = [
+        b.Note(f"reward {target.reward:g}{percent}", entropy_set_words(target)) for target in result.entropies
+    ]
     notes += [b.Note("on the curve", gain), b.Note("no forecast", result.no_forecast or "")]
     ahead = [] if result.forecast is None else forecast.sections(result.forecast, result.forecast)
     return [*blocks, b.Notes(notes), *ahead]
@@ -84,6 +94,8 @@ def prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
         cells: b.Row = {"run": entry.name, "path": entry.path, "question": question, "target": target}
+        if (rewarded := entry.columns.get("reward")) is not None:
+            cells |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
         return {**cells, **numbers, **others}
 
     for prediction in run.predictions:

@@ -1,161 +1,43 @@
-"""Runs: the table of them, the page of each, what is said of all, and the rows of an index.
+"""Runs: the page of each, what is said of all, and the rows of an index.
 
-The table has one row per run, in a report's pages, Markdown, CSV and JSON, and for fits alone. A column is
-one entry of :data:`COLUMNS`. Level shifts have rows of their own in CSV and frames; ``part``
-says what a row is.
+The table has one row per run, in a report's pages, Markdown, CSV and JSON, and for fits alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 from msgspec import Struct
 
-from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Cell, Column
 from entropylaw.report.describe import law, phases
+from entropylaw.report.describe.run_table import (
+    COLUMNS,
+    Cells,
+    block_means,
+    cells,
+    overview,
+    parts,
+    reward_words,
+)
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import cell_text, format_interval, format_percent
+from entropylaw.report.numbers import format_interval, format_percent
 from entropylaw.results import Estimate, Why
+from entropylaw.results.columns import Choice, factor_to, is_comparable
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import STANDS_OUT
 from entropylaw.results.result import replace
-
-MOST_POINTS = 40
-"""Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
+from entropylaw.units import UNIT_WORDS
 
 NO_CURVES = "the log has no entropy of planning or of execution tokens"
 
-Cells = Mapping[str, Cell]
-"""Key of a column → cell; unknown ones are left out."""
-
-
-def block_means(values: FloatArray) -> tuple[float, ...]:
-    """A series in at most :data:`MOST_POINTS` points: means of blocks of nearly equal length."""
-    edges = np.linspace(0, values.size, min(MOST_POINTS, values.size) + 1).round().astype(int)
-    return tuple((np.add.reduceat(values, edges[:-1]) / np.diff(edges)).tolist())
-
-
-COLUMNS = (
-    *b.columns("run", "path", "part", "verdict", "why", "lost", "n", "now"),
-    *b.columns("reward_now", "ceiling", "headroom", estimate=True),
-    *b.columns("no_ceiling", "p_headroom", "gain"),
-    *b.columns("r_squared", "effective_n", "long_memory"),
-    *b.columns("drop_per_100_steps", estimate=True),
-    *b.columns("best_form", "best_probability"),
-    *b.columns("a", "b", estimate=True),
-    *b.columns("p_law"),
-    *b.columns("law_ceiling", "law_headroom", estimate=True),
-    *b.columns("level", "method", "first_step", "last_step"),
-    *b.columns("jump", estimate=True),
-    *b.columns("p_value", "forecast_step"),
-    *b.columns("forecast", estimate=True),
-    *b.columns("p_gain", "best_step", "p_better"),
-    *b.columns("spent_by_step", estimate=True),
-    Column("phases", "phases", shown_in=(REPORT,)),
-    *b.columns("label", "refusal"),
-)
-"""In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts."""
-
-_OF_FIT = (
-    *("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law"),
-    *("level", "drop_per_100_steps"),
-)
-"""Columns that are attributes of a fit."""
-
-
-def cells(report: RunReport) -> b.Row:
-    """The known cells of a run, by column; with those of an overview, and of an index."""
-    entry, fit = report.fit, report.fit.result
-    phases = None if report.phases is None else report.phases.result
-    row: b.Row = {"run": entry.name, "path": entry.path, "part": "run", "verdict": entry.verdict}
-    row |= {"phases": getattr(phases, "answer", None), "label": entry.reward or None}
-    row |= {"refusal": getattr(entry.refusal, "slug", None)}
-    if fit is not None:
-        row |= _cells_of(fit)
-    return {key: cell for key, cell in row.items() if cell is not None}
-
-
-def _cells_of(fit: Fit) -> b.Row:
-    """The cells of a fit; None where it has none."""
-    law, best, line, ahead = fit.law, fit.best_so_far, fit.stop_line, fit.forecast
-    row: b.Row = {key: getattr(fit, key) for key in _OF_FIT}
-    row |= {"why": getattr(fit.why, "value", None), "lost": fit.lost or None}
-    row |= {"entropy": block_means(law.entropy), "reward": block_means(law.reward)}
-    row |= {"no_ceiling": fit.no_ceiling or None, "method": fit.ceiling.method}
-    row |= {"r_squared": law.r_squared, "effective_n": law.residuals.effective_n}
-    row |= {"long_memory": law.residuals.long_memory}
-    row |= {"best_form": fit.best.form, "best_probability": fit.best.probability}
-    row |= {"law_ceiling": law.ceiling, "law_headroom": law.headroom}
-    row |= {"first_step": float(law.step[0]), "last_step": float(law.step[-1])}
-    row |= {"no_forecast": words.no_forecast(fit), "stop_line": words.stop_cell(fit)}
-    if best is not None:
-        row |= {"best_step": best.step, "p_better": best.p_better}
-    if line is not None:
-        row |= {"steps_left": line.steps_left, "cost": line.cost}
-    if ahead is not None:
-        row |= {"forecast_step": ahead.step[-1], "forecast": ahead.rewards[-1]}
-        row |= {"p_gain": ahead.p_gains[-1], "spent_by_step": ahead.spent}
-    return row
-
-
-def overview(rows: Sequence[Cells], head: Column) -> b.Table:
-    """A row per run, the columns by their rank; a step and a gain that all share are in the heads."""
-    steps = {row["forecast_step"] for row in rows if "forecast_step" in row}
-    gains = {row["gain"] for row in rows if "gain" in row}
-    shown, forecast, gain = [head, Column("now", "now")], "forecast", "P(gain)"
-    if len(steps) == 1:
-        forecast = f"by step {cell_text(steps.pop(), 'step')}"
-    else:
-        shown.append(Column("forecast_step", "by step", unit="step"))
-    if len(gains) == 1:
-        gain = "P(+{:.3g})".format(*gains)
-    shown += [
-        Column("forecast", forecast, estimate=True),
-        Column("p_gain", gain, unit="probability"),
-        Column("best", "best step, P(better)"),
-        Column("ceiling", "ceiling at H = 0", estimate=True),
-        Column("law", "entropy law"),
-        Column("headroom", "left on the curve", estimate=True),
-        Column("p_headroom", "P(left)", unit="probability"),
-        Column("r_squared", "R²", unit="r_squared"),
-    ]
-    return replace(b.table_of(shown, map(overview_cells, rows)), overview=True)
-
-
-def overview_cells(row: Cells) -> b.Row:
-    """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
-    cells = dict(row)
-    if "best_step" in row:
-        p_better = float(str(row["p_better"]))
-        # The last step of the law may be an earlier one, where the last evaluation has no entropy.
-        is_last = p_better == 0.0
-        better = "last" if is_last else words.p_words(p_better)
-        cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
-        if not is_last and p_better < STANDS_OUT:
-            cells["best"] = "like now"
-    if "no_ceiling" in row:
-        cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
-    if "lost" in row or "no_forecast" in row:
-        cells |= {"forecast": None if "lost" in row else row["no_forecast"], "p_gain": None}
-    law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
-    return cells | {"law": ": ".join(law)}
-
-
-def parts(report: RunReport) -> Iterator[b.Row]:
-    """The level shifts of a run, each a row."""
-    entry = report.fit
-    for shift in entry.result.level_shifts if entry.result is not None else ():
-        row: b.Row = {"run": entry.name, "path": entry.path, "part": f"jump of {shift.series}"}
-        row |= {"first_step": shift.after, "last_step": shift.step}
-        yield row | {"jump": shift.jump, "p_value": shift.p_value}
+_REWARDS = ("now", "reward_now", "ceiling", "headroom", "forecast")
+"""Columns of numbers in the unit of the reward that are compared over runs."""
 
 
 def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[b.Block]:
@@ -246,7 +128,9 @@ def document_head(
         if group:
             blocks.append(replace(table, detail=few, overview=not few))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
-    stopped = b.Notes(list(words.stop_notes(rows, planned=planned)), detail=few)
+    measured = reward_words(rows) if all("label" not in row for row in rows) else ""
+    notes = [b.Note("reward", measured), *words.stop_notes(rows, planned=planned)]
+    stopped = b.Notes(notes, detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
 
@@ -301,7 +185,8 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
     for role, choice in sorted(run.columns.items()):
         meaning = words.in_brackets(words.meaning(choice.meaning))
         values = counted(choice.usable, "usable value")
-        notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
+        unit = f", {UNIT_WORDS[choice.unit]}" if choice.unit else ""
+        notes.append(b.Note(role, f"column '{choice.column}'{meaning}{unit}, {values}: {choice.why}"))
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
     drops = sorted(run.dropped.items())
     if run.result is not None:
@@ -351,6 +236,9 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         For the lines of entropy and reward; None where there is no fit.
     verdict, why, headline
         The verdict in a word, why the law fails, the reason in a few words; why a refused run was refused.
+    rewarded
+        The column of the reward with its unit, by which it is decided what it may be compared with; None
+        where that is not known.
     refusal, cautions
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
@@ -375,6 +263,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     no_phases: str | None
     phases_words: str
     shifts_words: str
+    rewarded: Choice | None = None
 
     @property
     def lost(self) -> bool:
@@ -435,7 +324,41 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_phases=no_phases,
         phases_words=phases_words,
         shifts_words="; ".join(map(law.level_shift, fit.level_shifts if fit is not None else ())),
+        rewarded=run.columns.get("reward"),
     )
+
+
+def like_rewards(rows: Iterable[IndexRow]) -> list[list[IndexRow]]:
+    """The rows in groups whose rewards may be compared, each in the unit of the first row of its group."""
+    groups: list[list[IndexRow]] = []
+    for row in rows:
+        # A reward without a unit is not comparable, not even with itself.
+        known = is_comparable(row.rewarded, row.rewarded)
+        for group in groups if known else ():
+            if is_comparable(group[0].rewarded, row.rewarded):
+                group.append(_in_unit_of(group[0], row))
+                break
+        else:
+            groups.append([row])
+    return groups
+
+
+def _in_unit_of(leader: IndexRow, row: IndexRow) -> IndexRow:
+    """A row with its numbers in the unit of the reward of another, which may be compared with its own."""
+    assert leader.rewarded is not None
+    assert row.rewarded is not None
+    factor = factor_to(leader.rewarded, row.rewarded)
+    if factor == 1.0:
+        return row
+    cells = {key: _multiplied(cell, factor) for key, cell in row.cells.items() if key in _REWARDS}
+    return replace(row, rewarded=leader.rewarded, cells={**row.cells, **cells, "unit": leader.rewarded.unit})
+
+
+def _multiplied(cell: Cell, factor: float) -> Cell:
+    """A number, or an estimate, in another unit, one of which is ``factor`` of it."""
+    if isinstance(cell, Estimate):
+        return cell.times(factor)
+    return factor * cell if isinstance(cell, float) else cell
 
 
 def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -464,14 +387,22 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
 
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
-    """In how many runs with a ceiling it is certain that a gain is left, and where it is largest."""
+    """In how many runs with a ceiling it is certain that a gain is left, and where it is largest.
+
+    Gains of unlike rewards are not compared.
+    """
     number = counted_rows([row.cells for row in rows])
     estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
     certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
     if not certain:
         return f"Of {number} whose ceiling is known, none has a gain that is certainly left."
-    most, row = max(certain, key=lambda pair: pair[0].value or 0.0)
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):
         text += f", unknown in {len(rows) - len(estimated)}"
-    return f"{text}; the most in {row.shown}: {format_interval(most)}."
+    alike, *others = like_rewards(row for _, row in certain)
+    if others:
+        return f"{text}; their rewards are unlike, and are not compared."
+    gains = [(left, row) for row in alike if (left := row.estimate("headroom")) is not None]
+    most, row = max(gains, key=lambda pair: pair[0].value or 0.0)
+    percent = " %" if row.cells.get("unit") == "percent" else ""
+    return f"{text}; the most in {row.shown}: {format_interval(most)}{percent}."

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Need = Literal["law", "rewards", "phases", "across", "arms", "rows", "samples", "samples_pair"]
 """The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry of
-phases, the ``PhasesAcross`` of several runs, an ``ArmComparison``, the rows of an index by arm, a
-``SamplesDocument``, or its ``PairedSamples``."""
+phases, the ``PhasesAcross`` of several runs, an ``ArmComparison``, the rows of an index by arm for every
+reward, a ``SamplesDocument``, or its ``PairedSamples``."""
 
 
 MOST_TOGETHER = len(ARM_COLOURS)
@@ -145,7 +145,7 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
     "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
-    "axis.",
+    "axis. Rewards of other columns or units have an axis of their own.",
     "arms": arms_caption,
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "

@@ -23,37 +23,74 @@ LONGEST = 28
 _RUN, _GAP = 0.062, 0.062
 """Inches from a run to the next, and from an arm to the next in addition."""
 
+_BETWEEN = 0.42
+"""Inches from a panel to the next, for the numbers and the name of its axis."""
 
-def ceilings_figure(arms: Mapping[str, Sequence[IndexRow]]) -> Figure:
+
+Arms = Mapping[str, Sequence[IndexRow]]
+"""Name of an arm → its runs; all of them have rewards that may be compared, in one unit."""
+
+
+def ceilings_figure(rewards: Sequence[Arms]) -> Figure:
     """A line per run: the ceiling with its interval, and the reward now; at most :data:`MOST_RUNS` runs.
+
+    The arms of every reward have a panel with an axis of its own.
 
     Raises ValueError: there are fewer than two runs.
     """
-    runs = [(name, row) for name, rows in arms.items() for row in rows]
-    if len(runs) < 2:
+    number = sum(len(rows) for arms in rewards for rows in arms.values())
+    if number < 2:
         raise ValueError("a single run needs no comparison of ceilings")
-    title = [f"the first {MOST_RUNS} of {len(runs)} runs"] if len(runs) > MOST_RUNS else []
-    height, heights, marks = 0.0, dict[str, list[float]](), []
-    for name, row in runs[:MOST_RUNS]:
-        height += _RUN if name in heights else _RUN + _GAP
-        heights.setdefault(name, []).append(height)
-        marks.append((height, row.estimate("ceiling"), row.estimate("reward_now")))
-    bottom = height + _RUN + _GAP
-    with p.panels([bottom], title=title, title_colour="muted", left=1.6, right=0.1) as (figure, (axes,)):
-        _, ceilings, rewards = zip(*marks, strict=True)
-        core = np.array([*_inner(ceilings), *_inner(rewards)])
-        ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
-        axes.set_xlim(*p.limits(core, ends, 2.0, 0.03, 0.03))
-        for y, ceiling, reward in marks:
-            _draw(axes, y, ceiling, reward)
-        axes.grid(visible=False, axis="y")
-        axes.set_yticks(
-            list(map(fmean, heights.values())), [p.shown(short(name, LONGEST)) for name in heights]
-        )
-        axes.set_ylim(bottom, 0.0)
-        axes.tick_params(axis="y", left=False)
-        axes.set_xlabel("reward", labelpad=2)
+    panels, room = [], MOST_RUNS
+    for arms in rewards:
+        runs = [(name, row) for name, rows in arms.items() for row in rows][:room]
+        room -= len(runs)
+        if runs:
+            panels.append((runs, _heights(runs)))
+    title = [f"the first {MOST_RUNS} of {number} runs"] if number > MOST_RUNS else []
+    bottoms = [heights[-1] + _RUN + _GAP for _, heights in panels]
+    with p.panels(
+        bottoms, title=title, title_colour="muted", left=1.6, right=0.1, gap=_BETWEEN, one_axis=False
+    ) as (figure, drawn):
+        for axes, (runs, heights), bottom in zip(drawn, panels, bottoms, strict=True):
+            _draw_runs(axes, runs, heights)
+            axes.set_ylim(bottom, 0.0)
     return figure
+
+
+def _heights(runs: Sequence[tuple[str, IndexRow]]) -> list[float]:
+    """Where the line of every run is, inches from the top of the panel."""
+    height, heights, before = 0.0, list[float](), None
+    for name, _ in runs:
+        height += _RUN if name == before else _RUN + _GAP
+        heights.append(height)
+        before = name
+    return heights
+
+
+def _draw_runs(axes: Axes, runs: Sequence[tuple[str, IndexRow]], heights: Sequence[float]) -> None:
+    """The ceilings of runs of one reward at some heights."""
+    ceilings = [row.estimate("ceiling") for _, row in runs]
+    rewards = [row.estimate("reward_now") for _, row in runs]
+    core = np.array([*_inner(ceilings), *_inner(rewards)])
+    ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
+    axes.set_xlim(*p.limits(core, ends, 2.0, 0.03, 0.03))
+    for y, ceiling, reward in zip(heights, ceilings, rewards, strict=True):
+        _draw(axes, y, ceiling, reward)
+    axes.grid(visible=False, axis="y")
+    of_arm: dict[str, list[float]] = {}
+    for (name, _), height in zip(runs, heights, strict=True):
+        of_arm.setdefault(name, []).append(height)
+    axes.set_yticks(list(map(fmean, of_arm.values())), [p.shown(short(name, LONGEST)) for name in of_arm])
+    axes.tick_params(axis="y", left=False)
+    axes.set_xlabel(_axis(runs[0][1]), labelpad=2)
+
+
+def _axis(row: IndexRow) -> str:
+    """The column of the rewards with its unit; all rows have the same."""
+    if row.rewarded is None:
+        return "reward"
+    return f"{p.shown(short(row.rewarded.column, LONGEST))}{', %' if row.rewarded.unit == 'percent' else ''}"
 
 
 def _inner(estimates: Sequence[Estimate | None]) -> list[float]:

@@ -137,8 +137,11 @@ def panels(
     left: float = 0.48,
     right: float = 0.36,
     gap: float = 0.1,
+    one_axis: bool = True,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure as wide as the layout, with a title, a key, and panels over one axis; in inches.
+    """A figure as wide as the layout, with a title, a key, and panels; numbers are inches.
+
+    The panels are over ``one_axis``, or each over its own.
 
     It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
     panels are moved in until the labels are on the paper.
@@ -161,8 +164,9 @@ def panels(
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         margins(figure, left, right, top, bottom, hspace=gap * len(heights) / sum(heights))
-        made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        made[0].xaxis.set_major_locator(few(6))
+        made = figure.subplots(len(heights), 1, sharex=one_axis, squeeze=False, height_ratios=heights)[:, 0]
+        for axes in made[:1] if one_axis else made:
+            axes.xaxis.set_major_locator(few(6))
         for axes in made:
             axes.yaxis.set_major_locator(few(5))
         made[-1].set_xlabel("step", labelpad=2)

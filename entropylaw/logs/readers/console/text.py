@@ -34,7 +34,7 @@ _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re
 _REPORT = re.compile(
     r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
     r"|\S.{0,400} · (?:\d+ (?:evaluation|block average|run)s?\b|.{1,400}\n  (?:entropy law|caution|refused) )"
-    r"|  (?:\d+ runs? lost more than half of the reward:|run +now )"
+    r"|  (?:\d+ runs? lost more than half of the reward:|run +(?:reward +)?now\b)"
 )
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED, _LONGEST_TITLE = 1 << 13, 4000, 80
