@@ -65,7 +65,6 @@ def test_the_example_of_a_command_runs(name, run, folder):
         ["columns"],
         ["fit", "--no-save"],
         ["predict"],
-        ["backtest"],
         ["phases"],
         ["compare"],
         ["report", "--figures", "none"],
