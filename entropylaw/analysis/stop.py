@@ -50,6 +50,7 @@ def stop_line(
     max_reward: float | None = None,
     left: float | None = None,
     label: str = "reward",
+    is_score: bool = True,
 ) -> StopLine:
     """The stop line of a run, so far.
 
@@ -63,23 +64,29 @@ def stop_line(
         As for :func:`entropylaw.forecast`.
     cost_per_step, left, label
         What a step costs, what is left on a fitted curve, and the name of the reward.
+    is_score
+        Whether the reward is a score: of any other number it is not asked whether a run is over by it.
     """
     used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     now = end = float(s[-1]) if n else 0.0
     ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    if not is_score and not why_none:
+        why_none = "no run is over by a number that is no score"
     fields: dict[str, Any] = {"why_none": why_none}
     # The best step so far needs no later one.
     finished = steps is not None and steps <= now
     latest = _look(s, r, None, gain=gain, max_reward=max_reward)[0] if finished else ahead
     if latest is not None:
+        fields["now"] = latest.now
+    if latest is not None and is_score:
         best = latest.best_so_far
-        fields |= {"now": latest.now, "best_step": best.step, "best": best.level, "p_better": best.p_better}
+        fields |= {"best_step": best.step, "best": best.level, "p_better": best.p_better}
     if ahead is not None:
         end = ahead.step[0]
         fields |= {"at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
         fields["p_gain"] = ahead.p_gains[0]
-    low, earlier = 0, ahead
+    low, earlier = 0, ahead if is_score else None
     while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
         if low == LOOKS:
@@ -96,7 +103,8 @@ def stop_line(
         low_looks=low,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
-        lost_since=lost_since(s, r),
+        lost_since=lost_since(s, r) if is_score else None,
+        is_score=is_score,
         exploded_since=exploded_since(s, used.entropy),
         **fields,
     )
@@ -105,6 +113,8 @@ def stop_line(
 
 def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, finished: bool) -> State:
     """What a stop line says, by its numbers and the latest forecast, also beyond the planned end."""
+    if not line.is_score:
+        return "finished" if finished else "not known"
     if line.lost_since is not None:
         return "lost"
     if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
@@ -186,6 +196,7 @@ def replay(
     *,
     every: int = 1,
     max_reward: float | None = None,
+    is_score: bool = True,
 ) -> Replay:
     """Play a finished run through the stop line: a look after every few evaluations, up to its end.
 
@@ -195,8 +206,8 @@ def replay(
         Shape (n,); the last step is the planned end.
     every
         Evaluations from one to the next of which the line is kept; of more than 64 a 64th of those so far.
-    max_reward
-        As for :func:`entropylaw.forecast`.
+    max_reward, is_score
+        As for :func:`stop_line`.
 
     Raises
     ------
@@ -213,7 +224,8 @@ def replay(
         earlier = s[:until], used.entropy[:until], r[:until]
         if until < due and (every > 1 or not fails_lately(*earlier)):
             continue
-        looks.append(_with_outcome(stop_line(*earlier, steps=last, max_reward=max_reward), s, r))
+        line = stop_line(*earlier, steps=last, max_reward=max_reward, is_score=is_score)
+        looks.append(_with_outcome(line, s, r))
         if until >= due:
             due = until + max(every, -(-until // MOST))
     eighth = max(LOOKS, n // 8)

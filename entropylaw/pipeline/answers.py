@@ -31,7 +31,7 @@ from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast, RunBacktest
 from entropylaw.results.phases import CURVES, PhaseFit
-from entropylaw.results.result import Finding, caution, field_names, note, replace
+from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
@@ -47,6 +47,8 @@ def fit_series(series: Series, **options: Any) -> Fit:
     values = (series.entropy, series.reward, series.step)
     choice, entropy = series.reward_choice, series.entropy_choice
     about = list(series.findings)
+    if not choice.is_score:
+        about.append(note(NO_SCORE, name=choice.column, sort=choice.sort))
     if choice.meaning.kind == "training":
         about.append(caution("training-reward", column=choice.column))
     if entropy.meaning.estimator == "sampled":
@@ -198,6 +200,7 @@ def fit(run: Run, series: Series, options: FitOptions) -> Fit:
             max_reward=fitted.max_reward,
             left=fitted.headroom.value,
             label=series.label or series.reward_choice.column,
+            is_score=series.reward_choice.is_score,
         ),
     )
     return as_stored(fitted)
@@ -254,7 +257,8 @@ def backtest(_: Run, series: Series, options: BacktestOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit, or its replay."""
     values = series.evaluations
     if options.every is not None:
-        played = replay(*values, every=options.every, max_reward=series.max_reward)
+        is_score = series.reward_choice.is_score
+        played = replay(*values, every=options.every, max_reward=series.max_reward, is_score=is_score)
         return RunBacktest(run=series.run, n=values[0].size, cuts=(), replay=played)
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
     return backtest_run(*values, **how)

@@ -24,7 +24,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import BestSoFar, Forecast
-from entropylaw.results.result import JUMP, LOST, Finding, has, replace
+from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding, has, replace
 from entropylaw.results.stop import StopLine
 
 
@@ -106,6 +106,7 @@ def answers(fit: Fit) -> list[Answer]:
         rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
     if fit.best_so_far is not None:
         rows.append(best_answer(fit.best_so_far, float(fit.evaluations[0][-1])))
+    rows += no_best(fit.findings)
     if not fit.lost:
         rows.append(left_answer(fit))
         rows += disagreement(fit, spread)
@@ -146,6 +147,20 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
         else:
             rows.append(answer(label, text.value, text.interval, gain))
     return [*rows, best_answer(ahead.best_so_far, ahead.last_step)]
+
+
+def no_best(findings: Sequence[Finding]) -> list[Answer]:
+    """That no step of what is no score is the best, and why."""
+    return [
+        answer(
+            "best so far",
+            "not asked",
+            "{name} is no score by its name ({sort})".format_map(finding.values),
+            after=": ",
+        )
+        for finding in findings
+        if finding.code == NO_SCORE
+    ]
 
 
 def no_forecast(fit: Fit) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from entropylaw.arrays import lengths_flaw
 
@@ -52,6 +52,16 @@ class Estimate(Struct, frozen=True, kw_only=True):
     def width(self) -> float | None:
         """From the low end to the high one; None where either is missing."""
         return None if self.low is None or self.high is None else self.high - self.low
+
+    def times(self, factor: float) -> "Estimate":
+        """The same in a unit of which ``factor`` are one of this, such as 100 for a rate in per cent."""
+        return structs.replace(
+            self,
+            value=None if self.value is None else factor * self.value,
+            low=None if self.low is None else factor * self.low,
+            high=None if self.high is None else factor * self.high,
+            std_error=None if self.std_error is None else factor * self.std_error,
+        )
 
     def __float__(self) -> float:
         """The value; a ValueError says why there is none."""

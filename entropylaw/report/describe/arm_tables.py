@@ -35,8 +35,8 @@ def decided(row: Difference) -> str:
 
 
 def welch(row: Difference) -> str:
-    """``Welch's p = 0.07``, adjusted as the other, or why there is none."""
-    return f"Welch's p = {p_text(row.p_welch)}" if min(row.seeds) > 1 else "Welch's test needs two seeds"
+    """``Welch's p = 0.07``, adjusted as the other."""
+    return f"Welch's p = {p_text(row.p_welch)}"
 
 
 def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
@@ -194,6 +194,8 @@ def rows(result: ArmComparison) -> Iterator[b.Row]:
         base |= {"equal": result.along.column, "common_low": low, "common_high": high}
         for row in pair.differences:
             cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
+            if row.unit == "reward" and result.reward_unit != "raw":
+                cells["unit"] = result.reward_unit
             cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
             cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
             cells |= {f"inner_{end}": getattr(row.inner, end, None) for end in ("low", "high")}
