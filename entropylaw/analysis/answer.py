@@ -99,8 +99,8 @@ def fit_law(
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
         What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
-        its verdict undecided; with ``not-a-score`` nothing is asked of the reward that is asked of scores
-        alone: whether it was lost, which step is the best, and whether a ceiling is above 1.
+        its verdict undecided; with ``not-a-score`` the reward cannot be lost, no step of it is the best, and
+        its ceiling may be above 1.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def fit_law(
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
-    later = _ahead(evaluations, law, steps, gain) if ahead else {}
+    later = _ahead(evaluations, law, steps, gain, is_score=is_score) if ahead else {}
     ended = entropy_ended(evaluations[0], float(used.step[-1]))
     cautions = [finding for finding in (lost, ended) if finding is not None]
     return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
@@ -179,13 +179,18 @@ def _answer(
 
 
 def _ahead(
-    evaluations: tuple[FloatArray, FloatArray, FloatArray], law: LawFit, steps: float | None, gain: float
+    evaluations: tuple[FloatArray, FloatArray, FloatArray],
+    law: LawFit,
+    steps: float | None,
+    gain: float,
+    *,
+    is_score: bool,
 ) -> dict[str, Any]:
     """The fields of a fit on the forecast of all evaluations, or the reason why it has none."""
     at = usual_step(evaluations[0]) if steps is None else as_number(steps, "steps")
     how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
     try:
-        return {"forecast": forecast(*evaluations, at_step=at, **how)}
+        return {"forecast": forecast(*evaluations, at_step=at, is_score=is_score, **how)}
     except (FitError, UsageError) as error:
         return {"no_forecast": error.message}
 

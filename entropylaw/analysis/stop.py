@@ -65,22 +65,23 @@ def stop_line(
     cost_per_step, left, label
         What a step costs, what is left on a fitted curve, and the name of the reward.
     is_score
-        Whether the reward is a score: of any other number it is not asked whether a run is over by it.
+        Whether the reward is a score: by any other number no run is over.
     """
     used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     now = end = float(s[-1]) if n else 0.0
-    ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    how: dict[str, Any] = {"gain": gain, "max_reward": max_reward, "is_score": is_score}
+    ahead, why_none = _look(s, r, steps, **how)
     if not is_score and not why_none:
         why_none = "no run is over by a number that is no score"
     fields: dict[str, Any] = {"why_none": why_none}
     # The best step so far needs no later one.
     finished = steps is not None and steps <= now
-    latest = _look(s, r, None, gain=gain, max_reward=max_reward)[0] if finished else ahead
+    latest = _look(s, r, None, **how)[0] if finished else ahead
     if latest is not None:
         fields["now"] = latest.now
-    if latest is not None and is_score:
-        best = latest.best_so_far
+    best = None if latest is None else latest.best_so_far
+    if best is not None:
         fields |= {"best_step": best.step, "best": best.level, "p_better": best.p_better}
     if ahead is not None:
         end = ahead.step[0]
@@ -92,7 +93,7 @@ def stop_line(
         if low == LOOKS:
             break
         until = n - low * -(-n // PARTS)
-        earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
+        earlier, _ = _look(s[:until], r[:until], steps, **how)
     steps_left = max((end if steps is None else steps) - now, 0.0)
     line = StopLine(
         says="go on",
@@ -119,7 +120,8 @@ def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, finished
         return "lost"
     if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
         return "stop"
-    below_best = latest is not None and latest.best_so_far.p_better >= SURE
+    best = None if latest is None else latest.best_so_far
+    below_best = best is not None and best.p_better >= SURE
     if line.exploded_since is not None and below_best:
         return "exploded"
     if finished:

@@ -31,7 +31,7 @@ from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast, RunBacktest
 from entropylaw.results.phases import CURVES, PhaseFit
-from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, note, replace
+from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, has, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
@@ -48,7 +48,7 @@ def fit_series(series: Series, **options: Any) -> Fit:
     choice, entropy = series.reward_choice, series.entropy_choice
     about = list(series.findings)
     if not choice.is_score:
-        about.append(note(NO_SCORE, name=choice.column, sort=choice.sort))
+        about.append(note("not-a-score", name=choice.column, sort=choice.sort))
     if choice.meaning.kind == "training":
         about.append(caution("training-reward", column=choice.column))
     if entropy.meaning.estimator == "sampled":
@@ -345,4 +345,5 @@ def forecast_of(
         level=answer.level if level is None else level,
         max_reward=answer.max_reward,
         run=answer.run,
+        is_score=not has(answer.findings, NO_SCORE),
     )

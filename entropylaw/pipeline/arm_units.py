@@ -69,14 +69,16 @@ def in_one_unit(columns: Mapping[str, Sequence[Numbers]], option: str = "--rewar
         ``unlike-rewards``: two runs differ in more than that. ``unit-unclear``: numbers of at most 1, beside
         percentages, may be either.
     """
-    told = {label: [*_told(numbers, option)] for label, numbers in columns.items()}
-    units = [number.choice.unit for numbers in told.values() for number in numbers if number.values.any()]
+    with_units = {label: [*_with_units(numbers, option)] for label, numbers in columns.items()}
+    units = [
+        number.choice.unit for numbers in with_units.values() for number in numbers if number.values.any()
+    ]
     unit = "percent" if units.count("percent") > units.count("rate") else "rate"
-    return {label: _converted(numbers, unit, option) for label, numbers in told.items()}
+    return {label: _converted(numbers, unit, option) for label, numbers in with_units.items()}
 
 
-def _told(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
-    """The numbers with their units, where those of some runs of the column tell those of others."""
+def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
+    """The numbers with their units, by those of other runs of the column where their own are not clear."""
     moved = [number for number in numbers if number.values.any()]
     percent = [number for number in moved if number.choice.unit == "percent"]
     for number in numbers:
@@ -92,7 +94,7 @@ def _unit_beside(number: Numbers, percent: Sequence[Numbers], option: str) -> st
     """The unit of numbers of at most 1, where those of other runs of the column are percentages.
 
     They are a rate if the run begins like the others then. A percentage of at most 1 is of a run that learned
-    nothing; it is told by the name of its column alone, and if the run begins like the others.
+    nothing; it is one only by the name of its column, and if the run begins like the others.
     """
     others = float(np.median([other.begins for other in percent]))
     if _alike(LARGEST["percent"] * number.begins, others):

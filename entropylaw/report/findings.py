@@ -178,8 +178,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "{limit:g})",
     # Columns and settings of a run.
     "reward-ends": "the evaluations end at step {last:g}, those of another reward of the run at {until:g}",
-    NO_SCORE: "{name} is no score by its name ({sort}): whether it was lost, and which step is the best, is "
-    "not asked",
+    NO_SCORE: "{name} is no score by its name ({sort}): no step of it is the best, and its fall is no loss",
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",

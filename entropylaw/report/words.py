@@ -101,7 +101,7 @@ def answers(fit: Fit) -> list[Answer]:
     elif ahead is None:
         rows.append(answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}"))
     else:
-        rows += forecast_answers(ahead, spread)[:-1]
+        rows += forecast_answers(ahead, spread)
         came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
         rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
     if fit.best_so_far is not None:
@@ -137,7 +137,7 @@ def answer(label: str, value: str, *about: str, after: str = " ", verdict: str =
 
 
 def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
-    """An answer per later step, and the best step so far; none wider than the ``spread`` of the reward."""
+    """An answer per later step; none wider than the ``spread`` of the reward."""
     rows = []
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
@@ -146,7 +146,7 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
             rows.append(answer(label, "this log cannot tell"))
         else:
             rows.append(answer(label, text.value, text.interval, gain))
-    return [*rows, best_answer(ahead.best_so_far, ahead.last_step)]
+    return rows
 
 
 def no_best(findings: Sequence[Finding]) -> list[Answer]:
@@ -154,7 +154,7 @@ def no_best(findings: Sequence[Finding]) -> list[Answer]:
     return [
         answer(
             "best so far",
-            "not asked",
+            "none",
             "{name} is no score by its name ({sort})".format_map(finding.values),
             after=": ",
         )

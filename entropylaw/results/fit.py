@@ -11,7 +11,7 @@ from entropylaw.binding import methods
 from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.forecast import BestSoFar, Forecast
 from entropylaw.results.law import LawFit, Predictor
-from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding, Qualified, Result, has
+from entropylaw.results.result import JUMP, LOST, Finding, Qualified, Result, has
 from entropylaw.results.stop import StopLine
 
 
@@ -205,8 +205,6 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         None of what is no score.
         """
         line = self.stop_line
-        if has(self.findings, NO_SCORE):
-            return None
         if self.forecast is not None:
             return self.forecast.best_so_far
         if line is None or line.best_step is None or line.best is None or line.p_better is None:

@@ -151,7 +151,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("backtest",),
         r"ESTIMATES\.(level|method)|runs\.result\.replay\.looks\.(best|best_step|p_better|expected\..*"
-        r"|reward|steps_left|why_none)",
+        r"|reward|is_score|steps_left|why_none)",
         "of a look the probability and what came are shown; the JSON has the rest",
     ),
     (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
@@ -171,12 +171,14 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (("phases",), r"ESTIMATES\.(level|method|std_error)", "the level is above the table"),
     (("phases",), r"runs\.columns\.meaning\.kind", "the name of the curve says which entropy it is"),
-    (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
+    (("phases",), r"runs\.columns\.(usable|why|unit|sort)", "the column is named"),
     (("phases",), r"runs\.columns\.label", "the reward's own label is shown where there are several"),
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "the column is named"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),
     (("prediction", "backtest"), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
+    (FITS, r"runs\.columns\.sort", "the name of the column says it"),
+    (FITS, r"runs\.result\.stop_line\.is_score", "the name of the column says it"),
     (
         ("backtest",),
         r"runs\.(path|notes|refusal\.(slug|hint)|result\.run)",
@@ -216,6 +218,7 @@ NO_EXAMPLE = {
     ("StopLine", "lost_since"): "no run here has lost its reward by the stop line",
     **{("Look", name): "as of a fit with a cost, or of a run that fails" for name in LOOKS},
     ("Fit", "skipped"): "every form can be fitted to the runs here",
+    ("Choice", "parts"): "no run here has several rewards, of which there is a mean",
     ("Source", "parts"): "no run here is joined from several files",
 }
 """Class and field that no result here has a value in → why."""

@@ -23,7 +23,7 @@ N = 60
 STEP = np.arange(N)
 ENTROPY = 0.2 + 0.6 * np.exp(-STEP / 15)
 NOISE = np.random.default_rng(5).normal(0.0, 0.004, (4, N))
-LEVELS = {"openai/gsm8k": 0.9, "HuggingFaceH4/MATH-500": 0.7, "aime24": 0.4, "minerva_math": 0.5}
+LEVELS = {"openai/gsm8k": 0.9, "HuggingFaceH4/MATH-500": 0.7, "aime24": 0.47, "minerva_math": 0.5}
 LABELS = ["gsm8k mean@1", "MATH-500 mean@4", "aime24 mean@32", "minerva_math mean@4"]
 COLUMNS = [f"val-core/{data}/acc/mean@{k}" for data, k in zip(LEVELS, (1, 4, 32, 4), strict=True)]
 REWARDS = {

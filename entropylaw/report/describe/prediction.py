@@ -10,7 +10,7 @@ from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
 from entropylaw.report.words import headline
 from entropylaw.results import EntropySet, Estimate, Why
-from entropylaw.results.result import LOST, sentences
+from entropylaw.results.result import LOST, NO_SCORE, sentences
 
 PREDICTIONS = (
     *b.columns("run", "path", "question", "target", "value", "low", "high", "observation_low"),
@@ -31,8 +31,10 @@ def _of_run(name: str, path: str, result: RunPrediction) -> list[b.Block]:
     low, high = map(format_number, result.entropy_range)
     law = f"{result.verdict}: {headline(result)}; fitted on entropies from {low} to {high} nats"
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
+    no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
     reasons = b.labelled("reason", sentences(result.findings, "reason"))
-    verdict = b.Notes([*b.labelled("caution", lost), b.Note("entropy law", law), *reasons])
+    cautions = [*b.labelled("caution", lost), *b.labelled("note", no_score)]
+    verdict = b.Notes([*cautions, b.Note("entropy law", law), *reasons])
     blocks: list[b.Block] = [b.Heading(name, 2, path), verdict]
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
