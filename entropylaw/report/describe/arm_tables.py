@@ -66,10 +66,12 @@ def excludes_0(estimate: Estimate) -> bool:
 
 def words_of(result: ArmComparison, row: Difference) -> str:
     """``final entropy, nats``; a column at equal values of which rewards are compared is named."""
-    if row.quantity == "reward_at_equal":
-        return f"reward at equal {result.along.column}"
     words = QUANTITIES.get(row.quantity, (row.quantity,))[0]
-    return words if row.unit in ("reward", "", row.quantity) else f"{words}, {row.unit}"
+    if row.quantity == "reward_at_equal":
+        words = f"reward at equal {result.along.column}"
+    if row.unit == "reward":
+        return f"{words}, percent" if result.reward_unit == "percent" else words
+    return words if row.unit in ("", row.quantity) else f"{words}, {row.unit}"
 
 
 def arms(results: Sequence[ArmComparison]) -> b.Table:
