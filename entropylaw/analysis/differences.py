@@ -117,7 +117,8 @@ class Comparison:
         for arm, count in zip((a, b), seeds, strict=True):
             if count >= FEWEST_SEEDS:
                 continue
-            name, runs = self.names[arm], self.of(arm)
+            name = self.names[arm]
+            runs = self.of(arm)
             if len(runs) + len(self.refused[arm]) == 1:
                 reasons.append(f"{name} has one run")
             elif len(living(runs)) == 1:

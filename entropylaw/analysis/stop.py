@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,14 @@ def stop_line(
     used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     now = end = float(s[-1]) if n else 0.0
-    how: dict[str, Any] = {"gain": gain, "max_reward": max_reward, "is_score": is_score}
-    ahead, why_none = _look(s, r, steps, **how)
+    look = partial(_look, gain=gain, max_reward=max_reward, is_score=is_score)
+    ahead, why_none = look(s, r, steps)
     if not is_score and not why_none:
         why_none = "no run is over by a number that is no score"
     fields: dict[str, Any] = {"why_none": why_none}
     # The best step so far needs no later one.
     finished = steps is not None and steps <= now
-    latest = _look(s, r, None, **how)[0] if finished else ahead
+    latest = look(s, r, None)[0] if finished else ahead
     if latest is not None:
         fields["now"] = latest.now
     best = None if latest is None else latest.best_so_far
@@ -93,7 +94,7 @@ def stop_line(
         if low == LOOKS:
             break
         until = n - low * -(-n // PARTS)
-        earlier, _ = _look(s[:until], r[:until], steps, **how)
+        earlier, _ = look(s[:until], r[:until], steps)
     steps_left = max((end if steps is None else steps) - now, 0.0)
     line = StopLine(
         says="go on",

@@ -117,12 +117,12 @@ def results_of(
     limits: list[Finding] = []
     for label, of_reward in of_rewards(runs).items():
         refuse_other_columns(of_reward)
-        of_labels[label], of_along = along_in_unit(taken(of_reward, along, options))
+        of_labels[label], of_along = _along_in_unit(taken(of_reward, along, options))
         limits += of_along
-    units = units_of(of_labels)
-    limits += said_of_units(of_labels, units, options)
+    units = _units_of(of_labels)
+    limits += _said_of_units(of_labels, units, options)
     for label, of_label in of_labels.items():
-        members = in_unit(of_label, units[label])
+        members = _in_unit(of_label, units[label])
         whole = [member for member in members if member.series.step.size]
         refuse_same_run(whole)
         if options.stage is None:
@@ -152,12 +152,12 @@ def results_of(
     ]
 
 
-def units_of(of_labels: Mapping[str, Sequence[Member]]) -> dict[str, InOneUnit]:
+def _units_of(of_labels: Mapping[str, Sequence[Member]]) -> dict[str, InOneUnit]:
     """The unit of each reward of a comparison, by its label; raises as :func:`in_one_unit`."""
-    return in_one_unit({label: rewards_of(members) for label, members in of_labels.items()})
+    return in_one_unit({label: _rewards_of(members) for label, members in of_labels.items()})
 
 
-def rewards_of(members: Sequence[Member]) -> list[Numbers]:
+def _rewards_of(members: Sequence[Member]) -> list[Numbers]:
     """The rewards of the runs that have any, each with its column."""
     return [
         Numbers(member.run.name, member.run.arm, member.series.reward, member.reward)
@@ -166,7 +166,7 @@ def rewards_of(members: Sequence[Member]) -> list[Numbers]:
     ]
 
 
-def in_unit(members: Sequence[Member], unit: InOneUnit) -> list[Member]:
+def _in_unit(members: Sequence[Member], unit: InOneUnit) -> list[Member]:
     """The runs with their rewards in one unit, and behind them those that have none."""
     with_rewards = [member for member in members if member.reward is not None]
     scaled = [
@@ -176,7 +176,7 @@ def in_unit(members: Sequence[Member], unit: InOneUnit) -> list[Member]:
     return scaled + [member for member in members if member.reward is None]
 
 
-def along_in_unit(members: Sequence[Member]) -> tuple[list[Member], Sequence[Finding]]:
+def _along_in_unit(members: Sequence[Member]) -> tuple[list[Member], Sequence[Finding]]:
     """The runs with the column at equal values of which they are compared in one unit; what was converted.
 
     Raises as :func:`in_one_unit`.
@@ -190,12 +190,13 @@ def along_in_unit(members: Sequence[Member]) -> tuple[list[Member], Sequence[Fin
     unit = in_one_unit({"": numbers}, "--at-equal")[""]
     scaled = []
     for member, factor in zip(with_column, unit.factors, strict=True):
-        along, error = factor * member.series.along, factor * member.series.error
-        scaled.append(member._replace(series=replace(member.series, along=along, error=error)))
+        series = member.series
+        series = replace(series, along=factor * series.along, error=factor * series.error)
+        scaled.append(member._replace(series=series))
     return scaled + [member for member in members if member.along is None], unit.findings
 
 
-def said_of_units(
+def _said_of_units(
     of_labels: Mapping[str, Sequence[Member]], units: Mapping[str, InOneUnit], options: CompareOptions
 ) -> list[Finding]:
     """What was converted into one unit, and where units look unlike and nothing says so."""
@@ -204,9 +205,9 @@ def said_of_units(
     for label, members in of_labels.items():
         findings += units[label].findings
         if "percent" in named:
-            findings += scales_unlike(rewards_of(members), named=True)
+            findings += scales_unlike(_rewards_of(members), named=True)
         elif units[label].unit == "raw":
-            findings += scales_unlike(rewards_of(members), named=False)
+            findings += scales_unlike(_rewards_of(members), named=False)
     return findings
 
 
@@ -329,12 +330,13 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
         check_rewards(value, most)
     except FitError as error:
         raise _above_max(run, error) from None
-    smooth, noise = step, np.zeros(step.size)
+    smooth = step
+    noise = np.zeros(step.size)
     along: Choice | None = None
     if column != STEP:
         smoothed = smoothed_entropy(at, values, step)
         smooth, noise = smoothed.entropy, smoothed.sd
-        along = column_at(column, values)
+        along = _column_at(column, values)
     is_score = reward.choice.is_score
     # Of two scores the one at equal values of which the other is compared says whether a run died.
     judged = value if is_score else None
@@ -353,7 +355,7 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
     return Member(run, series, reward.choice, along)
 
 
-def column_at(column: str, values: FloatArray) -> Choice:
+def _column_at(column: str, values: FloatArray) -> Choice:
     """A column at equal values of which rewards are compared, with its unit."""
     return Choice(
         column=column,

@@ -80,9 +80,13 @@ def in_one_unit(columns: Mapping[str, Sequence[Numbers]], option: str = "--rewar
 def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
     """The numbers with their units, by those of other runs of the column where their own are not clear."""
     moved = [number for number in numbers if number.values.any()]
-    percent = [number for number in moved if number.choice.unit == "percent"]
     for number in numbers:
         unit = number.choice.unit
+        percent = [
+            other
+            for other in moved
+            if other.choice.unit == "percent" and other.choice.column == number.choice.column
+        ]
         if not number.values.any():
             unit = moved[0].choice.unit if moved else unit  # 0 is 0 in any unit
         elif percent and unit != "percent" and number.values.min() >= 0 and number.most <= LARGEST["rate"]:
@@ -111,7 +115,8 @@ def _how_to_name(column: str, unit: str, option: str) -> str:
     if option != "--reward":
         return f"write {shown(column)} of all logs in one unit"
     named = in_shell(f"{column}:{unit}")
-    return f"if all runs log it as a {unit}: --reward {named}; if not, write it in one unit in all logs"
+    numbers = {"rate": "rates", "percent": "percentages"}[unit]
+    return f"if all runs log {numbers}: --reward {named}; if not, write all logs in one unit"
 
 
 def _alike(one: float, other: float) -> bool:
@@ -125,7 +130,7 @@ def _converted(numbers: Sequence[Numbers], unit: str, option: str) -> InOneUnit:
     if not known:
         return InOneUnit("raw", (), ())
     first = known[0]
-    check_alike(first, numbers, option)
+    _check_alike(first, numbers, option)
     if first.choice.unit not in LARGEST:
         return InOneUnit("raw", [1.0] * len(numbers), ())
     factors = [LARGEST[unit] / LARGEST[number.choice.unit] for number in numbers]
@@ -149,7 +154,7 @@ def _converted(numbers: Sequence[Numbers], unit: str, option: str) -> InOneUnit:
     return InOneUnit(unit, factors, findings)
 
 
-def check_alike(first: Numbers, numbers: Sequence[Numbers], option: str) -> None:
+def _check_alike(first: Numbers, numbers: Sequence[Numbers], option: str) -> None:
     """Raise InputError ``unlike-rewards`` where two runs do not compare; it names both, and their values."""
     for number in numbers:
         choice = number.choice

@@ -96,11 +96,14 @@ def _curve_differs(values: Values) -> str:
 
 
 def _rewards_converted(values: Values) -> str:
-    is_percent, column = values["unit"] == "percent", values["column"]
-    unit, others = ("in percent", "as rates") if is_percent else ("a rate", "in percent")
+    column = values["column"]
+    words = ["a rate", "in percent"]
+    if values["unit"] == "percent":
+        words = ["in percent", "rates"]
+    unit, others = words
     text = (
         f"{shown(column)} of {listing(values['runs'], 8)} is {unit}, as it goes up to {values['most']:.3g} "
-        f"there: it was multiplied by {values['factor']:g}, and all are compared {others}"
+        f"there: it was multiplied by {values['factor']:g}, and all are {others}"
     )
     if values["mixed"]:
         text += f"; if all are percentages: --reward {in_shell(f'{column}:percent')}"

@@ -112,7 +112,7 @@ def test_percentages_are_compared_as_rates_and_it_is_said(factors, way, tmp_path
     named = [f"'treated_s{seed}'" for seed, factor in enumerate(factors) if factor > 1]
     largest = max(drawn(seed, 0.29, 0.3)[SCORE].max() for seed, factor in enumerate(factors) if factor > 1)
     assert f"'{SCORE}' of {', '.join(named)} is in percent, as it goes up to {100 * largest:.3g}" in said
-    assert "it was multiplied by 0.01, and all are compared as rates" in said
+    assert "it was multiplied by 0.01, and all are rates" in said
     page = rendered(found, "markdown")
     assert "rewards as rates" in page
     assert "multiplied by 0.01" in page
@@ -130,12 +130,32 @@ def test_the_unit_of_most_runs_is_that_of_all_and_of_the_margin(tmp_path):
     assert found.reward_unit == "percent"
     (said,) = findings(found, "rewards-converted")
     assert "of 'plain_s0' is a rate, as it goes up to 0." in said
-    assert "multiplied by 100, and all are compared in percent" in said
+    assert "multiplied by 100, and all are in percent" in said
     assert "rewards in percent" in rendered(found, "text")
     units = {line.split(",")[10] for line in rendered(found, "csv").splitlines() if ",last_reward," in line}
     assert units == {"percent"}
     # The default margin is a hundredth of what is possible.
     assert compared(tmp_path, plain, treated, *reward).margin == 1.0
+
+
+def test_several_rewards_are_in_one_unit(tmp_path):
+    """One margin is for all of them; one is in percent in every run."""
+    for name, level in (("a", 0.2), ("b", 0.3)):
+        for seed in range(2):
+            columns = drawn(seed, level, 0.3)
+            score = columns.pop(SCORE)
+            columns |= {"eval/gsm8k/acc": score, "eval/math/acc": 100 * (score + 0.1)}
+            write(tmp_path / f"{name}_s{seed}.jsonl", columns)
+    arms = ("a=a_s*.jsonl", "b=b_s*.jsonl", "--reward", "eval/*/acc")
+    done = typed("compare", *arms, "-o", "c.json", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = load_document("comparison", tmp_path / "c.json")
+    both = [document.comparison, *document.others]
+    assert [(one.reward_unit, one.margin) for one in both] == [("rate", 0.01), ("rate", 0.01)]
+    ends = [one.pairs[0]["last_reward"].estimate.value for one in both]
+    assert ends == pytest.approx([0.1, 0.1], abs=0.01)
+    assert "'eval/math/acc' of 'a_s0', 'a_s1', 'b_s0', 'b_s1' is in percent" in " ".join(done.stdout.split())
+    assert ":percent" not in done.stdout
 
 
 def test_stored_fits_are_converted_with_their_coefficients(tmp_path):
