@@ -21,6 +21,7 @@ from scipy.special import stdtr
 
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.between_seeds import contrast, holm, squares
+from entropylaw.analysis.differences import FEWEST_SEEDS
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.results.arms import Along, RunSeries
@@ -70,16 +71,15 @@ def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
     covered: list[bool] = []
     first: list[int] = []
     for value in values:
-        # Where every seed of every arm died, nothing is compared.
-        free = int(np.maximum(counts - 1, 0).sum())
-        if free == 0 or counts[0] == 0:
+        # With fewer than two living seeds of an arm, nothing is decided of it.
+        if counts[0] < FEWEST_SEEDS:
             continue
+        free = int(np.maximum(counts - 1, 0).sum())
         variance = float(squares(value, arm).sum()) / free
         for number in range(1, int(arm.max()) + 1):
-            if counts[number] == 0:
+            if counts[number] < FEWEST_SEEDS:
                 continue
             gap = contrast(value, arm, [number, 0])
-            assert gap is not None
             truth = cell.shift if number == 1 else 0.0
             covered.append(abs(gap.value - truth) <= gap.reach(LEVEL))
             first += [len(p_values)] if number == 1 else []

@@ -278,7 +278,10 @@ class CompareOptions(LawOptions, Coverage):
         "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
     )
     margin: float | None = setting(
-        "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, unset=HUNDREDTH
+        "--margin",
+        "The smallest difference of reward that counts, in the unit that is printed.",
+        *(GAIN, INTERVALS),
+        unset=HUNDREDTH,
     )
     at_equal: str | None = setting(
         "--at-equal COLUMN",

@@ -49,10 +49,12 @@ _RATE = r"acc|accuracy|exact_?match|(?:win|pass|solve|success)_?rate|pass_?(?:at
 
 _SORTS = {
     "entropy": r"entropy|entropies|perplexity|ppl",
-    "divergence": r"kl|kld|kl_?div\w*|divergence|kl_\w*",
-    "diversity": r"distinct\w*|divers\w*|unique\w*|self_?bleu|novel\w*",
-    "length": r"len|lens|lengths?|(?:num_?)?tokens?|turns?|(?:num_?)?words|characters|truncat\w*|clip_?ratio",
-    "cost": r"costs?|loss\w*|time|timing\w*|seconds?|latency|price|memory|penalt\w*|errors?|violations?|norm",
+    "divergence": r"kl|kld|kl_?div\w*|divergence|kl_\w*|chi_?2|clip_?frac\w*",
+    "diversity": r"distinct\w*|divers\w*|unique\w*|self_?bleu|novel\w*|std|std_?dev|variance",
+    "length": r"len|lens|seq_?len|lengths?|(?:num_?)?tokens?|turns|(?:num|n)_?turns?|tool_?calls?"
+    r"|(?:num_?)?words|characters|truncat\w*|clip(?:ped)?_?ratio",
+    "cost": r"costs?|loss\w*|time|run_?time|price|memory|throughput|penalt\w*|errors?|cer|wer|violat\w*"
+    r"|fail\w*|abort\w*|invalid\w*|norm",
     "part": r"format\w*|(?:tag|xml|syntax|structure)_?(?:count|reward|score)\w*",
 }
 """Sort of a number but for scores → the words of a name that say so, the first that fits."""
@@ -60,7 +62,13 @@ _SORTS = {
 SORTS = ("score", *_SORTS)
 """What a number is: a score, a part of one, a diversity, a cost, a length, a divergence, or an entropy."""
 
-_OF_REWARD = r"rewards?|scores?|returns?"
+LOSABLE = ("score", "part")
+"""The sorts that a run can lose: of these alone more is better."""
+
+_MEASURED_TIME = r"timing\w*|profiling|seconds?|latency"
+"""Words of a cost, whatever it is that took the time: the computation of a reward, too."""
+
+_OF_REWARD = r"rewards?|scores?|returns?|f1|bleu|rouge\w*"
 """Words of a reward, whatever it is given for."""
 
 _NO_MEAN = r"n|num|number|count|std|max|min|total|groups|len|length"
@@ -161,6 +169,8 @@ def written_number(text: str) -> float:
 
 def sort_of_number(column: str) -> str:
     """Return what sort of number the name of a column says it has: one of :data:`SORTS`."""
+    if _has_word(column, _MEASURED_TIME):
+        return "cost"
     sort = next((sort for sort, words in _SORTS.items() if _has_word(column, words)), "score")
     if sort in ("score", "diversity", "part"):
         return sort

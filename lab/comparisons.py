@@ -10,7 +10,6 @@ import numpy as np
 from scipy.stats import linregress, t
 
 from entropylaw import compare, read_runs
-from entropylaw.analysis.seeds import estimate_of
 from entropylaw.analysis.stages import StagedRun
 from entropylaw.arrays import FloatArray
 from entropylaw.report.describe.arm_tables import decided
@@ -137,7 +136,7 @@ def _sizes(by_arm: Groups) -> dict[str, BySize]:
         return {}
     fits = [[run.answer for run in by_arm[name]] for name in names]
     size = np.log10([parameters(by_arm[name][0].config.size) for name in names])
-    numbers = {name: [[estimate_of(fit, name).value for fit in some] for some in fits] for name in ("a", "b")}
+    numbers = {name: [[fit.params[name].value for fit in some] for some in fits] for name in ("a", "b")}
     numbers |= {FIRST: [[fit.law.smoothed_entropy[0] for fit in some] for some in fits]}
     return {name: against(size, seeds) for name, seeds in numbers.items()}
 

@@ -30,7 +30,7 @@ from entropylaw.escaping import listing, shown
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, Finding, caution, has, replace
+from entropylaw.results.result import LOST, NO_SCORE, Finding, caution, has, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -90,8 +90,8 @@ def fit_law(
         Name of the run in the result.
     gain
         Reward: ``p_headroom``, and the probability of the forecast, are of at least this; where not given, a
-        hundredth of ``max_reward``; where that is not known, of 1 if all rewards are between 0 and 1, else of
-        their range so far.
+        hundredth of ``max_reward``; where that is not known, of 1 if all rewards are between 0 and 1 and are
+        scores, else of their range so far.
     steps
         The step at which the training is planned to end, for the forecast; where not given, half as many
         steps again.
@@ -101,7 +101,8 @@ def fit_law(
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
         What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
-        its verdict undecided.
+        its verdict undecided; with ``not-a-score`` the reward cannot be lost, no step of it is the best, and
+        its ceiling may be above 1.
 
     Raises
     ------
@@ -132,12 +133,15 @@ def fit_law(
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, **given)
     check_rewards(used.reward, max_reward)
     evaluations = with_unpaired(used.step, used.entropy, used.reward, used.unpaired)
-    gain = usual_gain(evaluations[2], max_reward) if gain is None else checked_gain(gain)
-    shifts, smoothed, lost = checked_shifts(seams, used.step), used.smoothed(), lost_reward(evaluations[2])
+    is_score = not has(stated, NO_SCORE)
+    usual = usual_gain(evaluations[2], max_reward, is_score=is_score)
+    gain = usual if gain is None else checked_gain(gain)
+    shifts, smoothed = checked_shifts(seams, used.step), used.smoothed()
+    lost = lost_reward(evaluations[2]) if is_score else None
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
-    later = _ahead(evaluations, law, steps, gain) if ahead else {}
+    later = _ahead(evaluations, law, steps, gain, is_score=is_score) if ahead else {}
     ended = entropy_ended(evaluations[0], float(used.step[-1]))
     cautions = [finding for finding in (lost, ended) if finding is not None]
     return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
@@ -175,17 +179,23 @@ def _answer(
             cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
     reasons = controlled or reasons_of(fit)
     of_columns = [finding for finding in known if finding.code != CONTROLLED]
-    return replace(fit, findings=(*reasons, *cautions, *cautions_of(fit, reads), *of_columns))
+    of_fit = cautions_of(fit, reads, is_score=not has(known, NO_SCORE))
+    return replace(fit, findings=(*reasons, *cautions, *of_fit, *of_columns))
 
 
 def _ahead(
-    evaluations: tuple[FloatArray, FloatArray, FloatArray], law: LawFit, steps: float | None, gain: float
+    evaluations: tuple[FloatArray, FloatArray, FloatArray],
+    law: LawFit,
+    steps: float | None,
+    gain: float,
+    *,
+    is_score: bool,
 ) -> dict[str, Any]:
     """The fields of a fit on the forecast of all evaluations, or the reason why it has none."""
     at = usual_step(evaluations[0]) if steps is None else as_number(steps, "steps")
     how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
     try:
-        return {"forecast": forecast(*evaluations, at_step=at, **how)}
+        return {"forecast": forecast(*evaluations, at_step=at, is_score=is_score, **how)}
     except (FitError, UsageError) as error:
         return {"no_forecast": error.message}
 

@@ -92,7 +92,9 @@ def undecided(
         pairs, chosen, how = chosen_pairs(numbers, baseline)
     seeds, refused = seeds_of(arms)
     if margin is None:
-        margin = max((usual_gain(seed.series.reward, seed.series.max_reward) for seed in seeds), default=0.01)
+        series = [seed.series for seed in seeds]
+        gains = [usual_gain(run.reward, run.max_reward, is_score=run.is_score) for run in series]
+        margin = max(gains, default=0.01)
     design = Comparison(
         names=names,
         seeds=seeds,
@@ -157,10 +159,11 @@ def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
 def adjusted(family: Sequence[Difference], level: float) -> Iterator[Difference]:
     """The differences of one family with Holm's p-values, and with what they decide."""
     by_seeds = holm([row.p_value or 0.0 for row in family])
-    # A test that an arm with one seed has not cannot decide.
     by_welch = holm([1.0 if row.p_welch is None else row.p_welch for row in family])
     for row, p, p_welch in zip(family, by_seeds, by_welch, strict=True):
         value, decision = row.estimate.value, row.decision
         if p < 1.0 - level and value:
             decision = Decision.above if value > 0 else Decision.below
-        yield replace(row, p_adjusted=p, p_welch=p_welch, decision=decision)
+        # The exact test of failures has none of Welch's beside it.
+        beside = None if row.p_welch is None else p_welch
+        yield replace(row, p_adjusted=p, p_welch=beside, decision=decision)

@@ -145,16 +145,14 @@ def squares(value: FloatArray, arm: IntArray) -> FloatArray:
 
 def contrast(
     value: FloatArray, arm: IntArray, compared: Sequence[int], squared: FloatArray | None = None
-) -> Contrast | None:
+) -> Contrast:
     """The first of two ``compared`` arms minus the second, from values (n,) of all; of one arm its mean.
 
-    ``squared`` (k,) are sums of squares about the arms' means, by default those of the values. None where no
-    arm has two.
+    ``squared`` (k,) are sums of squares about the arms' means, by default those of the values. Some arm has
+    two.
     """
     seeds = np.bincount(arm)
     free = np.maximum(seeds - 1.0, 0.0)
-    if not free.any():
-        return None
     least = 0.0
     if squared is None:
         squared, least = squares(value, arm), 1e-12 * float(np.abs(value).max())
@@ -164,10 +162,8 @@ def contrast(
     return Contrast.of(float(mean[0] - mean[1:].sum()), probability, error)
 
 
-def welch(*groups: FloatArray) -> float | None:
-    """Welch's p-value (1947, doi:10.2307/2332510) of equal means, or of one that is 0; None for one value."""
-    if min(group.size for group in groups) < 2:
-        return None
+def welch(*groups: FloatArray) -> float:
+    """Welch's p-value (1947, doi:10.2307/2332510) of equal means, or of one that is 0, of two values each."""
     gap = float(groups[0].mean() - sum(group.mean() for group in groups[1:]))
     variances = np.array([group.var(ddof=1) / group.size for group in groups])
     if not variances.any():

@@ -29,7 +29,6 @@ from entropylaw.analysis.seeds import (
     Seed,
     as_run,
     common_range,
-    estimate_of,
     last_common_step,
     living,
     no_common_range,
@@ -41,6 +40,9 @@ from entropylaw.results.result import Finding, caution, note, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
+
+FEWEST_SEEDS = 2
+"""Fewest runs of an arm with a number, by which anything is decided: one has no spread of its own."""
 
 LIKE_PATHS = 0.8
 """Runs that have this share of their entropies in common walked one path."""
@@ -107,6 +109,24 @@ class Comparison:
         group = np.array([number for number, _ in rows], dtype=int)
         return np.array([gap for _, gap in rows]), group, [self.pairs.index((a, b))]
 
+    def alone(self, a: int, b: int, seeds: tuple[int, int]) -> str:
+        """Why a difference of two arms, of which at least one has one run with a number, decides nothing."""
+        if self.paired:
+            return "one pair of runs alone has it"
+        reasons = []
+        for arm, count in zip((a, b), seeds, strict=True):
+            if count >= FEWEST_SEEDS:
+                continue
+            name = self.names[arm]
+            runs = self.of(arm)
+            if len(runs) + len(self.refused[arm]) == 1:
+                reasons.append(f"{name} has one run")
+            elif len(living(runs)) == 1:
+                reasons.append(f"only one run of {name} did not fail")
+            else:
+                reasons.append(f"only one run of {name} has it")
+        return ", ".join(reasons)
+
     def difference(
         self,
         quantity: str,
@@ -131,15 +151,14 @@ class Comparison:
             if not self.paired:
                 reason = f"no run of {self.names[(a, b)[seeds.index(0)]]} has it"
             return self.unknown(quantity, reason, seeds, headline=headline)
+        if min(seeds) < FEWEST_SEEDS:
+            middle = means(value, group)[compared]
+            apart = float(middle[0] - middle[1:].sum())
+            return self.unknown(quantity, self.alone(a, b, seeds), seeds, value=apart, headline=headline)
         unit, within = QUANTITIES[quantity][1], 0.0
         if variance:
             within = float(np.mean([variance[seed] for seed in numbers]))
         gap = contrast(value, group, compared)
-        if gap is None:
-            middle = means(value, group)[compared]
-            reason = "no arm has two seeds: no between-seed variance, not comparable"
-            apart = float(middle[0] - middle[1:].sum())
-            return self.unknown(quantity, reason, seeds, value=apart, headline=headline)
         sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         gap = replace(gap, error=np.hypot(gap.error, bias))
         inner, decision, needed = None, Decision.undecided, None
@@ -168,20 +187,20 @@ class Comparison:
         )
 
     def band(self, grid: FloatArray, curves: Mapping[Seed, FloatArray], a: int, b: int) -> Band | None:
-        """The difference of two arms' curves with its simultaneous band; None where no spread is known.
+        """The difference of two arms' curves with its simultaneous band; None with one seed of an arm.
 
         Beside the spread of seeds it has what they have in common: the bias of local lines, by a second
         bandwidth, and what the error of the entropy is in reward.
         """
         value, group, compared = self.groups(curves, a, b)
-        free = float(np.maximum(np.bincount(group) - 1.0, 0.0).sum())
-        if not free or not set(compared) <= set(group.tolist()):
+        counts = np.bincount(group, minlength=max(compared) + 1)
+        if counts[compared].min() < FEWEST_SEEDS:
             return None
+        free = float(np.maximum(counts - 1.0, 0.0).sum())
         away = value - means(value, group)[group]
         pooled = (away**2).sum(axis=0) @ neighbours(grid.size) / free
         width = np.sqrt(np.maximum(pooled, np.finfo(float).tiny))
         gap = contrast(value[:, 0], group, compared, squares(value / width, group).mean(axis=1))
-        assert gap is not None
         reach = band_reach(away, free, gap, 1.0 - (1.0 - self.level) / self.comparisons)
         middle, moved = np.zeros(grid.size), np.zeros(grid.size)
         for sign, arm in ((1.0, a), (-1.0, b)):
@@ -260,9 +279,9 @@ class Comparison:
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
         limits = []
-        fits = [seed.series.fit for seed in self.seeds if seed.series.fit is not None]
-        if fails := sum(str(fit.verdict) == "fails" for fit in fits):
-            limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fits)))
+        fitted = [seed.series for seed in self.seeds if seed.series.coefficients]
+        if fails := sum(series.fails for series in fitted):
+            limits.append(caution("law-fails-in-arms", failing=fails, runs=len(fitted)))
         starts = {(seed.series.unit, float(seed.series.reward[0])) for seed in self.seeds}
         first = dict(starts)
         first.pop("", None)
@@ -358,11 +377,11 @@ class Comparison:
 
         Where the law fails, runs on other stretches of one curve have other coefficients: no interval.
         """
-        fits = {seed: seed.series.fit for seed in living(self.seeds) if seed.series.fit}
+        fitted = [seed for seed in living(self.seeds) if seed.series.coefficients]
         reason = self.not_comparable(common, a, b)
         differences = []
         for name in ("ceiling", "a", "b"):
-            read = {seed: estimate_of(fit, name) for seed, fit in fits.items()}
+            read = {seed: seed.series.coefficients[name] for seed in fitted}
             value = {seed: float(number) for seed, number in read.items() if number.value is not None}
             variance = {seed: float(read[seed].std_error or 0.0) ** 2 for seed in value}
             difference = self.difference(name, value, a, b, variance)
@@ -376,7 +395,7 @@ class Comparison:
         """Why coefficients of two arms do not compare; empty where they do."""
         of_pair = living(self.of(a, b))
         low, high = common or (0.0, 0.0)
-        fails = sum(str(seed.series.fit.verdict) == "fails" for seed in of_pair if seed.series.fit)
+        fails = sum(seed.series.fails for seed in of_pair)
         if not fails or all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair):
             return ""
         return f"the law fails in {fails} of these runs, and they have other entropies"

@@ -160,6 +160,7 @@ def forecast(
     max_reward: float | None = None,
     entropy_path: Any = None,
     run: str = "run",
+    is_score: bool = True,
 ) -> Forecast:
     """Forecast the reward at later steps, and the probability of a gain.
 
@@ -181,6 +182,8 @@ def forecast(
         The largest reward that is possible: intervals end there, and at 0 where no reward is negative.
     entropy_path
         The entropy at each later step, in nats; where not given the entropy is continued.
+    is_score
+        Whether more of it is better; of a length, a cost or a divergence no step is the best so far.
 
     Raises
     ------
@@ -222,9 +225,10 @@ def forecast(
     bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
     done = so_far(s, r, used.reward, levels, max_reward)
     done = done._replace(level=float(np.clip(done.level, bottom, top)))
-    counts = checked_gain(usual_gain(used.reward, max_reward) if gain is None else gain)
+    usual = usual_gain(used.reward, max_reward, is_score=is_score)
+    counts = checked_gain(usual if gain is None else gain)
     best, best_level, p_better = best_of(levels, r)
-    lost = lost_reward(used.reward)
+    lost = lost_reward(used.reward) if is_score else None
     fall = s.size if lost is None else falls_at(r, lost)
     if FEWEST_LEVELS <= fall < s.size:
         # A smooth level spreads the fall over the evaluations before it: the best is of those alone.
@@ -240,6 +244,11 @@ def forecast(
     ends = np.clip(location + np.outer(stdtrit(DF, tails(level)), scale), bottom, top)
     chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
+    best_so_far = BestSoFar(
+        step=float(used.step[-1 - behind]),
+        level=float(np.clip(best_level, bottom, top)),
+        p_better=p_better,
+    )
     return Forecast(
         run=run,
         n=s.size,
@@ -254,11 +263,7 @@ def forecast(
         ),
         p_gains=tuple(chances),
         gain=counts,
-        best_so_far=BestSoFar(
-            step=float(used.step[-1 - behind]),
-            level=float(np.clip(best_level, bottom, top)),
-            p_better=p_better,
-        ),
+        best_so_far=best_so_far if is_score else None,
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,

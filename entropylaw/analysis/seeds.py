@@ -9,10 +9,10 @@ import numpy as np
 
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import level_now
-from entropylaw.results import Estimate
+from entropylaw.results import Verdict
 from entropylaw.results.arms import ArmRun, RunSeries
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import LOST, Finding
+from entropylaw.results.result import LOST, NO_SCORE, has
 
 POINTS = 121
 """Points of a run's curve over its own range."""
@@ -149,7 +149,6 @@ def local_lines(along: FloatArray, at: FloatArray, nearest: int) -> FloatArray:
 def series_of(fit: Fit) -> RunSeries:
     """What is compared of a fitted run: its rewards at its smoothed entropies."""
     law = fit.law
-    lost = next((finding for finding in fit.findings if finding.code == LOST), None)
     return RunSeries(
         run=fit.run,
         step=np.asarray(law.step),
@@ -157,14 +156,12 @@ def series_of(fit: Fit) -> RunSeries:
         along=np.asarray(law.smoothed_entropy),
         error=np.asarray(law.smoothing_error),
         max_reward=law.max_reward,
-        lost=lost_words(lost),
-        fit=fit,
+        is_score=not has(fit.findings, NO_SCORE),
+        lost=next((finding for finding in fit.findings if finding.code == LOST), None),
+        # The averaged ceiling, and the law's own coefficients.
+        coefficients={"ceiling": fit.ceiling, "a": fit.law.a, "b": fit.law.b},
+        fails=fit.verdict is Verdict.fails,
     )
-
-
-def lost_words(lost: Finding | None) -> str | None:
-    """That a run lost its reward; None where it did not."""
-    return None if lost is None else "lost reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
 
 
 def seeds_of(
@@ -177,7 +174,7 @@ def seeds_of(
         whole = [series_of(run) if isinstance(run, Fit) else run for run in runs]
         series = [run for run in whole if run.step.size >= FEWEST_EVALUATIONS]
         short = [run for run in whole if run.step.size < FEWEST_EVALUATIONS]
-        refused.append([(run.run, run.lost or f"{run.step.size} evaluations") for run in short])
+        refused.append([(run.run, run.refused or f"{run.step.size} evaluations") for run in short])
         longest = max((float(run.step[-1] - run.step[0]) for run in series), default=0.0)
         seeds += [Seed.of(number, run, why_failed(run, longest)) for run in series]
     return seeds, refused
@@ -192,7 +189,9 @@ def why_failed(run: RunSeries, longest: float) -> str | None:
     if length < STOPPED * longest:
         share = f"{100 * length / longest:.0f} %"
         return f"stopped at step {run.step[-1]:g}, after {share} of the longest run of its arm"
-    return run.lost
+    if run.lost is not None:
+        return "lost reward: from {best:.3g} to {last:.3g}".format_map(run.lost.values)
+    return None
 
 
 def as_run(seed: Seed) -> ArmRun:
@@ -205,8 +204,7 @@ def as_run(seed: Seed) -> ArmRun:
         "along_first": float(series.along[0]),
         "along_last": float(series.along[-1]),
     }
-    if series.fit is not None:
-        values |= {name: estimate_of(series.fit, name).value for name in ("ceiling", "a", "b")}
+    values |= {name: number.value for name, number in series.coefficients.items()}
     every = slice(None, None, 4)
     return ArmRun(
         run=series.run,
@@ -217,11 +215,6 @@ def as_run(seed: Seed) -> ArmRun:
         reward=tuple(seed.curve[every].tolist()),
         values=values,
     )
-
-
-def estimate_of(fit: Fit, name: str) -> Estimate:
-    """The averaged ceiling of a fit, or the law's own a or b."""
-    return fit.ceiling if name == "ceiling" else getattr(fit.law, name)
 
 
 def living(seeds: Sequence[Seed]) -> list[Seed]:

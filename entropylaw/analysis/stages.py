@@ -45,7 +45,8 @@ class StagedRun:
             error=error[there],
             lost=None,
             unit=series.run,
-            fit=None,
+            coefficients={},
+            fails=False,
         )
 
     def transfer(self, *, later: bool) -> RunSeries | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def stop_line(
     max_reward: float | None = None,
     left: float | None = None,
     label: str = "reward",
+    is_score: bool = True,
 ) -> StopLine:
     """The stop line of a run, so far.
 
@@ -61,29 +63,36 @@ def stop_line(
         As for :func:`entropylaw.forecast`.
     cost_per_step, left, label
         What a step costs, what is left on a fitted curve, and the name of the reward.
+    is_score
+        Whether the reward is a score: by any other number no run is over.
     """
     used = complete(entropy, reward, step, law=False)
     s, r, n = used.step, used.reward, used.step.size
     now = end = float(s[-1]) if n else 0.0
-    ahead, why_none = _look(s, r, steps, gain=gain, max_reward=max_reward)
+    look = partial(_look, gain=gain, max_reward=max_reward, is_score=is_score)
+    ahead, why_none = look(s, r, steps)
+    if not is_score and not why_none:
+        why_none = "no run is over by a number that is no score"
     fields: dict[str, Any] = {"why_none": why_none}
     # The best step so far needs no later one.
     finished = steps is not None and steps <= now
-    latest = _look(s, r, None, gain=gain, max_reward=max_reward)[0] if finished else ahead
+    latest = look(s, r, None)[0] if finished else ahead
     if latest is not None:
-        best = latest.best_so_far
-        fields |= {"now": latest.now, "best_step": best.step, "best": best.level, "p_better": best.p_better}
+        fields["now"] = latest.now
+    best = None if latest is None else latest.best_so_far
+    if best is not None:
+        fields |= {"best_step": best.step, "best": best.level, "p_better": best.p_better}
     if ahead is not None:
         end = ahead.step[0]
         fields |= {"at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
         fields["p_gain"] = ahead.p_gains[0]
-    low, earlier = 0, ahead
+    low, earlier = 0, ahead if is_score else None
     while earlier is not None and earlier.p_gains[0] < LOW:
         low += 1
         if low == LOOKS:
             break
         until = n - low * -(-n // PARTS)
-        earlier, _ = _look(s[:until], r[:until], steps, gain=gain, max_reward=max_reward)
+        earlier, _ = look(s[:until], r[:until], steps)
     steps_left = max((end if steps is None else steps) - now, 0.0)
     line = StopLine(
         says="go on",
@@ -94,7 +103,8 @@ def stop_line(
         low_looks=low,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
-        lost_since=lost_since(s, r),
+        lost_since=lost_since(s, r) if is_score else None,
+        is_score=is_score,
         exploded_since=exploded_since(s, used.entropy),
         **fields,
     )
@@ -103,11 +113,14 @@ def stop_line(
 
 def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, finished: bool) -> State:
     """What a stop line says, by its numbers and the latest forecast, also beyond the planned end."""
+    if not line.is_score:
+        return "finished" if finished else "not known"
     if line.lost_since is not None:
         return "lost"
     if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
         return "stop"
-    below_best = latest is not None and latest.best_so_far.p_better >= SURE
+    best = None if latest is None else latest.best_so_far
+    below_best = best is not None and best.p_better >= SURE
     if line.exploded_since is not None and below_best:
         return "exploded"
     if finished:

@@ -296,8 +296,8 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     fail_if: tuple[str, ...] = option(
         "--fail-if",
         "The condition: lost (the run lost its reward); refused (not fitted); QUANTITY OP NUMBER, as "
-        "ceiling<0.62, ceiling<62% or p_headroom<0.5; regression(BASELINE.fit.json)>1% (fall of the ceiling); "
-        "fails (the law fails); undecided; \"verdict!='holds'\". Repeatable.",
+        "ceiling<0.62, ceiling<62% or p_headroom<0.5; regression(BASELINE.fit.json)>1% (fall of the "
+        "ceiling); fails (the law fails); undecided; \"verdict!='holds'\". Repeatable.",
         GATE,
         GATES,
         key="fail-if",

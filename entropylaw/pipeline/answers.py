@@ -32,7 +32,7 @@ from entropylaw.results.columns import limit_in
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import CURVES, PhaseFit
-from entropylaw.results.result import Finding, caution, field_names, note, replace
+from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, has, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
@@ -49,6 +49,8 @@ def fit_series(series: Series, **options: Any) -> Fit:
     values = (series.entropy, series.reward, series.step)
     choice, entropy = series.reward_choice, series.entropy_choice
     about = list(series.findings)
+    if not choice.is_score:
+        about.append(note("not-a-score", name=choice.column, sort=choice.sort))
     if choice.meaning.kind == "training":
         about.append(caution("training-reward", column=choice.column))
     if entropy.meaning.estimator == "sampled":
@@ -200,6 +202,7 @@ def fit_reward(run: Run, series: Series, options: FitOptions) -> Fit:
             max_reward=fitted.max_reward,
             left=fitted.headroom.value,
             label=series.label or series.reward_choice.column,
+            is_score=series.reward_choice.is_score,
         ),
     )
     return as_stored(fitted)
@@ -367,4 +370,5 @@ def forecast_of(
         level=answer.level if level is None else level,
         max_reward=answer.max_reward,
         run=answer.run,
+        is_score=not has(answer.findings, NO_SCORE),
     )

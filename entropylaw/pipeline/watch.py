@@ -31,10 +31,10 @@ from entropylaw.report.numbers import format_step
 from entropylaw.report.words import stop_words
 from entropylaw.results.stop import STATES, StopLine
 from entropylaw.roles.rewards import select_all
-from entropylaw.units import largest_reward
+from entropylaw.units import LOSABLE, largest_reward, sort_of_number
 
-Evaluations = tuple[str, FloatArray, FloatArray | None, FloatArray, float | None]
-"""The label, steps, entropies, values and largest value of one reward; (n,) each."""
+Evaluations = tuple[str, FloatArray, FloatArray | None, FloatArray, float | None, bool]
+"""The label, steps, entropies, values and largest value of one reward; (n,) each; whether it is a score."""
 
 
 def _print_at_once(text: str) -> None:
@@ -70,7 +70,7 @@ class Watcher:
     lines
         The latest stop line of every reward.
     should_stop
-        Whether every reward says one of ``stop_on``.
+        Whether every score says one of ``stop_on``; a length, a cost or a divergence stops nothing.
 
     Raises UsageError ``bad-argument`` for arguments; the methods raise nothing. A run is judged anew by every
     change of its evaluations, and of the planned end, gain, cost or largest reward: the lines are those of a
@@ -112,8 +112,9 @@ class Watcher:
 
     @property
     def should_stop(self) -> bool:
-        """Whether every reward says one of the states that are to stop the run."""
-        return bool(self.lines) and all(line.says in self.stop_on for line in self.lines)
+        """Whether every score says one of the states that are to stop the run."""
+        scores = [line for line in self.lines if line.is_score]
+        return bool(scores) and all(line.says in self.stop_on for line in scores)
 
     def update(
         self, step: float, *, entropy: float | None = None, rewards: Mapping[str, float] | float
@@ -165,7 +166,8 @@ class Watcher:
             # Rewards before the first entropy have none.
             logged = np.array([np.nan, *entropies.values()])
             entropy = logged[at + 1] if entropies else None
-            yield name, step, entropy, reward, largest_reward(name, reward)
+            is_score = sort_of_number(name) in LOSABLE
+            yield name, step, entropy, reward, largest_reward(name, reward), is_score
 
     def read(self) -> tuple[StopLine, ...]:
         """Read what is new in the log, and return the stop line of every reward."""
@@ -195,9 +197,9 @@ class Watcher:
 
     def _digest(self, evaluations: Evaluations) -> bytes:
         """A digest of all that the stop line of a reward depends on."""
-        label, step, entropy, reward, max_reward = evaluations
+        label, step, entropy, reward, max_reward, is_score = evaluations
         asked = (self.steps, self.gain, self.cost_per_step, self.max_reward, max_reward)
-        digest = sha256(repr((label, step.size, entropy is None, asked)).encode())
+        digest = sha256(repr((label, step.size, entropy is None, is_score, asked)).encode())
         for values in (step, entropy, reward):
             if values is not None:
                 digest.update(values.tobytes())
@@ -205,7 +207,7 @@ class Watcher:
 
     def _line(self, evaluations: Evaluations) -> StopLine:
         """The stop line of a reward."""
-        label, step, entropy, reward, max_reward = evaluations
+        label, step, entropy, reward, max_reward, is_score = evaluations
         return stop_line(
             step,
             entropy,
@@ -215,6 +217,7 @@ class Watcher:
             cost_per_step=self.cost_per_step,
             max_reward=self.max_reward or max_reward,
             label=label,
+            is_score=is_score,
         )
 
     @contextmanager
@@ -298,7 +301,7 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[E
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
-            yield label, *series.evaluations, series.max_reward
+            yield label, *series.evaluations, series.max_reward, series.reward_choice.is_score
     except InputError as error:
         columns = tuple(reward) or _catalogued(run)
         if error.slug != "no-entropy-column" or not columns:
@@ -307,7 +310,8 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[E
             there = np.isfinite(run.columns[column])
             values = run.columns[column][there]
             if values.size:
-                yield column, run.step[there], None, values, largest_reward(column, values)
+                is_score = sort_of_number(column) in LOSABLE
+                yield column, run.step[there], None, values, largest_reward(column, values), is_score
 
 
 def _catalogued(run: Run) -> tuple[str, ...]:

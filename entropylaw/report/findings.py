@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from entropylaw.escaping import counted, shown
-from entropylaw.results.result import JUMP, LOST, Finding
+from entropylaw.escaping import counted, in_shell, listing, shown
+from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding
 
 Values = Mapping[str, Any]
 
@@ -95,6 +95,30 @@ def _curve_differs(values: Values) -> str:
     return f"{text}; an added term in the step has p = {values['p_value']:.2g}"
 
 
+def _rewards_converted(values: Values) -> str:
+    column = values["column"]
+    words = ["a rate", "in percent"]
+    if values["unit"] == "percent":
+        words = ["in percent", "rates"]
+    unit, others = words
+    text = (
+        f"{shown(column)} of {listing(values['runs'], 8)} is {unit}, as it goes up to {values['most']:.3g} "
+        f"there: it was multiplied by {values['factor']:g}, and all are {others}"
+    )
+    if values["mixed"]:
+        text += f"; if all are percentages: --reward {in_shell(f'{column}:percent')}"
+    return text
+
+
+def _scales_unlike(values: Values) -> str:
+    text = "the rewards of {run} go up to {most:.3g}, those of {other} up to {other_most:.3g}"
+    if values["named"]:
+        text += ", divided by 100: {run} looks like a rate; without ':percent' the unit of each run is found"
+    else:
+        text += ": they do not compare if one is a rate and the other a percentage"
+    return text.format_map(values)
+
+
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
 
 SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
@@ -157,6 +181,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "{limit:g})",
     # Columns and settings of a run.
     "reward-ends": "the evaluations end at step {last:g}, those of another reward of the run at {until:g}",
+    NO_SCORE: "{name} is no score by its name ({sort}): no step of it is the best, and its fall is no loss",
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",
@@ -213,6 +238,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Arms.
     "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
     "curves; final reward and reward at equal entropy do not rest on the law",
+    "rewards-converted": _rewards_converted,
+    "scales-unlike": _scales_unlike,
     "entropies-not-the-same": lambda values: (
         f"the entropies are not the same quantity: that of {shown(values['run'])} is {values['how']}, "
         f"that of {shown(values['other'])} {values['other_how']}"

@@ -24,7 +24,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import BestSoFar, Forecast
-from entropylaw.results.result import JUMP, LOST, Finding, has
+from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding, has
 from entropylaw.results.stop import StopLine
 
 
@@ -101,11 +101,12 @@ def answers(fit: Fit) -> list[Answer]:
     elif ahead is None:
         rows.append(answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}"))
     else:
-        rows += forecast_answers(ahead, spread)[:-1]
+        rows += forecast_answers(ahead, spread)
         came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
         rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
     if fit.best_so_far is not None:
         rows.append(best_answer(fit.best_so_far, float(fit.evaluations[0][-1])))
+    rows += no_best(fit.findings)
     if not fit.lost:
         rows.append(left_answer(fit))
         rows += disagreement(fit, spread)
@@ -136,7 +137,7 @@ def answer(label: str, value: str, *about: str, after: str = " ", verdict: str =
 
 
 def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
-    """An answer per later step, and the best step so far; none wider than the ``spread`` of the reward."""
+    """An answer per later step; none wider than the ``spread`` of the reward."""
     rows = []
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
@@ -145,7 +146,21 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
             rows.append(answer(label, "this log cannot tell"))
         else:
             rows.append(answer(label, text.value, text.interval, gain))
-    return [*rows, best_answer(ahead.best_so_far, ahead.last_step)]
+    return rows
+
+
+def no_best(findings: Sequence[Finding]) -> list[Answer]:
+    """That no step of what is no score is the best, and why."""
+    return [
+        answer(
+            "best so far",
+            "none",
+            "{name} is no score by its name ({sort})".format_map(finding.values),
+            after=": ",
+        )
+        for finding in findings
+        if finding.code == NO_SCORE
+    ]
 
 
 def no_forecast(fit: Fit) -> str | None:

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from entropylaw.arrays import FloatArray
 from entropylaw.results import Estimate
-from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, Qualified, Result
+from entropylaw.results.result import Finding, Qualified, Result, replace
 
 
 class Decision(StrEnum):
@@ -45,12 +44,16 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
         error, shape (n,).
     max_reward
         The largest reward that is possible; None where it is not known.
+    is_score
+        Whether the reward is a score, or a part of one.
     lost
-        That it lost its reward, in words, or why it has no evaluations; None for a run that did not.
+        The finding that it lost its reward; None for a run that did not, and of what is no score.
+    refused
+        Why it has no evaluations; empty for a run that has.
     unit
         The seed, or the run that it is a part of: what is paired.
-    fit
-        Its fit; None for a column other than entropy.
+    coefficients, fails
+        Ceiling, a and b of its fit by name, and whether the law fails; none for a column other than entropy.
     """
 
     run: str
@@ -59,9 +62,28 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
     along: FloatArray
     error: FloatArray
     max_reward: float | None = None
-    lost: str | None = None
+    is_score: bool = True
+    lost: Finding | None = None
+    refused: str = ""
     unit: str = ""
-    fit: Fit | None = None
+    coefficients: Mapping[str, Estimate] = field(default_factory=dict)
+    fails: bool = False
+
+    def times(self, factor: float) -> "RunSeries":
+        """The same with all that is in reward units multiplied by a factor, as from per cent to a rate."""
+        if factor == 1.0:
+            return self
+        lost = self.lost
+        if lost is not None:
+            ends = {name: factor * float(str(value)) for name, value in lost.values.items()}
+            lost = replace(lost, values=ends)
+        return replace(
+            self,
+            reward=factor * self.reward,
+            max_reward=None if self.max_reward is None else factor * self.max_reward,
+            lost=lost,
+            coefficients={name: number.times(factor) for name, number in self.coefficients.items()},
+        )
 
 
 class Stage(Struct, frozen=True, kw_only=True):
@@ -150,7 +172,8 @@ class Difference(Struct, frozen=True, kw_only=True):
         1 − 2·(1 − level)/comparisons. None where the quantity has no margin.
     decision
         ``higher`` or ``lower`` where the adjusted p-value is below 1 − level; ``same`` where the inner
-        interval lies within the margin; otherwise ``not decided``.
+        interval lies within the margin; otherwise ``not decided``, as always with fewer than two seeds of
+        an arm.
     smallest
         The difference that these seeds would find in 80 % of experiments.
     seeds_needed
@@ -177,7 +200,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     def rests_on_like_spreads(self) -> bool:
         """Whether it is decided, and would not be by Welch's test."""
         decided = self.decision in (Decision.above, Decision.below)
-        return decided and (self.p_welch is None or self.p_welch >= 1.0 - self.estimate.level)
+        return decided and self.p_welch is not None and self.p_welch >= 1.0 - self.estimate.level
 
 
 class Band(Struct, frozen=True, kw_only=True):

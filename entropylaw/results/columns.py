@@ -10,7 +10,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.results.result import Result
-from entropylaw.units import LARGEST, RewardUnit, unit_factor, written_number
+from entropylaw.units import LARGEST, LOSABLE, RewardUnit, unit_factor, written_number
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     @property
     def is_score(self) -> bool:
         """Whether it is a score or a part of one, which a run can lose; unknown numbers are taken for one."""
-        return self.sort in ("", "score", "part")
+        return self.sort in ("", *LOSABLE)
 
 
 def factor_to(unit_of: Choice, number: Choice) -> float:

@@ -183,7 +183,10 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
 
     @property
     def best_so_far(self) -> BestSoFar | None:
-        """The step with the highest level, that of the stop line where the planned end is reached."""
+        """The step with the highest level, that of the stop line where the planned end is reached.
+
+        None of what is no score.
+        """
         line = self.stop_line
         if self.forecast is not None:
             return self.forecast.best_so_far

@@ -73,7 +73,7 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
     gain
         The gain that counts, reward units.
     best_so_far
-        The step with the highest level.
+        The step with the highest level; None of what is no score.
     rests_on
         How often forecasts with such a probability as the last one came true in other runs.
     entropies, spent
@@ -97,7 +97,7 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
     rewards: tuple[Estimate, ...]
     p_gains: tuple[float, ...]
     gain: float
-    best_so_far: BestSoFar
+    best_so_far: BestSoFar | None
     rests_on: RestsOn
     entropies: tuple[Estimate, ...]
     spent: Estimate | None

@@ -67,6 +67,9 @@ LOST, NO_SHIFT, ENDS, JUMP = "reward-lost", "no-level-shift", "reward-ends", "ju
 """Codes of findings: the run lost its reward, no level shift was found, the evaluations end before others,
 the reward jumped at the start and is flat since."""
 
+NO_SCORE = "not-a-score"
+"""Code of the finding that the reward is no score by its name, but a length, a cost or a divergence."""
+
 EARLY = "entropy-ends-early"
 """Code of the finding that the last entropy is of long before the last evaluation."""
 

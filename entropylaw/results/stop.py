@@ -23,10 +23,11 @@ class StopLine(Struct, frozen=True, kw_only=True):
         probability of a gain was below 0.1 at three looks in a row, or the reward is 0 at all of 20
         evaluations or more; ``"exploded"``: the entropy is above twice its lowest level at three evaluations
         or more, and the reward is below its best with a probability of 0.99 or more; ``"finished"``: the
-        planned end is reached; ``"not known"``: there is no forecast for the planned end; otherwise
-        ``"go on"``.
-    reward
-        A short label of the reward, or its column.
+        planned end is reached; ``"not known"``: there is no forecast for the planned end, or no score;
+        otherwise ``"go on"``.
+    reward, is_score
+        A short label of the reward, or its column; and whether it is a score: of any other number there is a
+        forecast, and it says ``"not known"`` until the planned end.
     step, evaluations, now
         The last step, the evaluations so far, and the level of the reward, without the noise of one.
     at_step, expected
@@ -45,11 +46,12 @@ class StopLine(Struct, frozen=True, kw_only=True):
         The first of the last evaluations, at least three, at which the reward is that low or the entropy that
         high, whatever ``says`` is.
     why_none
-        Why there is no forecast for the planned end.
+        Why there is no forecast for the planned end, or nothing is said by it.
     """
 
     says: State
     reward: str
+    is_score: bool = True
     step: float
     evaluations: int
     now: float | None = None

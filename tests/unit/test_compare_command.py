@@ -163,10 +163,11 @@ def test_wrong_input_is_an_error_with_what_to_type(name, logs, tmp_path):
 @pytest.mark.parametrize("reward", ["reward", "val-core/gsm8k/acc/mean@1"])
 def test_arms_with_different_rewards_do_not_compare(reward, logs, tmp_path):
     write(tmp_path / "x.csv", 9, head=f"step,actor/entropy,{reward}")
-    done = typed("compare", f"grpo={logs}/grpo_*", "x=x.csv", "--jobs", "1", cwd=tmp_path)
-    assert_error(done, "arms-mix-columns", 3)
-    assert "the arms differ in reward: 'grpo_s0' (grpo) has critic/score/mean, training" in done.stderr
-    assert f"'x' (x) has {reward}, " in done.stderr
+    same = ("--pair", "same", "--jobs", "1")
+    done = typed("compare", f"grpo={logs}/grpo_*", "x=x.csv", *same, cwd=tmp_path)
+    assert_error(done, "unlike-rewards", 3)
+    assert f"their column is 'critic/score/mean' and '{reward}'; 'grpo_s0' (grpo) has 0." in done.stderr
+    assert "'x' (x) has 0." in done.stderr
 
 
 def changed(entry, **changes):

@@ -60,14 +60,15 @@ LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
-def cautions_of(fit: Fit, reads: Reads) -> tuple[Finding, ...]:
-    """Limitations of a fit's numbers."""
+def cautions_of(fit: Fit, reads: Reads, *, is_score: bool) -> tuple[Finding, ...]:
+    """Limitations of a fit's numbers; of what is no score, none is possible or impossible."""
     law = fit.law
     return (
         *_curve_cautions(fit, reads),
         *_entropy_cautions(law),
         *_residual_cautions(law),
-        *_reward_cautions(fit),
+        *(_ceiling_cautions(fit) if is_score else ()),
+        *_smoothed_cautions(fit.law.reward),
     )
 
 
@@ -204,15 +205,19 @@ def _residual_cautions(law: LawFit) -> Iterator[Finding]:
         yield caution("entropy-noise-differs", **values)
 
 
-def _reward_cautions(fit: Fit) -> Iterator[Finding]:
-    """Whether the ceiling is above what a rate can be, and rewards look smoothed."""
+def _ceiling_cautions(fit: Fit) -> Iterator[Finding]:
+    """Whether the ceiling is above what a rate can be."""
     law = fit.law
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if law.reward.min() >= 0 and law.reward.max() <= 1 and value > 1:
         ends = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
         impossible = caution("ceiling-impossible", **ends)
         yield impossible if low > 1 else caution("ceiling-above-one", **ends)
-    change, edge = np.diff(law.reward), SMOOTH_WINDOW // 2
+
+
+def _smoothed_cautions(reward: FloatArray) -> Iterator[Finding]:
+    """Whether rewards (n,) look smoothed."""
+    change, edge = np.diff(reward), SMOOTH_WINDOW // 2
     if change.size >= 2 * SMOOTH_WINDOW:
         # Less their moving average: the trend is gone.
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")

@@ -35,8 +35,8 @@ def decided(row: Difference) -> str:
 
 
 def welch(row: Difference) -> str:
-    """``Welch's p = 0.07``, adjusted as the other, or why there is none."""
-    return f"Welch's p = {p_text(row.p_welch)}" if min(row.seeds) > 1 else "Welch's test needs two seeds"
+    """``Welch's p = 0.07``, adjusted as the other."""
+    return f"Welch's p = {p_text(row.p_welch)}"
 
 
 def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
@@ -66,10 +66,12 @@ def excludes_0(estimate: Estimate) -> bool:
 
 def words_of(result: ArmComparison, row: Difference) -> str:
     """``final entropy, nats``; a column at equal values of which rewards are compared is named."""
-    if row.quantity == "reward_at_equal":
-        return f"reward at equal {result.along.column}"
     words = QUANTITIES.get(row.quantity, (row.quantity,))[0]
-    return words if row.unit in ("reward", "", row.quantity) else f"{words}, {row.unit}"
+    if row.quantity == "reward_at_equal":
+        words = f"reward at equal {result.along.column}"
+    if row.unit == "reward":
+        return f"{words}, percent" if result.reward_unit == "percent" else words
+    return words if row.unit in ("", row.quantity) else f"{words}, {row.unit}"
 
 
 def arms(results: Sequence[ArmComparison]) -> b.Table:
@@ -194,6 +196,8 @@ def rows(result: ArmComparison) -> Iterator[b.Row]:
         base |= {"equal": result.along.column, "common_low": low, "common_high": high}
         for row in pair.differences:
             cells: b.Row = {name: getattr(row, name) for name in field_names(row) if name != "inner"}
+            if row.unit == "reward" and result.reward_unit != "raw":
+                cells["unit"] = result.reward_unit
             cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
             cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
             cells |= {f"inner_{end}": getattr(row.inner, end, None) for end in ("low", "high")}

@@ -69,7 +69,8 @@ def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
     """
     result = results[0]
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
-    about = f"{runs}; {format_percent(result.level)} intervals, not adjusted"
+    unit = {"rate": "rewards as rates; ", "percent": "rewards in percent; "}.get(result.reward_unit, "")
+    about = f"{runs}; {unit}{format_percent(result.level)} intervals, not adjusted"
     return [
         b.Heading(title(result), 2, about),
         b.paragraphs(*(text for of_reward in results for text in answers(of_reward))),

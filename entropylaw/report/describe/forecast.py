@@ -50,7 +50,9 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
     rows = replace(table(ahead), columns=(STEPS[0], reward, gain, *STEPS[3:]), detail=detail)
-    notes: list[b.Note] = [words.forecast_answers(ahead)[-1]]
+    notes: list[b.Note] = []
+    if ahead.best_so_far is not None:
+        notes.append(words.best_answer(ahead.best_so_far, ahead.last_step))
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:

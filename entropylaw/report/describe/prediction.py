@@ -11,7 +11,7 @@ from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
 from entropylaw.report.words import headline
 from entropylaw.results import EntropySet, Estimate, Why
-from entropylaw.results.result import LOST, sentences
+from entropylaw.results.result import LOST, NO_SCORE, sentences
 from entropylaw.units import UNIT_WORDS
 
 PREDICTIONS = (
@@ -37,10 +37,12 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     low, high = map(format_number, result.entropy_range)
     law = f"{result.verdict}: {headline(result)}; fitted on entropies from {low} to {high} nats"
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
+    no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
     reasons = b.labelled("reason", sentences(result.findings, "reason"))
     # The line below the name is that of the law: it is how a text of this program is recognised.
     about = [b.Note("entropy law", law), b.Note("reward", measured)]
-    verdict = b.Notes([*b.labelled("caution", lost), *about, *reasons])
+    cautions = [*b.labelled("caution", lost), *b.labelled("note", no_score)]
+    verdict = b.Notes([*cautions, *about, *reasons])
     blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)

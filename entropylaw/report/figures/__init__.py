@@ -102,11 +102,12 @@ def law_caption(part: Entry[Fit] | Fit) -> str:
 
 
 def forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
-    """What is drawn of the series: a bare forecast has a best step, and is of a run that may go on."""
-    has_best = goes_on = True
-    if not isinstance(part, Forecast):
-        fit = answer_of(part)
-        has_best, goes_on = fit.best_so_far is not None, fit.forecast is not None and not fit.lost
+    """What is drawn of the series: a bare forecast is of a run that may go on."""
+    goes_on = True
+    answer = part if isinstance(part, Forecast) else answer_of(part)
+    has_best = answer.best_so_far is not None
+    if not isinstance(answer, Forecast):
+        goes_on = answer.forecast is not None and not answer.lost
     text = "The reward and the entropy so far"
     if has_best:
         text += ", the best step (diamond)"

@@ -82,7 +82,8 @@ def draw_on(axes: Axes, ahead: Forecast) -> None:
     """The band ahead and the best step on given axes, which may have the rewards of the run already."""
     axes.set(xlabel="step", ylabel="reward")
     _ahead(axes, ahead)
-    _best(axes, ahead.best_so_far)
+    if ahead.best_so_far is not None:
+        _best(axes, ahead.best_so_far)
 
 
 def _ahead(axes: Axes, ahead: Forecast) -> None:
