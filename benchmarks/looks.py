@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis.forecast import FEWEST
 from entropylaw.analysis.law.evaluations import complete
-from entropylaw.analysis.stop import LOOKS, fails_lately, stop_line
+from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, stop_line
 from entropylaw.engine.levels import MOST
 from entropylaw.results.stop import State, StopLine
 
@@ -65,7 +65,7 @@ def replay(
     due = FEWEST
     for until in range(LOOKS + 1, s.size):
         earlier = s[:until], used.entropy[:until], r[:until]
-        if until < due and not fails_lately(*earlier):
+        if until < due and not _fails_lately(*earlier):
             continue
         looks.append(with_outcome(stop_line(*earlier, steps=last, max_reward=max_reward), s, r))
         if until >= due:
@@ -85,3 +85,10 @@ def with_outcome(line: StopLine, step: FloatArray, reward: FloatArray) -> Look:
     inside = int(np.searchsorted(step[until + 1 : -1], line.at_step or 0.0, side="right"))
     reached = float(means[: max(1, inside)].max())
     return Look(line=line, reached=reached, gained=reached >= line.now + line.gain)
+
+
+def _fails_lately(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> bool:
+    """Whether a reward was lost, or an entropy has exploded, at the last six evaluations or fewer."""
+    earliest = step[-2 * LOOKS :][0]
+    since = (lost_since(step, reward), exploded_since(step, entropy))
+    return any(first is not None and first >= earliest for first in since)

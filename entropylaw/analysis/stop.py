@@ -182,9 +182,3 @@ def _first_of_last(marked: BoolArray) -> int | None:
     unmarked = np.flatnonzero(~marked)
     first = int(unmarked[-1]) + 1 if unmarked.size else 0
     return first if marked.size - first >= LOOKS else None
-
-
-def fails_lately(step: FloatArray, entropy: FloatArray | None, reward: FloatArray) -> bool:
-    """Whether a reward was lost, or an entropy has exploded, at the last six evaluations or fewer."""
-    since = lost_since(step, reward), None if entropy is None else exploded_since(step, entropy)
-    return any(first is not None and first >= step[-2 * LOOKS :][0] for first in since)
