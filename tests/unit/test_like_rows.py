@@ -6,6 +6,8 @@ import io
 import pytest
 
 from entropylaw.documents.codec import as_stored, encode
+from entropylaw.logs.readers.console.text import recognises
+from entropylaw.logs.sources.content import Content
 from entropylaw.report import pages
 from entropylaw.report.blocks import Figure
 from entropylaw.report.describe.index import ceilings
@@ -124,6 +126,16 @@ def test_a_table_of_unlike_units_names_each(fitted):
     assert {(one["reward_column"], one["unit"]) for one in rows} == {
         (COLUMN, unit) for unit in ("rate", "percent", "raw")
     }
+
+
+def test_the_text_of_unlike_units_is_no_log(fitted):
+    # More runs than are described one by one.
+    names = [f"{name}.csv" for name in LOGS] + [write(fitted / "f_rate.csv", "rate", 0.6)]
+    assert typed("fit", *names, "-q", "-o", "all.txt", cwd=fitted).returncode == 0
+    text = (fitted / "all.txt").read_text()
+    assert text.split()[:3] == ["run", "reward", "now"]
+    (fitted / "all.log").write_text(text)
+    assert not recognises(Content(str(fitted / "all.log")))
 
 
 def test_a_table_of_percentages_has_the_unit_in_its_heads(fitted):
