@@ -80,8 +80,10 @@ def in_one_unit(columns: Mapping[str, Sequence[Numbers]], option: str = "--rewar
 def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
     """The numbers with their units, by those of other runs of the column where their own are not clear."""
     moved = [number for number in numbers if number.values.any()]
+    has_rates = any(number.choice.column and number.choice.unit == "rate" for number in moved)
     for number in numbers:
         unit = number.choice.unit
+        is_within = number.values.min() >= 0 and number.most <= LARGEST["rate"]
         percent = [
             other
             for other in moved
@@ -89,7 +91,9 @@ def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
         ]
         if not number.values.any():
             unit = moved[0].choice.unit if moved else unit  # 0 is 0 in any unit
-        elif percent and unit != "percent" and number.values.min() >= 0 and number.most <= LARGEST["rate"]:
+        elif has_rates and is_within and not number.choice.column:
+            unit = "rate"  # of a fit that a program gave
+        elif percent and is_within and unit != "percent":
             unit = _unit_beside(number, percent, option)
         yield number._replace(choice=replace(number.choice, unit=unit))
 

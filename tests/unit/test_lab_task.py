@@ -184,9 +184,9 @@ def test_a_number_against_the_size_is_a_line_through_the_means():
 
 @pytest.fixture(scope="module")
 def some():
-    """The comparisons of two seeds of plain GRPO with two runs that fail, and with one seed of RLOO."""
+    """The comparisons of two seeds of plain GRPO with two runs that fail, and with two seeds of RLOO."""
     runs = {}
-    for name in ("grpo_s0", "grpo_s1", "blow_up_s0", "blow_up_s1", "rloo_s0"):
+    for name in ("grpo_s0", "grpo_s1", "blow_up_s0", "blow_up_s1", "rloo_s0", "rloo_s1"):
         log = LAB2 / name / "metrics.parquet"
         runs[name] = findings.Made(RUNS[name], findings.read_columns(log), fit_logs([log]).runs[0])
     return edition(runs, LAB2)
@@ -194,18 +194,18 @@ def some():
 
 def test_tables_are_made_of_the_runs_that_are_there(some):
     pair = some.pair("rloo")
-    assert pair["reward_at_entropy"].seeds == (1, 2)
+    assert pair["reward_at_entropy"].seeds == (2, 2)
     text = comparisons.arms(some, ("rloo", "reinforce"))
     assert "| rloo − grpo | " in text
     assert text.endswith("Not made yet: `reinforce`.")
-    assert comparisons.is_enough(pair) is (pair[comparisons.AT_EQUAL_ENTROPY].seeds_needed <= 1)
+    assert comparisons.is_enough(pair) is (pair[comparisons.AT_EQUAL_ENTROPY].seeds_needed <= 2)
     assert "`rloo`" in comparisons.enough([pair])
     (row,) = [row for row in page.failures(some).splitlines() if row.startswith("| `blow_up`")]
     # All of them failed: there is a number, which nothing is decided on.
     assert re.search(r"-0\.82\d, without interval, not comparable \| ", row)
     assert row.endswith(" | 2 of 2 |")
     assert "| `grpo` | plain GRPO | 2 |" in overview.arms(some.by_arm)
-    assert overview.counted(some.by_arm, LAB2).startswith("96,000 samples (")
+    assert overview.counted(some.by_arm, LAB2).startswith("128,000 samples (")
 
 
 def test_runs_from_another_copy_of_the_start_are_named(some):

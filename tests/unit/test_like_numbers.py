@@ -158,6 +158,30 @@ def test_several_rewards_are_in_one_unit(tmp_path):
     assert ":percent" not in done.stdout
 
 
+@pytest.mark.parametrize("named", [(), ("--reward", "val_acc:percent")])
+def test_domains_of_stages_are_in_the_unit_of_their_log(named, tmp_path):
+    def stages(*factors):
+        for seed, factor in enumerate(factors):
+            columns = drawn(seed, 0.31, 0.3)
+            score = columns.pop(SCORE)
+            lines = ["step,actor/entropy,val_acc,val_acc_math,val_acc_code,stage"]
+            for i, step in enumerate(STEP):
+                scores = [factor * (score[i] + more) for more in (0.0, 0.1, -0.1 if i < N // 2 else 0.02)]
+                cells = [step, columns["entropy"][i], *scores, "rl+math" if i < N // 2 else "rl+code"]
+                lines.append(",".join(map(str, cells)))
+            (tmp_path / f"run_s{seed}.csv").write_text("\n".join(lines))
+        options = named if set(factors) == {100.0} else ()
+        return compared(tmp_path, *(f"run_s{seed}.csv" for seed in range(3)), "--stage", "stage", *options)
+
+    expected = stages(1.0, 1.0, 1.0)
+    assert len(expected.pairs) > 1
+    found = stages(*PERCENT) if named else stages(1.0, 100.0, 1.0)
+    for one, other in zip(found.pairs, expected.pairs, strict=True):
+        ends = [pair["last_reward"].estimate for pair in (one, other)]
+        assert [ends[0].value, ends[0].low] == pytest.approx([ends[1].value, ends[1].low], rel=1e-6)
+    assert bool(findings(found, "rewards-converted")) is not bool(named)
+
+
 def test_stored_fits_are_converted_with_their_coefficients(tmp_path):
     plain, treated = arm(tmp_path, "plain", 0.41), arm(tmp_path, "treated", 0.29)
     expected = compared(tmp_path, plain, treated)
@@ -252,16 +276,18 @@ def test_a_percentage_below_1_is_not_taken_for_a_rate(way, tmp_path):
     assert last[1] < 0.01 < last[0]  # type: ignore[operator]
 
 
-def test_zero_is_zero_in_any_unit(tmp_path):
-    plain, treated = (
-        arm(tmp_path, "plain", 0.41, factors=PERCENT),
-        arm(tmp_path, "treated", 0.29, factors=PERCENT),
-    )
-    columns = drawn(1, 0.29, 0.3)
-    columns[SCORE] = 0.0 * columns[SCORE]
-    write(tmp_path / "treated_s1.jsonl", columns)
-    found = compared(tmp_path, plain, treated, *WAYS["steps"])
-    assert found.reward_unit == "percent"
+@pytest.mark.parametrize(("column", "factor", "unit"), [(SCORE, 100, "percent"), (COUNT, 60, "raw")])
+def test_zero_is_zero_in_any_unit(column, factor, unit, tmp_path):
+    for name, level in (("plain", 0.41), ("treated", 0.29)):
+        for seed in range(3):
+            columns = drawn(seed, level, 0.3)
+            score = factor * columns.pop(SCORE)
+            if (name, seed) == ("treated", 1):
+                score = 0.0 * score
+            write(tmp_path / f"{name}_s{seed}.jsonl", columns | {column: score})
+    arms = ("plain=plain_s*.jsonl", "treated=treated_s*.jsonl")
+    found = compared(tmp_path, *arms, "--at-equal", "step", "--reward", column)
+    assert found.reward_unit == unit
     assert not findings(found, "rewards-converted")
     assert found.arms[1].runs[1].values["last_reward"] == 0.0
 
@@ -313,6 +339,12 @@ def test_fits_that_a_program_gives_have_the_unit_of_their_largest_reward(tmp_pat
     with pytest.raises(InputError, match="their unit is 'rate' and 'raw'") as refused:
         entropylaw.compare({"plain": plain, "treated": unnamed})
     assert "max_reward=1" in refused.value.hint
+    # Beside logs of rates, rewards from 0 to 1 are rates.
+    logs = [write(tmp_path / f"x_s{seed}.jsonl", drawn(seed, 0.29, 0.3)) for seed in range(2)]
+    beside = entropylaw.compare({"plain": fits(0.41, 1.0, None), "treated": logs}, reward=SCORE)
+    assert beside.reward_unit == "rate"
+    ends = [one.pairs[0]["last_reward"].estimate.value for one in (beside, expected)]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-6)
     unlike = entropylaw.compare({"plain": fits(0.41, 1.0, None), "treated": unnamed})
     assert findings(unlike, "scales-unlike")
 
