@@ -1,6 +1,7 @@
 """Who may import whom: the arrows of docs/design.md, and no circle of files or packages."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,9 +12,6 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 SMALL = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
 """Modules beside the packages: errors, options, paths and the like."""
 
-REGISTRIES = {"analysis.forms", "analysis.law.residual_models"}
-"""What reports name forms and residual models by."""
-
 KNOW_NO_LAW = {"logs", "tokens", "samples"}
 """Rooms that are of use without the law; what they import of this package is general."""
 
@@ -23,43 +21,19 @@ BASE = {
 }
 """What a room that knows nothing of the law may import beside itself."""
 
-MAY_IMPORT: Mapping[str, set[str]] = {
-    "logs": set(),
-    "roles": {"logs", "results"},
-    "results": {"logs.source"},
-    "engine": {"results"},
-    "analysis": {"engine", "results"},
-    "documents": {"results", "logs", "roles"},
-    "tokens": set(),
-    "samples": {"tokens"},
-    "report": {"results", "documents", "logs.source", *REGISTRIES},
-    "gates": {"results", "documents"},
-    "pipeline": {
-        "results",
-        "engine",
-        "analysis",
-        "logs",
-        "roles",
-        "documents",
-        "report",
-        "gates",
-        "tokens",
-        "samples",
-    },
-    "cli": {
-        "results",
-        "analysis",
-        "logs",
-        "roles",
-        "documents",
-        "report",
-        "gates",
-        "tokens",
-        "samples",
-        "pipeline",
-    },
-}
-"""Package → the packages and registries that it may import, beside itself and the small modules."""
+DESIGN = (ROOT.parent / "docs" / "design.md").read_text(encoding="utf-8")
+
+_ROW = re.compile(r"^\| `(\w+)/` \| .* \| ([^|]*) \| [^|]* \|$", re.MULTILINE)
+_NAMED_FILE = re.compile(r"`([\w/]+\.py)`")
+
+
+def may_import() -> dict[str, set[str]]:
+    """The table of packages in docs/design.md: package → what it may import, modules by their path."""
+    rows = {package: cell.strip() for package, cell in _ROW.findall(DESIGN)}
+    return {package: set() if cell == "–" else set(cell.split(", ")) for package, cell in rows.items()}
+
+
+MAY_IMPORT = may_import()
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
@@ -93,6 +67,11 @@ def _file(module: str) -> Path | None:
     return next((file for file in found if file.exists()), None)
 
 
+FILES_OF_REPOSITORY = [
+    path
+    for folder in ("entropylaw", "tests", "docs", "benchmarks", "lab")
+    for path in (ROOT.parent / folder).rglob("*.py")
+]
 FILES = {str(path.relative_to(ROOT).with_suffix("")).replace("/", "."): path for path in ROOT.rglob("*.py")}
 MODULES = {name.removesuffix(".__init__"): path for name, path in FILES.items() if name != "__init__"}
 
@@ -116,6 +95,15 @@ def test_every_package_is_in_the_table() -> None:
     assert packages == set(MAY_IMPORT)
 
 
+def test_the_files_that_the_design_names_exist() -> None:
+    # A name without a folder is of a file anywhere in the repository.
+    files = [path.relative_to(ROOT.parent).as_posix() for path in FILES_OF_REPOSITORY]
+    named = set(_NAMED_FILE.findall(DESIGN))
+    assert named
+    missing = [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)]
+    assert not missing
+
+
 def test_no_file_imports_itself_by_a_circle() -> None:
     edges = {name: {found for found, now in imports(path) if now} for name, path in MODULES.items()}
     assert not _circle(edges)
@@ -128,9 +116,11 @@ def test_no_file_is_in_a_circle_of_what_it_imports_later_or_for_its_types() -> N
 
 def test_no_package_imports_itself_by_a_circle() -> None:
     edges: dict[str, set[str]] = {}
+    # A module that a package may import alone, such as a registry, is no arrow to its whole package.
+    modules_alone = {target for targets in MAY_IMPORT.values() for target in targets if "." in target}
     for name, path in MODULES.items():
         package = name.split(".")[0]
-        found = {module.split(".")[0] for module, _ in imports(path) if module not in REGISTRIES}
+        found = {module.split(".")[0] for module, _ in imports(path) if module not in modules_alone}
         if package not in SMALL:
             edges.setdefault(package, set()).update(found - {package, *SMALL})
     assert not _circle(edges)
