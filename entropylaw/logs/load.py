@@ -406,7 +406,7 @@ def from_frame(frame: Any) -> Table:
 
 
 def has_attributes(value: object, *names: str) -> bool:
-    """Whether an object has some attributes; one that raises an error when it is asked has none."""
+    """Whether an object has some attributes; one that raises an error there has none."""
     with suppress(Exception):
         return all(hasattr(value, name) for name in names)
     return False

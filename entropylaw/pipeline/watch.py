@@ -103,7 +103,7 @@ class Watcher:
         self.say = as_callable(say, "say")
         self.lines: tuple[StopLine, ...] = ()
         self._judged: dict[bytes, StopLine] = {}
-        self._told: dict[str, StopLine] = {}
+        self._last_said: dict[str, StopLine] = {}
         self._complaints: set[str] = set()
         self._unsaid: list[str] = []
         self._silent = False
@@ -191,15 +191,15 @@ class Watcher:
         self._judged = judged
         self.lines = tuple(judged.values())
         for line in self.lines:
-            if _is_news(line, self._told.get(line.reward)):
-                self._told[line.reward] = line
+            if _is_news(line, self._last_said.get(line.reward)):
+                self._last_said[line.reward] = line
                 self._unsaid.append(stop_words(line))
 
     def _digest(self, evaluations: Evaluations) -> bytes:
         """A digest of all that the stop line of a reward depends on."""
         label, step, entropy, reward, max_reward, is_score = evaluations
-        asked = (self.steps, self.gain, self.cost_per_step, self.max_reward, max_reward)
-        digest = sha256(repr((label, step.size, entropy is None, is_score, asked)).encode())
+        options = (self.steps, self.gain, self.cost_per_step, self.max_reward, max_reward)
+        digest = sha256(repr((label, step.size, entropy is None, is_score, options)).encode())
         for values in (step, entropy, reward):
             if values is not None:
                 digest.update(values.tobytes())
@@ -260,20 +260,20 @@ class Watcher:
                     print(in_ascii(line), file=sys.stderr, flush=True)
 
 
-def _is_news(line: StopLine, told: StopLine | None) -> bool:
+def _is_news(line: StopLine, said: StopLine | None) -> bool:
     """Whether a stop line is said after another one of its reward, which is None for the first.
 
     Lines that are nearer than a 64th of the evaluations say much the same, unless the word or its reason
     changes, or evaluations were taken back.
     """
-    if told is None:
+    if said is None:
         return True
-    if (line.says, line.why_none, line.exploded_since) != (told.says, told.why_none, told.exploded_since):
+    if (line.says, line.why_none, line.exploded_since) != (said.says, said.why_none, said.exploded_since):
         return True
-    if line.expected is None or line == told:
+    if line.expected is None or line == said:
         return False
-    later = line.evaluations - told.evaluations
-    return later <= 0 or later >= told.evaluations / MOST
+    later = line.evaluations - said.evaluations
+    return later <= 0 or later >= said.evaluations / MOST
 
 
 def _words_of(error: Exception) -> str:

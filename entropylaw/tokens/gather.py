@@ -1,7 +1,7 @@
 """What the arguments of a command for tables of tokens or samples lead to: files, each once, and the rest.
 
 Nothing is left out in silence: what was found and is not read has its reason. Only files that are plainly no
-tables, such as pictures and texts, and hidden ones are passed over, as among logs.
+tables, such as pictures and texts, and hidden ones are left out, as among logs.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def test_a_table_is_taken_by_the_names_of_its_columns(fit):
     table = {"H": entropy, "R": reward}
     assert ends(fit_law("H", "R", data=table).ceiling) == ends(fit.ceiling)
     error = refused("no-such-column", fit_law, "H", "reward", data=table, kind=UsageError)
-    assert "H, R" in error.message
+    assert "'H', 'R'" in error.message
 
 
 def test_an_entropy_that_is_controlled_voids_the_test(fit):

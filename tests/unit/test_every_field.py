@@ -175,6 +175,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "for gates: they are the fit's, which shows them",
     ),
     (FITS, r"runs\.columns\.sort", "the name of the column says it"),
+    (FITS, r"runs\.result\.stop_line\.is_score", "the name of the column says it"),
     (("report",), r"runs\.result\.CURVE\.noise", "the figure draws the points"),
     (
         ("report",),

@@ -109,12 +109,12 @@ def test_gates_of_the_settings_file_are_those_of_the_command_line(tmp_path):
     write(tmp_path / "now.csv", "percent", 0.48)
     gates = ["ceiling<60%", "reward_now>160", "ceiling<0.6"]
     typed_in = checked(tmp_path, *gates)
-    (tmp_path / "entropylaw.toml").write_text(f"gates = {json.dumps(gates)}\n")
+    (tmp_path / "entropylaw.toml").write_text(f"fail-if = {json.dumps(gates)}\n")
     done = typed("check", "now.csv", "--format", "json", cwd=tmp_path)
     by_file = {found["gate"]: found for found in json.loads(done.stdout)["cases"]}
     assert by_file == typed_in
     assert [by_file[gate]["outcome"] for gate in gates] == ["tripped", "unknown", "passed"]
-    (tmp_path / "entropylaw.toml").write_text('gates = ["entropy_now<-1"]\n')
+    (tmp_path / "entropylaw.toml").write_text('fail-if = ["entropy_now<-1"]\n')
     assert_error(typed("check", "now.csv", cwd=tmp_path), "bad-gate", 2)
 
 
