@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+
 import pyarrow as pa
 
 from entropylaw.errors import InputError
@@ -176,7 +177,7 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
         if getattr(options, role) is None:
             columns[role] = next(filter(None, map(folded.get, candidates)), None)
     _check_named(columns, options.response, names, file)
-    responses = options.response or response_columns(folded)
+    responses = options.response or _response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
         column = next((name for name in responses if name.casefold() == "prompt"), None)
@@ -199,7 +200,7 @@ def _check_named(
             raise InputError(f"no-{role}-column", message, f"name it with {hint}")
 
 
-def response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
+def _response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
     """Columns that identify a response by their names in lower case (``folded``)."""
     for key in RESPONSES:
         if folded.keys() >= {*key}:
