@@ -167,6 +167,7 @@ def dumps(value: Any) -> str:
 
 
 def _lines(value: Any, indent: str) -> str:
+    """JSON text of a value, whose further lines are indented by more than ``indent``."""
     inner = indent + " "
     if isinstance(value, dict) and value:
         items = (f"{inner}{json.dumps(key)}: {_lines(value[key], inner)}" for key in sorted(value))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import Literal
 
 from entropylaw.documents.document import GateCase
@@ -111,8 +112,10 @@ def _compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tu
     for subject in subjects:
         runs.setdefault((subject.run, subject.sources), []).append(subject)
     for rewards in runs.values():
-        pairs = [(gate, *applied) for gate in gates for applied in _compared_rewards(gate, rewards)]
-        yield from sorted(pairs, key=lambda pair: rewards.index(pair[1]))
+        applied: list[tuple[Gate, Subject, str]] = []
+        for gate in gates:
+            applied += [(gate, subject, text) for subject, text in _compared_rewards(gate, rewards)]
+        yield from sorted(applied, key=lambda case: rewards.index(case[1]))
 
 
 def _compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
@@ -397,7 +400,7 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         try:
             pages = whole_pages(index) if index is not None and index.data else []
             names = [str(page) for page in pages] or [named]
-            loaded[path] = [run for name in names for run in _baseline_runs(name)]
+            loaded[path] = list(chain.from_iterable(map(_baseline_runs, names)))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
     return loaded

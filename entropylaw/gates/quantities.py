@@ -505,6 +505,7 @@ def _turned(estimate: Estimate) -> Estimate:
 
 
 def _negated(number: float | None) -> float | None:
+    """A number with the other sign; None for an open end."""
     return None if number is None else -number
 
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -167,6 +167,7 @@ def _kind_of(source: Source) -> Kind:
 
 
 def _no_token_files(path: str) -> InputError:
+    """The error for an argument without any file of tokens."""
     message = f"{shown_path(path)} is no file or folder with token logs, expected .parquet, .jsonl or .arrow"
     hint = "name a folder or files, with one row per token or one sequence of tokens per row"
     return InputError("no-token-files", message, hint)
@@ -431,7 +432,8 @@ def _json_type(values: Sequence[Any]) -> pa.DataType:
     """The type of JSON values: text where numbers, flags and text are mixed, an empty struct for the rest."""
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {list}:
-        return pa.list_(_json_type([item for value in values for item in value or ()]))
+        items = chain.from_iterable(value for value in values if value)
+        return pa.list_(_json_type(list(items)))
     if kinds == {int, float}:
         return pa.float64()
     if len(kinds) > 1:

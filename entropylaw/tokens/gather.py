@@ -261,6 +261,7 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
 
 
 def _begins_as_table(path: Path) -> bool:
+    """Whether the first bytes of a file are those of a table."""
     with path.open("rb") as content:
         return content.read(8).startswith(_SIGNATURES)
 
@@ -315,6 +316,7 @@ def _contents(sources: Sequence[Source]) -> list[Hashable]:
 
 
 def _size(source: Source) -> int:
+    """The bytes of a file; 0 for one that cannot be read."""
     with suppress(OSError):
         return source.path.stat().st_size
     return 0

@@ -323,6 +323,7 @@ class GramScan:
         return starts
 
     def _classified(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """The rows of whole responses, with the column :data:`PLANNING`; their occurrences are kept."""
         starts = self._starts(table)
         breaks = starts | self._jumps(table, starts)
         column = table[self._token].combine_chunks()
@@ -359,6 +360,7 @@ class GramScan:
 
 
 def _unreadable(message: str) -> InputError:
+    """The error for a list of grams that cannot be read."""
     return InputError("grams-unreadable", message, "give a UTF-8 text file with one gram per line")
 
 
@@ -375,6 +377,7 @@ def _pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=500_000)
 def _folded(unit: str) -> str:
+    """A unit as grams are compared: after NFKC and case folding, with straight apostrophes."""
     folded = unicodedata.normalize("NFKC", unit.translate(_ALL_STRAIGHT)).casefold()
     # A few marks decompose into a space and a mark, and a space would end the unit.
     return unicodedata.normalize("NFKC", folded).replace(" ", "") or unit
@@ -398,6 +401,7 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 
 
 def _integers(table: pa.Table, name: str) -> IntArray:
+    """A column of whole numbers without nulls (n,)."""
     array = _plain(table, name)
     try:
         return np.asarray(array.cast(pa.int64()))

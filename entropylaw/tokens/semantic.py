@@ -117,6 +117,7 @@ def common_size(counts: ArrayLike) -> int | None:
 
 
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
+    """Logarithms of binomial coefficients."""
     n = np.asarray(n)
     k = np.asarray(k)
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
