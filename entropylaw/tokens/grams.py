@@ -41,7 +41,7 @@ Notation = Literal["byte-level", "sentencepiece", "plain"]
 PLANNING = "planning_by_gram"
 """Column of the rows that a gram covers."""
 
-MOST_GRAMS = 10_000
+_MOST_GRAMS = 10_000
 """Largest number of grams in a list; the published one has 249."""
 
 _MOST_WORDS = 32
@@ -176,8 +176,8 @@ def parse_grams(text: str, source: str) -> GramList:
     if not grams:
         message = f"{source} holds no gram, at least one line that is not a comment was expected"
         raise InputError("grams-empty", message, "write one gram per line, such as let's try")
-    if len(grams) > MOST_GRAMS:
-        message = f"{source} holds {len(grams):,} grams, at most {MOST_GRAMS:,} were expected"
+    if len(grams) > _MOST_GRAMS:
+        message = f"{source} holds {len(grams):,} grams, at most {_MOST_GRAMS:,} were expected"
         raise InputError("grams-too-many", message, "keep the grams that many responses share")
     return GramList(grams)
 

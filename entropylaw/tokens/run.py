@@ -91,7 +91,7 @@ def summarise_tokens(
             table = tokens_of(engine, files, columns)
             if columns.lists:
                 (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
-                notes += summary.check_lists(counts, columns)
+                notes += summary.notes_on_lists(counts, columns)
                 table = engine.unrolled(table, columns)
             if options.grams is None:
                 return _finished(_queried(engine, table, columns), options, about, notes)
@@ -177,7 +177,7 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     unknown: list[str] = []
     if (sums.cells["planning"] == query.UNKNOWN_CLASS).any():
         unknown = engine.run(query.unknown_classes(table, columns))["value"].to_pylist()
-    summary.check(sums, columns, unknown)
+    summary.check_values(sums, columns, unknown)
     if summary.count_high(sums):
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
     if columns.logprob is not None and columns.advantage is not None:

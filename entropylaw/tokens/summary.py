@@ -155,7 +155,7 @@ def _response_columns(sums: Sums, steps: list[int], starts: IntArray) -> dict[st
     return columns
 
 
-def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:
+def check_values(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:
     """Refuse sums over the tokens of ``columns`` whose values cannot be entropies, flags or classes.
 
     The InputError is ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``,
@@ -224,7 +224,7 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     raise InputError("entropy-padding", message, hint)
 
 
-def check_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
+def notes_on_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
     """Notes on null or empty lists from the row of ``query.inspected``; InputError ``lists-differ``."""
     entropy = columns.entropy
     rows = counts["rows"]
