@@ -11,18 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from entropylaw.errors import UsageError
-from entropylaw.gates.quantities import (
-    DIFFERENCE,
-    MEASURED,
-    QUANTITIES,
-    REGRESSION,
-    SAMPLED,
-    SHARE,
-    Quantity,
-    difference,
-    differences,
-    sampled,
-)
+from entropylaw.gates.differences import DIFFERENCE, difference, differences
+from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, SAMPLED, SHARE, Quantity, sampled
 from entropylaw.paths import shown_path
 from entropylaw.units import range_words, written_number
 
