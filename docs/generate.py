@@ -26,7 +26,8 @@ from docs.json_schema import json_schema  # noqa: E402
 from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
-from entropylaw.gates.quantities import QUANTITIES, Quantity, differences  # noqa: E402
+from entropylaw.gates.differences import differences  # noqa: E402
+from entropylaw.gates.quantities import QUANTITIES, Quantity  # noqa: E402
 from entropylaw.option import Option, options_of  # noqa: E402
 from entropylaw.units import range_words  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Frozen dataclasses ⇄ plain JSON values, both from the same type hints, and ⇄ files.
+"""Turns results into plain JSON values and text, and back again, by the same type hints.
 
 Floats have 12 significant digits. A float that is not finite is an error of this package, except in a field
 that is annotated :class:`~entropylaw.arrays.Unbounded`, where ``null`` is infinity. The same result
@@ -79,7 +79,7 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     others.
     """
     try:
-        result = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
+        result = msgspec.convert(data, kind, dec_hook=partial(_number_or_array, arrays))
     except msgspec.ValidationError as error:
         # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].result.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
@@ -87,11 +87,14 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
         raise DocumentMismatchError(where.rstrip("`") or "$", problem) from None
     # Options with a default are required in documents.
     settings = getattr(result, "settings", None)
-    missing = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
+    required = getattr(settings, "ALWAYS", None) or frozenset[str]()
+    missing = sorted(required.difference(data["settings"])) if required else []
     if missing:
         raise DocumentMismatchError("$.settings", f"object missing required field `{missing[0]}`")
-    if (flaw := _flaw(result)) is not None:
-        raise DocumentMismatchError(f"${flaw[0]}", f"expected {flaw[1]}")
+    flaw = _flaw(result)
+    if flaw is not None:
+        path, expected = flaw
+        raise DocumentMismatchError(f"${path}", f"expected {expected}")
     return result
 
 
@@ -106,7 +109,9 @@ def _members(value: object) -> list[tuple[str, Any]]:
     members: list[tuple[str, Any]] = []
     for key, name in zip(keys, names, strict=True):
         inner = getattr(value, name)
-        members.append((key, None if types.get(name) is Unbounded and inner == math.inf else inner))
+        if types.get(name) is Unbounded and inner == math.inf:
+            inner = None
+        members.append((key, inner))
     return members
 
 
@@ -115,7 +120,7 @@ def as_stored(value: T) -> T:
     return decode(type(value), encode(value))
 
 
-def number_or_array(arrays: bool, kind: type, value: Any) -> Any:
+def _number_or_array(arrays: bool, kind: type, value: Any) -> Any:
     """A value of :class:`FloatArray` or :class:`Unbounded`; without ``arrays`` lists stay, and no numpy."""
     if kind is Unbounded:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
@@ -146,9 +151,13 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     else:
         pairs = value.items() if isinstance(value, dict) else _members(value)
         members = [(f".{key}", member) for key, member in pairs]
-    for place, member in members:
-        if type(member) not in _PLAIN and (flaw := _flaw(member)) is not None:
-            return place + flaw[0], flaw[1]
+    for key, member in members:
+        if type(member) in _PLAIN:
+            continue
+        flaw = _flaw(member)
+        if flaw is not None:
+            path, expected = flaw
+            return key + path, expected
     return None
 
 
@@ -158,6 +167,7 @@ def dumps(value: Any) -> str:
 
 
 def _lines(value: Any, indent: str) -> str:
+    """JSON text of a value, whose further lines are indented by more than ``indent``."""
     inner = indent + " "
     if isinstance(value, dict) and value:
         items = (f"{inner}{json.dumps(key)}: {_lines(value[key], inner)}" for key in sorted(value))

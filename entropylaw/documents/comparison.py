@@ -1,4 +1,4 @@
-"""The document of a comparison of arms: what was grouped, and the result."""
+"""Defines the document of a comparison of arms: what was grouped, and the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class ArmRuns(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """``grpo: 4 runs (grpo_s0 … grpo_s3)``."""
-        named = " … ".join((self.runs[0], self.runs[-1])) if len(self.runs) > 3 else ", ".join(self.runs)
+        named = ", ".join(self.runs)
+        if len(self.runs) > 3:
+            named = f"{self.runs[0]} … {self.runs[-1]}"
         return f"{self.arm}: {counted(len(self.runs), 'run')} ({named})"
 
 

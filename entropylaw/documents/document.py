@@ -1,4 +1,4 @@
-"""The documents: results of one or many runs with the files that were read, as other programs read them.
+"""Defines the documents: results of runs with the files that were read, as other programs read them.
 
 Every kind is in :data:`entropylaw.documents.kinds.KINDS`. Numbers have 12 significant digits, and fresh
 results are rounded to them, so that all that is made of a stored document has the same bytes as what is made
@@ -59,13 +59,20 @@ class AnyDocument(Result, frozen=True, kw_only=True):
 def refusal_of(error: EntropyLawError | Refusal, log: Log | str) -> Refusal:
     """An error about a run, or a path, as part of a document, without absolute paths."""
     path = log if isinstance(log, str) else log.source.path
-    message, hint = (text.replace(path, shown_path(path)) for text in (error.message, error.hint))
-    return Refusal(slug=error.slug, message=message, hint=hint)
+    name = shown_path(path)
+    return Refusal(
+        slug=error.slug,
+        message=error.message.replace(path, name),
+        hint=error.hint.replace(path, name),
+    )
 
 
 def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
     """The files behind some runs, each once."""
-    files = {file.path: file for run in runs for file in (run.source.parts or (run.source,))}
+    files = {}
+    for run in runs:
+        for file in run.source.parts or (run.source,):
+            files[file.path] = file
     return tuple(
         InputFile(path=shown_path(path), sha256=file.sha256, format=file.format, rows=file.rows)
         for path, file in files.items()
@@ -107,19 +114,26 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         Where its file could not be read a path takes the place of a run, and ``name`` is the run's, if known.
         Without a series it has no columns.
         """
-        path = log if isinstance(log, str) else log.source.path
-        dropped, notes = Counter[str](), tuple[str, ...]()
-        if not isinstance(log, str):
-            name, dropped, notes = log.name, Counter(log.dropped), log.notes
+        dropped = Counter[str]()
+        notes: tuple[str, ...] = ()
+        if isinstance(log, str):
+            path = log
+        else:
+            path = log.source.path
+            name = log.name
+            dropped.update(log.dropped)
+            notes = log.notes
         for source in (series, result):
             dropped.update(getattr(source, "dropped", {}))
+        if series:
+            notes += series.notes
         return cls(
             run=name or shown_path(path),
             path=shown_path(path),
             reward=series.label if series else "",
             columns=series.columns if series else {},
             dropped=dict(dropped),
-            notes=notes + (series.notes if series else ()),
+            notes=notes,
             result=result,
             refusal=None if error is None else refusal_of(error, log),
         )

@@ -1,4 +1,4 @@
-"""The index of a report, and the documents of the runs that it names."""
+"""Reads the index of a report, and the documents of the runs that it names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ WORDED = ("run", "no_forecast", "stop_line")
 def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
     """The path of the document of each run that a report's index names, with its row there."""
     rows = index.data.get("rows") if index.kind == "index" else None
-    rows = [row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    if not isinstance(rows, list):
+        return []
     folder = Path(index.path).parent / "runs"
-    return [(folder / f"{row['slug']}.json", row) for row in rows if isinstance(row.get("slug"), str)]
+    pages: list[tuple[Path, Mapping[str, Any]]] = []
+    for row in rows:
+        if isinstance(row, dict) and isinstance(row.get("slug"), str):
+            pages.append((folder / f"{row['slug']}.json", row))
+    return pages
 
 
-def pages_of(index: Stored) -> list[Path]:
+def _pages_of(index: Stored) -> list[Path]:
     """The paths of the runs' documents that a report's index names; none of other documents."""
     return list(dict.fromkeys(page for page, _ in _pages(index)))
 
@@ -34,7 +39,7 @@ def whole_pages(index: Stored) -> list[Path]:
     """The same, of a report that lacks nothing; raises the InputError of its first flaw."""
     for _, error in flaws_of(index):
         raise error
-    return pages_of(index)
+    return _pages_of(index)
 
 
 def documents_of(index: Stored) -> list[Stored]:
@@ -42,7 +47,7 @@ def documents_of(index: Stored) -> list[Stored]:
     return [
         # What is not a document was one.
         find_document(str(path)) or Stored(path=str(path), content=path.read_bytes(), data=None)
-        for path in filter(is_file, pages_of(index))
+        for path in filter(is_file, _pages_of(index))
     ]
 
 
@@ -50,32 +55,39 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
     """Runs of a report's index whose documents are missing or say something else; none of other documents."""
     unfinished = index.data.get("unfinished") if index.kind == "index" else 0
     if unfinished:
-        shown = shown_path(index.path)
-        message = f"{shown}: the report was interrupted before {unfinished} of its runs"
-        yield shown, InputError("file-not-found", message, "make the report again, which finishes it")
+        name = shown_path(index.path)
+        message = f"{name}: the report was interrupted before {unfinished} of its runs"
+        yield name, InputError("file-not-found", message, "make the report again, which finishes it")
     for page, row in _pages(index):
-        shown = shown_path(str(page))
+        name = shown_path(str(page))
         if not is_file(page):
-            message = f"there is no {shown}, which the index of the report names"
-            yield shown, InputError("file-not-found", message, "make the report again")
-        elif (document := find_document(str(page))) and (name := difference_of(row, document.data)):
-            yield shown, damaged(shown, f"(its {name} is not the one in the index of the report)")
+            message = f"there is no {name}, which the index of the report names"
+            yield name, InputError("file-not-found", message, "make the report again")
+            continue
+        document = find_document(str(page))
+        difference = _difference_of(row, document.data) if document else ""
+        if difference:
+            yield name, damaged(name, f"(its {difference} is not the one in the index of the report)")
 
 
-def difference_of(row: Mapping[str, Any], document: Any) -> str:
+def _difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
         fits = {run["reward"]: run for run in document["runs"]}
-        fit, cells = fits[row["reward"]], row["cells"]
+        fit = fits[row["reward"]]
+        cells = row["cells"]
         answer = fit["result"] or {}
         numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
         if numbers.get("forecast"):
             numbers["forecast"] = answer["forecast"]["rewards"][-1]
         slug = (fit["refusal"] or {}).get("slug")
-        pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
-        pairs |= {"refusal": (row["refusal"], slug)}
+        pairs = {
+            "run": (row["run"], fit["run"]),
+            "path": (row["path"], fit["path"]),
+            "refusal": (row["refusal"], slug),
+        }
         same = [name for name in cells if name in numbers and name not in WORDED]
         pairs |= {name: (cells[name], numbers[name]) for name in same}
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""
-    return next((name for name, (left, right) in pairs.items() if left != right), "")
+    return next((name for name, (in_index, in_document) in pairs.items() if in_index != in_document), "")

@@ -1,4 +1,4 @@
-"""The kinds of documents, by name."""
+"""Lists the kinds of documents, by name."""
 
 from __future__ import annotations
 

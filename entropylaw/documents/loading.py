@@ -1,4 +1,4 @@
-"""Documents found by their content, and read back as results."""
+"""Finds documents by their content, and reads them back as results."""
 
 from __future__ import annotations
 
@@ -62,27 +62,27 @@ def as_document(
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
-    schema = schema_of(data)
+    schema = _schema_of(data)
     kind = KINDS.get(schema.split("/")[1]) if schema.startswith("entropylaw/") else None
     if kind is None or kind.name not in kinds:
         expected = " or ".join(KINDS[name].schema for name in kinds)
         message = f"{shown} has schema {known_form(schema)}, expected {expected}"
-        hint = written_by(kinds) + ", or the log itself" * or_log
+        hint = _written_by(kinds)
+        if or_log:
+            hint += ", or the log itself"
         raise InputError("not-a-document", message, hint)
     if schema != kind.schema:
-        raise InputError(
-            "other-document-version",
-            f"{shown} has schema {known_form(schema)}, of version {known_form(data.get('version'))}; "
-            f"{kind.schema!r} is read here",
-            "fit the log again, or use the version that wrote the document",
-        )
+        message = f"{shown} has schema {known_form(schema)}, of version {known_form(data.get('version'))}; "
+        message += f"{kind.schema!r} is read here"
+        hint = "fit the log again, or use the version that wrote the document"
+        raise InputError("other-document-version", message, hint)
     try:
         return decode(kind.type, data, arrays=arrays)
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
 
 
-def written_by(kinds: Sequence[str]) -> str:
+def _written_by(kinds: Sequence[str]) -> str:
     """What to give where a document of one of some kinds was expected."""
     commands = dict.fromkeys(f"`{KINDS[name].command}`" for name in kinds)
     return f"give a file that {' or '.join(commands)} wrote"
@@ -100,21 +100,22 @@ def load_json(path: str | os.PathLike[str], kinds: Sequence[str]) -> Any:
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
     :func:`~entropylaw.documents.codec.parse`)).
     """
-    source, shown = Path(path), shown_path(os.fspath(path))[:LONGEST_SHOWN]
+    source = Path(path)
+    name = shown_path(os.fspath(path))[:LONGEST_SHOWN]
     try:
         if source.exists() and not source.is_file():
-            raise InputError("file-unreadable", f"{shown} is not a file", "name a document")
+            raise InputError("file-unreadable", f"{name} is not a file", "name a document")
         return parse(read_regular(source, LARGEST))
     except FileNotFoundError:
-        raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
+        raise InputError("file-not-found", f"{name} does not exist", "check the path") from None
     except OSError as error:
         hint = "check its permissions"
-        raise InputError("file-unreadable", f"{shown} could not be read ({error.strerror})", hint) from error
+        raise InputError("file-unreadable", f"{name} could not be read ({error.strerror})", hint) from error
     except DocumentMismatchError as error:
-        raise damaged(shown, str(error)) from error
+        raise damaged(name, str(error)) from error
     except (ValueError, RecursionError) as error:
-        message = f"{shown} is not a JSON document ({error})"
-        raise InputError("not-a-document", message, written_by(kinds)) from error
+        message = f"{name} is not a JSON document ({error})"
+        raise InputError("not-a-document", message, _written_by(kinds)) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,22 +150,22 @@ def find_document(path: str) -> Stored | None:
         return None
     if not named and b"entropylaw" not in content:
         return None  # a log: parsing it would take many times its size
-    data, flaw = parsed(content)
-    if schema_of(data).startswith("entropylaw/"):
+    data = None
+    flaw = ""
+    try:
+        data = parse(content)
+    except DocumentMismatchError as error:
+        flaw = str(error)
+    except (ValueError, RecursionError):
+        # It is no JSON, of which there is no more to say.
+        pass
+    if _schema_of(data).startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
     named = named or (data is None and SCHEMA.search(content) is not None)
     return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
 
 
-def parsed(content: bytes) -> tuple[Any, str]:
-    """The JSON values of a document, None where it cannot be read, and what is wrong with them."""
-    try:
-        return parse(content), ""
-    except (DocumentMismatchError, ValueError, RecursionError) as error:
-        return None, str(error) if isinstance(error, DocumentMismatchError) else ""
-
-
-def schema_of(data: Any) -> str:
+def _schema_of(data: Any) -> str:
     """The ``schema`` of JSON values; empty where they have none that is a text."""
     schema = data.get("schema") if isinstance(data, dict) else None
     return schema if isinstance(schema, str) else ""
@@ -173,10 +174,16 @@ def schema_of(data: Any) -> str:
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
     """The documents below a folder, and whether there is anything else, such as an unreadable folder."""
     documents: list[Stored] = []
-    others = False
+    has_others = False
     for visit in walk(folder):
-        where, _, names = ("", [], []) if isinstance(visit, OSError) else visit
-        inside = [find_document(str(Path(where) / name)) for name in names]
-        others = others or None in inside or isinstance(visit, OSError)
-        documents += filter(None, inside)
-    return documents, others
+        if isinstance(visit, OSError):
+            has_others = True
+            continue
+        where, _, names = visit
+        for name in names:
+            document = find_document(str(Path(where) / name))
+            if document is None:
+                has_others = True
+            else:
+                documents.append(document)
+    return documents, has_others

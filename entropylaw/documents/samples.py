@@ -1,4 +1,4 @@
-"""The document of samples per problem: a row per step, and two tables paired by problem."""
+"""Defines the document of samples per problem: a row per step, and two tables paired by problem."""
 
 from __future__ import annotations
 
@@ -71,8 +71,13 @@ class AtK(Struct, frozen=True, kw_only=True):
 
     def simultaneous(self, level: float) -> Estimate:
         """The difference with the band's ends as its interval."""
-        value, method = self.difference.value, "band over all k"
-        return Estimate(value=value, low=self.band_low, high=self.band_high, level=level, method=method)
+        return Estimate(
+            value=self.difference.value,
+            low=self.band_low,
+            high=self.band_high,
+            level=level,
+            method="band over all k",
+        )
 
 
 class Fate(Struct, frozen=True, kw_only=True):
@@ -168,16 +173,23 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
     def estimate(self, row: int, name: str) -> Estimate | None:
         """A column of a row with its interval over problems; None where it is no mean over problems."""
         cells = self.rows[row]
-        value, error, problems = cells.get(name), cells.get(f"{name}_se"), cells["problems"]
+        value = cells.get(name)
+        error = cells.get(f"{name}_se")
         if not isinstance(value, float | int) or not isinstance(error, float | int):
             return None
-        half, centre, method = self.t[row] * error, float(value), "t over problems"
-        if name.startswith(SHARES):
-            centre, spread = with_both(value, error, int(problems or 0))
-            half, method = self.t[row] * spread, "t over problems, with one of 0 and one of 1"
-        low, high = min(centre - half, value), max(centre + half, value)
-        if name.startswith(SHARES):
-            low, high = max(low, 0.0), min(high, 1.0)
+        is_share = name.startswith(SHARES)
+        centre = float(value)
+        spread = float(error)
+        method = "t over problems"
+        if is_share:
+            centre, spread = with_both(value, error, int(cells["problems"] or 0))
+            method += ", with one of 0 and one of 1"
+        half = self.t[row] * spread
+        low = min(centre - half, value)
+        high = max(centre + half, value)
+        if is_share:
+            low = max(low, 0.0)
+            high = min(high, 1.0)
         return Estimate(value=value, low=low, high=high, level=self.level, method=method, std_error=error)
 
     def latest(self) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Whether a gate trips: the interval decides, unrounded; an unknown value fails.
+"""Decides whether a gate trips: the interval decides, unrounded; an unknown value fails.
 
 A gate is a condition that must not be true. It trips if the data establish it: the expression holds for the
 whole interval. Where it holds for a part only, the data neither establish nor exclude it; this is reported,
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from entropylaw.documents.document import GateCase
 from entropylaw.documents.index import INDEX, whole_pages
@@ -29,6 +29,7 @@ from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.columns import factor_to
+from entropylaw.results.result import replace
 
 Outcome = Literal["passed", "not excluded", "tripped", "unknown"]
 """The outcome of a gate for a run."""
@@ -67,24 +68,26 @@ def decide(
 
     Raises UsageError ``no-such-arm``: no comparison has the arms of a gate.
     """
-    check_arms(gates, subjects)
+    _check_arms(gates, subjects)
     counts = Counter(subject.name for subject in subjects)
-    rewards = count_rewards(subjects)
+    # The label of a reward, empty where a run has one → the runs with it, fitted or refused.
+    with_reward = [subject for subject in subjects if "law" in subject.parts or subject.refusal is not None]
+    rewards = Counter(subject.reward for subject in with_reward)
     failing = {"tripped", "unknown"}
     if rules.strict:
         failing.add("not excluded")
     cases = []
-    for gate, subject, unmatched in compared(gates, subjects):
+    for gate, subject, unmatched in _compared(gates, subjects):
         value: Value | None = None
         limit: Limit | Unknown | None = None
         outcome: Outcome = "unknown"
         sentence = unmatched or subject.ends
         if not sentence and gate.quantity.kind == "flag":
-            outcome, sentence = decide_flag(gate.quantity, subject)
+            outcome, sentence = _decide_flag(gate.quantity, subject)
         elif not sentence:
-            value = compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
+            value = _compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
             limit = limit_of(gate, subject)
-            outcome, sentence = decide_value(gate, value, limit, subject, rules)
+            outcome, sentence = _decide_value(gate, value, limit, subject, rules)
         name = subject.run if unmatched else subject.name
         if counts[subject.name] > 1:
             name += f" ({', '.join(subject.sources)})"
@@ -95,46 +98,42 @@ def decide(
             outcome=outcome,
             failed=outcome in failing,
             sentence=sentence,
-            limit=limit.number if isinstance(limit, Limit) else gate.limit,
-            unit=limit.unit if isinstance(limit, Limit) else "",
-            column=limit.column if isinstance(limit, Limit) else "",
-            **numbers_of(value),
+            limit=gate.limit,
         )
-        cases.append(case)
+        if isinstance(limit, Limit):
+            case = replace(case, limit=limit.number, unit=limit.unit, column=limit.column)
+        cases.append(_with_value(case, value))
     return tuple(cases)
 
 
-def count_rewards(subjects: Sequence[Subject]) -> Counter[str]:
-    """The label of a reward, empty where a run has one → the runs with it, fitted or refused."""
-    held = [subject for subject in subjects if "law" in subject.parts or subject.refusal is not None]
-    return Counter(subject.reward for subject in held)
-
-
-def compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tuple[Gate, Subject, str]]:
-    """What each gate is applied to, run by run and reward by reward; texts as :func:`compared_rewards`."""
+def _compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tuple[Gate, Subject, str]]:
+    """What each gate is applied to, run by run and reward by reward; texts as :func:`_compared_rewards`."""
     runs: dict[tuple[str, tuple[str, ...]], list[Subject]] = {}
     for subject in subjects:
         runs.setdefault((subject.run, subject.sources), []).append(subject)
     for rewards in runs.values():
-        pairs = [(gate, *applied) for gate in gates for applied in compared_rewards(gate, rewards)]
-        yield from sorted(pairs, key=lambda pair: rewards.index(pair[1]))
+        applied: list[tuple[Gate, Subject, str]] = []
+        for gate in gates:
+            applied += [(gate, subject, text) for subject, text in _compared_rewards(gate, rewards)]
+        yield from sorted(applied, key=lambda case: rewards.index(case[1]))
 
 
-def compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
+def _compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
     """The rewards of one run that a gate is for, each with an empty text; or the first, and that none is."""
-    part = gate.quantity.part
-    matched = [subject for subject in rewards if part in subject.holders] or rewards
+    source = gate.quantity.part
+    matched = [subject for subject in rewards if source in subject.holders] or rewards
     if gate.reward:
         matched = [subject for subject in matched if subject.has_reward(gate.reward)]
-    if part == "phases":
+    if source == "phases":
         # Several rewards of a run have the same phases.
-        matched = list({id(subject.holders.get(part)): subject for subject in reversed(matched)}.values())
+        by_phases = {id(subject.holders.get(source)): subject for subject in reversed(matched)}
+        matched = list(by_phases.values())
     if matched:
         return [(subject, "") for subject in matched]
-    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {rewards_there(rewards)}")]
+    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {_rewards_in_words(rewards)}")]
 
 
-def rewards_there(rewards: Sequence[Subject]) -> str:
+def _rewards_in_words(rewards: Sequence[Subject]) -> str:
     """The rewards of a run in words, or why they are not known."""
     labels = [subject.reward or subject.column for subject in rewards]
     if all(labels):
@@ -142,33 +141,41 @@ def rewards_there(rewards: Sequence[Subject]) -> str:
     return getattr(rewards[0].refusal, "message", "none is known")
 
 
-def numbers_of(value: Value | None) -> dict[str, Any]:
-    """The value and its interval, as a case of a gate has them."""
+def _with_value(case: GateCase, value: Value | None) -> GateCase:
+    """The case of a gate with the value that it compared, and its interval."""
     if isinstance(value, str):
-        return {"word": value}
+        return replace(case, word=value)
     if isinstance(value, float):
-        return {"value": value}
-    return {key: getattr(value, key, None) for key in ("value", "low", "high", "level", "method")}
+        return replace(case, value=value)
+    if not isinstance(value, Estimate):
+        return case
+    case = replace(case, value=value.value, low=value.low, high=value.high)
+    return replace(case, level=value.level, method=value.method)
 
 
-def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
+def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
     """Refuse arms that none of some comparisons has: a typing error is not an unknown value."""
-    compared = [subject.holders["arms"].comparison for subject in subjects if "arms" in subject.holders]
-    arms = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
-    for gate in gates if compared else ():
+    comparisons = [subject.holders["arms"].comparison for subject in subjects if "arms" in subject.holders]
+    if not comparisons:
+        return
+    arms: list[str] = []
+    for comparison in comparisons:
+        arms += [arm.arm for arm in comparison.arms if arm.arm not in arms]
+    for gate in gates:
         if missing := [arm for arm in gate.arms if arm not in arms]:
             message = f"--fail-if {gate.text!r}: no arm is called {missing[0]!r}"
             raise UsageError("no-such-arm", message, f"the arms are {listing(arms)}")
 
 
-def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
+def _decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate without a number, such as ``fails``, and its sentence."""
-    name, refusal = quantity.name, subject.refusal
+    name = quantity.name
+    refusal = subject.refusal
     if not subject.holders.keys().isdisjoint(("arms", "samples")):
         document = "a comparison has arms" if "arms" in subject.holders else "this document has samples"
         return "unknown", f"{name} is a gate on a run, and {document}"
     if quantity.part == "phases":
-        return decide_phase_flag(quantity, subject)
+        return _decide_phase_flag(quantity, subject)
     if name == "refused":
         if refusal is None:
             return "passed", "the run was not refused"
@@ -178,22 +185,24 @@ def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
         answer = "the run lost its reward" if name == "lost" else "the law holds"
         return "unknown", f"whether {answer} is not known: {reason}"
     if name != "lost":
-        return decide_verdict(name, subject)
+        return _decide_verdict(name, subject)
     if subject.lost:
         return "tripped", subject.lost
     return "passed", "the run did not lose its reward"
 
 
-def decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
+def _decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate on phases without a number, such as ``planning_rises``, and its sentence."""
-    value, meaning = subject.value(quantity), quantity.meaning
+    value = subject.value(quantity)
     if not isinstance(value, float):
         written = f"{WRITTEN_BY[quantity.part]} writes {quantity.name}"
         return "unknown", getattr(value, "reason", written)
-    return ("tripped", meaning) if value else ("passed", f"not so: {meaning}")
+    if value:
+        return "tripped", quantity.meaning
+    return "passed", f"not so: {quantity.meaning}"
 
 
-def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
+def _decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
     undecided = subject.verdict is Verdict.undecided
     verdict = "the verdict is undecided" if undecided else f"the law {subject.verdict}"
@@ -201,28 +210,31 @@ def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
     sentence = f"{verdict}: {reasons}" if reasons else verdict
     if name == Verdict.fails and undecided:
         return "not excluded", sentence
-    return ("tripped" if subject.verdict == name else "passed"), sentence
+    if subject.verdict == name:
+        return "tripped", sentence
+    return "passed", sentence
 
 
-def compared_value(
+def _compared_value(
     gate: Gate, subject: Subject, baselines: Mapping[str, Sequence[Subject]], rules: Rules, *, alone: bool
 ) -> Value:
     """The value that a gate compares: the verdict first, then the number."""
-    quantity, refusal = gate.quantity, subject.refusal
+    quantity = gate.quantity
     measured = QUANTITIES[gate.measured] if gate.measured else quantity
     value = subject.value(measured)
+    if value is None and subject.refusal is not None:
+        return Unknown(reason=f"the run was refused: {subject.refusal.message}")
     if value is None:
         written = f"{WRITTEN_BY[quantity.part]} writes one"
-        missing = f"none of the documents for this run has {quantity.name}; {written}"
-        return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
+        return Unknown(reason=f"none of the documents for this run has {quantity.name}; {written}")
     if (lacking := subject.lacks(measured.needs)) and not rules.even_if_fails:
         return Unknown(reason=lacking)
     if _has_number(value) and (too_little := subject.too_little(measured)):
         return Unknown(reason=too_little)
     if gate.baseline is None:
         return value
-    others, any_law = baselines[gate.baseline], rules.even_if_fails
-    return regression(value, others, measured.name, subject, alone=alone, any_law=any_law)
+    baseline = baselines[gate.baseline]
+    return regression(value, baseline, measured.name, subject, alone=alone, any_law=rules.even_if_fails)
 
 
 def _has_number(value: Value | None) -> bool:
@@ -235,18 +247,20 @@ def _has_number(value: Value | None) -> bool:
 def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a word, and its sentence."""
     holds = (value == gate.word) is (gate.operator == "==")
-    is_known = value in gate.quantity.words
-    sentence = f"{gate.quantity.name} is {value!r}" if is_known else gate.quantity.otherwise
-    return _BY_PART[holds, holds][0], sentence
+    outcome, _ = _BY_PART[holds, holds]
+    if value in gate.quantity.words:
+        return outcome, f"{gate.quantity.name} is {value!r}"
+    return outcome, gate.quantity.otherwise
 
 
-def decide_value(
+def _decide_value(
     gate: Gate, value: Value, limit: Limit | Unknown | None, subject: Subject, rules: Rules
 ) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a value with its ``limit``, or with a word, and its sentence."""
-    for compared in (value, limit):
-        if isinstance(compared, Unknown):
-            return "unknown", compared.reason
+    if isinstance(value, Unknown):
+        return "unknown", value.reason
+    if isinstance(limit, Unknown):
+        return "unknown", limit.reason
     if isinstance(value, str):
         return _decide_word(gate, value)
     return _decide_number(gate, value, limit, subject, rules)  # type: ignore[arg-type]
@@ -258,9 +272,10 @@ def _decide_number(
     """The outcome of a gate that compares a number with its ``limit``, and its sentence."""
     assert gate.operator is not None
     if isinstance(value, Estimate) and not rules.point:
-        return decide_interval(gate, value, limit, subject)
-    number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
+        return _decide_interval(gate, value, limit, subject)
+    number = value.value if isinstance(value, Estimate) else value
     if number is None:
+        note = getattr(value, "note", None)
         return "unknown", ": ".join(filter(None, (f"{gate.quantity.name} has no value", note)))
     compare, side = COMPARE[gate.operator]
     holds = compare(number, limit.number)
@@ -270,22 +285,24 @@ def _decide_number(
     return _BY_PART[holds, holds][0], sentence
 
 
-def decide_interval(gate: Gate, estimate: Estimate, limit: Limit, subject: Subject) -> tuple[Outcome, str]:
+def _decide_interval(gate: Gate, estimate: Estimate, limit: Limit, subject: Subject) -> tuple[Outcome, str]:
     """Compare all of the interval, none of it, or a part; an open end may have any value."""
     assert gate.operator is not None
-    note = f" ({estimate.note})" if estimate.note else ""
     if estimate.low is None and estimate.high is None:
-        return "unknown", f"{gate.quantity.name} has no interval{f': {estimate.note}' if note else ''}"
+        return "unknown", ": ".join(filter(None, (f"{gate.quantity.name} has no interval", estimate.note)))
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
     numbers = [estimate.value, estimate.low, estimate.high]
-    value, left, right = consistent_decimals(numbers, limit)
+    value, lower, upper = consistent_decimals(numbers, limit)
     outcome, extent = _BY_PART[holds_for(gate.operator, low, high, limit.number)]
     number = "" if estimate.value is None else f"{value} "
     interval = f"{extent} of the {100 * estimate.level:g} % interval"
-    label = f"{gate.label}{limit.unit_words} {number}[{left}, {right}]{subject.detail(gate.quantity)}"
+    label = f"{gate.label}{limit.unit_words} {number}[{lower}, {upper}]{subject.detail(gate.quantity)}"
     _, side = COMPARE[gate.operator]
-    return outcome, f"{label}: {interval} is {side} {limit.text}{note}"
+    sentence = f"{label}: {interval} is {side} {limit.text}"
+    if estimate.note:
+        sentence += f" ({estimate.note})"
+    return outcome, sentence
 
 
 def consistent_decimals(numbers: Sequence[float | None], limit: Limit) -> list[str]:
@@ -299,9 +316,12 @@ def consistent_decimals(numbers: Sequence[float | None], limit: Limit) -> list[s
     bound = Decimal(repr(float(limit.number))).scaleb(limit.shift)
     decimals = 0
     if any(x != x.to_integral_value() for x in exact):
-        half, largest = (max(exact) - min(exact)) / 2, max(map(abs, exact))
-        wide = half > largest * Decimal("1e-12")
-        decimals = max(1 - half.adjusted() if wide else 3 - largest.adjusted(), 0)
+        half = (max(exact) - min(exact)) / 2
+        largest = max(map(abs, exact))
+        if half > largest * Decimal("1e-12"):
+            decimals = max(1 - half.adjusted(), 0)
+        else:
+            decimals = max(3 - largest.adjusted(), 0)
     while any(Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in exact):
         decimals += 1
     texts = (_text(x, decimals) + limit.suffix for x in exact)
@@ -313,7 +333,10 @@ def _text(x: Decimal, decimals: int) -> str:
     if decimals > _MOST_DECIMALS or x.adjusted() > _MOST_DECIMALS:
         return str(x)
     text = f"{x:.{decimals}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
+    if not text.strip("-0."):
+        # No minus before a zero.
+        return text.removeprefix("-")
+    return text
 
 
 def regression(
@@ -327,7 +350,7 @@ def regression(
     for run in baseline:
         if not run.read and run.refusal is not None:
             return Unknown(reason=f"the baseline could not be read: {run.refusal.message}")
-    before = run_before(baseline, now, alone=alone)
+    before = _run_before(baseline, now, alone=alone)
     if isinstance(before, Unknown):
         return before
     if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
@@ -349,10 +372,12 @@ def regression(
     return relative_decrease(value, then.times(factor), measured)
 
 
-def run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:
+def _run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:
     """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
     lawful = [run for run in baseline if "law" in run.parts and run.reward == now.reward]
-    runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == now.run]
+    runs = lawful
+    if not alone or len(lawful) != 1:
+        runs = [run for run in lawful if run.run == now.run]
     if len(runs) != 1:
         count = f"{len(runs)} runs" if runs else "no run"
         reason = "where there are several runs, here or there, their names have to match"
@@ -374,19 +399,20 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         index = find_document(named)
         try:
             pages = whole_pages(index) if index is not None and index.data else []
-            runs = map(baseline_runs, map(str, pages) if pages else [named])
-            loaded[path] = list(chain.from_iterable(runs))
+            names = [str(page) for page in pages] or [named]
+            loaded[path] = list(chain.from_iterable(map(_baseline_runs, names)))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
     return loaded
 
 
-def baseline_runs(path: str) -> list[Subject]:
+def _baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
-    shown, kinds = shown_path(path), ("fit", "report")
-    document = as_document(load_json(path, kinds), kinds, f"the baseline {shown}", arrays=False)
-    return subjects_of(document, shown)
+    name = shown_path(path)
+    kinds = ("fit", "report")
+    document = as_document(load_json(path, kinds), kinds, f"the baseline {name}", arrays=False)
+    return subjects_of(document, name)
 
 
 def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
@@ -412,8 +438,11 @@ def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
         return Unknown(reason=reason)
     # In units of the baseline, whose square does not overflow.
     try:
-        above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
-        share, least, most = top / unit, top_low / unit, top_high / unit
+        above = unit_high / unit - 1.0
+        below = 1.0 - unit_low / unit
+        share = top / unit
+        least = top_low / unit
+        most = top_high / unit
         # Where r is negative, r·before has its ends exchanged.
         low = _limit(share, share - least, above if least >= 0 else below, 1.0)
         high = _limit(share, most - share, below if most >= 0 else above, -1.0)
@@ -421,17 +450,24 @@ def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
         return Unknown(reason=f"the ratio of {measured} to the baseline's is not finite")
-    value, low, high = (rounded(1.0 - ratio) for ratio in (share, high, low))
-    method = "MOVER-R, from the two intervals as independent"
-    return Estimate(value=value, low=low, high=high, level=now.level, method=method)
+    return Estimate(
+        value=rounded(1.0 - share),
+        low=rounded(1.0 - high),
+        high=rounded(1.0 - low),
+        level=now.level,
+        method="MOVER-R, from the two intervals as independent",
+    )
 
 
 def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:
     """Solve top − r = side·√(top_half² + r²·bottom_half²) for r."""
-    square, rest = 1.0 - bottom_half**2, top**2 - top_half**2
+    square = 1.0 - bottom_half**2
+    rest = top**2 - top_half**2
     root = math.sqrt(max(top**2 - square * rest, 0.0))
     # Of the two forms of the root, the one without cancellation.
     if top * side >= 0:
         stable = top + side * root
-        return rest / stable if stable else 0.0
+        if not stable:
+            return 0.0
+        return rest / stable
     return (top - side * root) / square

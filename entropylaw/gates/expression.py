@@ -1,4 +1,4 @@
-"""The language of gates: ``ceiling<0.62``, ``phases=='overlapping'``, ``regression(F)>1%``, ``fails``."""
+"""Reads gates: ``ceiling<0.62``, ``phases=='overlapping'``, ``regression(F)>1%``, ``fails``."""
 
 from __future__ import annotations
 
@@ -11,18 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from entropylaw.errors import UsageError
-from entropylaw.gates.quantities import (
-    DIFFERENCE,
-    MEASURED,
-    QUANTITIES,
-    REGRESSION,
-    SAMPLED,
-    SHARE,
-    Quantity,
-    difference,
-    differences,
-    sampled,
-)
+from entropylaw.gates.differences import DIFFERENCE, difference, differences
+from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, SAMPLED, SHARE, Quantity, sampled
 from entropylaw.paths import shown_path
 from entropylaw.units import range_words, written_number
 
@@ -114,29 +104,30 @@ class _Reader:
     def gate(self) -> Gate:
         """The whole expression."""
         reward = self.reward()
-        start, name = self.place, self.take(_NAME)
+        start = self.place
+        name = self.take(_NAME)
         if name is None:
             self.fail("a quantity was expected")
-        quantity, arms = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name), tuple[str, ...]()
-        if SAMPLED.fullmatch(name):
-            quantity = sampled(name)
+        arms: tuple[str, ...] = ()
         if name == DIFFERENCE:
             quantity, arms = self.difference()
-        if quantity is None:
-            self.refuse_quantity(name, start)
-        measured, baseline = self.call() if quantity is REGRESSION else (None, None)
+        else:
+            quantity = self.quantity(name, start)
         gate = Gate(text=self.text.strip(), quantity=quantity, arms=arms, reward=reward)
-        gate = replace(gate, measured=measured, baseline=baseline)
+        if quantity is REGRESSION:
+            measured, baseline = self.call()
+            gate = replace(gate, measured=measured, baseline=baseline)
         if quantity.kind == "flag":
             self.end(f"; {name} stands alone")
             return gate
-        sign_at, operator = self.place, self.operator(name)
+        sign_at = self.place
+        operator = self.operator(name)
         if quantity.kind == "word":
             gate = replace(gate, operator=operator, word=self.word(quantity, operator, sign_at))
         else:
             number = self.number(quantity)
             gate = replace(gate, operator=operator, limit=written_number(number), limit_text=number)
-            self.check_range(gate)
+            self._check_range(gate)
         self.end("; a gate is one comparison, and --fail-if can be repeated")
         return gate
 
@@ -144,8 +135,9 @@ class _Reader:
         """The operator after a name."""
         operator = self.take(_OPERATOR)
         if operator is None:
-            equals = self.text.startswith("=", self.place)
-            self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
+            if self.text.startswith("=", self.place):
+                self.fail("'==' was expected")
+            self.fail(f"one of < <= > >= == != was expected after {name}")
         return operator
 
     def reward(self) -> str:
@@ -155,8 +147,14 @@ class _Reader:
         self.move(prefix.end())
         return prefix["quoted"] or prefix["plain"].strip()
 
-    def refuse_quantity(self, name: str, start: int) -> NoReturn:
-        """Raise UsageError ``unknown-quantity`` for a name that begins at a character."""
+    def quantity(self, name: str, start: int) -> Quantity:
+        """The quantity of a name that begins at a character; UsageError ``unknown-quantity``."""
+        if name == REGRESSION.name:
+            return REGRESSION
+        if SAMPLED.fullmatch(name):
+            return sampled(name)
+        if name in QUANTITIES:
+            return QUANTITIES[name]
         names = [*QUANTITIES, "pass@K", REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
         message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
         message += _meant(name, names)
@@ -167,7 +165,8 @@ class _Reader:
         """The text in brackets, up to the last place where they can end: it may have brackets itself."""
         if not self.text.startswith("(", self.place):
             self.fail(f"'(' and {content} were expected", hint=hint)
-        begin, ends = self.place + 1, list(end.finditer(self.text, self.place + 1))
+        begin = self.place + 1
+        ends = list(end.finditer(self.text, begin))
         if not ends:
             self.fail(f"{closed} expected", at=len(self.text), hint=hint)
         self.move(ends[-1].end())
@@ -182,7 +181,8 @@ class _Reader:
         name, comma, rest = path.partition(",")
         measured = MEASURED[0]
         if comma and _NAME.fullmatch(name.strip()):
-            measured, path = name.strip(), rest
+            measured = name.strip()
+            path = rest
             if measured not in MEASURED:
                 self.fail(f"{' or '.join(MEASURED)} was expected", begin, "; a regression is of these")
         path = path.strip()
@@ -197,16 +197,18 @@ class _Reader:
         hint = f"write {DIFFERENCE}(ARM, BASELINE).{next(iter(differences()))}<0"
         begin = self.place + 1
         end = "').' and a quantity after the two arms were"
-        arm, baseline = arms_in(self.inside(_COMPARED_END, "two arms", end, hint))
+        arm, baseline = _arms_in(self.inside(_COMPARED_END, "two arms", end, hint))
         if not (arm and baseline) or arm == baseline:
             self.fail("two different arms were expected, with a comma between them", begin, hint=hint)
-        at, name = self.place, self.take(_NAME)
+        start = self.place
+        name = self.take(_NAME)
         if name is None or name not in differences():
             near = _meant(name or "", list(differences()))
-            self.fail(f"one of {', '.join(differences())} was expected", at, near, hint)
+            self.fail(f"one of {', '.join(differences())} was expected", at=start, more=near, hint=hint)
         return difference(arm, baseline, name), (arm, baseline)
 
     def number(self, quantity: Quantity) -> str:
+        """The number after an operator, as written, with its percent sign."""
         start = self.place
         number = self.take(_NUMBER)
         if number is None:
@@ -220,9 +222,10 @@ class _Reader:
             self.fail("a finite number was expected", at=start)
         return number + "%" * percent
 
-    def check_range(self, gate: Gate) -> None:
+    def _check_range(self, gate: Gate) -> None:
         """Refuse a gate that no value of the quantity trips, or that every one does."""
-        unit, limit = gate.quantity.unit, gate.limit
+        unit = gate.quantity.unit
+        limit = gate.limit
         assert limit is not None
         assert gate.operator is not None
         when = never_or_always(gate.operator, limit, unit.low, unit.high, whole=unit.whole)
@@ -242,9 +245,11 @@ class _Reader:
         raise UsageError("bad-gate", message, hint)
 
     def word(self, quantity: Quantity, operator: str, before: int) -> str:
+        """The word after an operator, which begins at ``before``."""
         words = ", ".join(f"'{word}'" for word in quantity.words)
         written = self.text[self.place :].strip("'\" ")
-        meant = (*difflib.get_close_matches(written.casefold(), quantity.words, n=1), quantity.words[0])[0]
+        near = difflib.get_close_matches(written.casefold(), quantity.words, n=1)
+        meant = near[0] if near else quantity.words[0]
         sign = operator if operator in ("==", "!=") else "=="
         hint = f"type --fail-if \"{quantity.name}{sign}'{meant}'\", with both kinds of quotes"
         if operator not in ("==", "!="):
@@ -258,13 +263,17 @@ class _Reader:
         return match["word"]
 
     def end(self, more: str) -> None:
+        """Refuse what follows a whole expression."""
         if self.place < len(self.text):
             self.fail("the end was expected", more=more)
 
     def take(self, pattern: re.Pattern[str]) -> str | None:
-        if match := pattern.match(self.text, self.place):
-            self.move(match.end())
-        return match and match[0]
+        """The text at this place that a pattern matches, behind which the pass continues."""
+        match = pattern.match(self.text, self.place)
+        if match is None:
+            return None
+        self.move(match.end())
+        return match[0]
 
     def move(self, place: int) -> None:
         """Continue at a position, or after the white space there."""
@@ -274,8 +283,8 @@ class _Reader:
         """Raise the error with what was expected, the position and the text there; ``more`` follows it."""
         position = self.place if at is None else at
         rest = self.text[position:].strip()
-        rest_shown = f"found {rest[:40]!r}" if rest else "found its end"
-        message = f"--fail-if {self.text!r}: {expected} at character {position + 1}, {rest_shown}{more}"
+        present = repr(rest[:40]) if rest else "its end"
+        message = f"--fail-if {self.text!r}: {expected} at character {position + 1}, found {present}{more}"
         raise UsageError("bad-gate", message, hint)
 
 
@@ -302,10 +311,12 @@ def never_or_always(
     for_all, for_any = holds_for(sign, low, high, limit)
     if for_all:
         return "always"
-    return "" if for_any else "never"
+    if for_any:
+        return ""
+    return "never"
 
 
-def arms_in(text: str) -> tuple[str, str]:
+def _arms_in(text: str) -> tuple[str, str]:
     """Two arms with a comma between them, in quotes or not; two empty ones of any other text."""
     if (pair := _ARMS.fullmatch(text)) is None:
         return "", ""
@@ -314,5 +325,8 @@ def arms_in(text: str) -> tuple[str, str]:
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
+    """A question that names what is spelled like a name; empty where nothing is."""
     near = difflib.get_close_matches(name.casefold(), names, n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(str(name)) for name in near)}?" if near else ""
+    if not near:
+        return ""
+    return f"; did you mean {' or '.join(repr(str(name)) for name in near)}?"

@@ -1,4 +1,4 @@
-"""The limit of a gate in the unit of what it is compared with, and whether a run can be beyond it.
+"""Computes the limit of a gate in the unit of what it is compared with, and whether a run can pass it.
 
 Nothing here imports numpy.
 """
@@ -79,7 +79,8 @@ def _limit_of_reward(gate: Gate, subject: Subject) -> Limit:
 
     Raises InputError: as :func:`~entropylaw.results.columns.limit_in`.
     """
-    unit, column = subject.unit, subject.column
+    unit = subject.unit
+    column = subject.column
     number = limit_in(unit, gate.limit_text, column)
     limit = Limit(number=number, text=gate.limit_text, unit=unit, column=column, of_reward=True)
     if unit == "percent":

@@ -1,4 +1,4 @@
-"""The quantities that a gate compares, the runs that have them, and how both are read from typed documents.
+"""Lists the quantities that a gate compares, and how each is read from documents.
 
 A quantity is one entry of :data:`QUANTITIES`: expressions on the command line and in the settings file, every
 format of a check and the table of ``docs/ci.md`` are made from it. Nothing here imports numpy.
@@ -9,24 +9,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from entropylaw.escaping import listing
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.result import EARLY
-from entropylaw.results.result import replace as replace_estimate
 from entropylaw.results.stop import State
 from entropylaw.units import MOST_NATS, reward_range
 
 if TYPE_CHECKING:
-    from entropylaw.documents.comparison import ComparisonDocument
-    from entropylaw.documents.document import Entry
+    from entropylaw.documents.document import Entry, RunPrediction
     from entropylaw.documents.samples import SamplesDocument
     from entropylaw.results.fit import Fit
-    from entropylaw.results.forecast import Forecast
+    from entropylaw.results.forecast import BestSoFar, Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -40,6 +38,8 @@ class Unknown:
 Value = Estimate | float | str | Unknown
 """An estimate, a number without an interval, a word, or the reason why there is no value."""
 
+Accessor = Callable[[Any], Value | None]
+"""Reads a value from the part of a run's documents that holds it; None where there is none."""
 
 Part = Literal["law", "ahead", "phases", "arms", "samples"]
 """The part of a run's documents that holds a quantity."""
@@ -53,10 +53,12 @@ Needs = Literal["nothing", "relation", "law"]
 FEWEST_EVALUATIONS = 2
 """Evaluations of a document of a fit at least: others are damaged."""
 
-FEWEST_FITTED, LEAST_EFFECTIVE = 8, 3.0
-"""Evaluations, and effective sample size, below which a fitted number is unknown to a gate: its interval is
-one of a few values that follow one another, and a gate that passes by it passes because nothing is known."""
+FEWEST_FITTED = 8
+"""Evaluations below which a fitted number is unknown to a gate: its interval is one of a few values that
+follow one another, and a gate that passes by it passes because nothing is known."""
 
+LEAST_EFFECTIVE = 3.0
+"""Effective sample size below which a fitted number is unknown, for the same reason."""
 
 OfReward = Literal["", "level", "gain", "difference", "fall"]
 """How the range of a reward bounds a number: as a level of it, a gain, a difference of two levels, or a fall
@@ -95,7 +97,9 @@ class Unit:
         return ranges.get(self.of_reward, (self.low, self.high))
 
 
-NONE, STEPS, NATS = Unit(), Unit("steps"), Unit("nats")
+NONE = Unit()
+STEPS = Unit("steps")
+NATS = Unit("nats")
 REWARD = Unit("reward")
 """A coefficient, or a difference along a curve, which may have any size."""
 LEVEL = Unit("reward", of_reward="level")
@@ -131,7 +135,7 @@ class Quantity:
     name: str
     meaning: str
     unit: Unit = NONE
-    accessor: str | Callable[[Any], Value | None] = ""
+    accessor: str | Accessor = ""
     kind: Kind = "estimate"
     part: Part = "law"
     needs: Needs = "nothing"
@@ -142,14 +146,18 @@ class Quantity:
 
     def read(self, holder: Any) -> Value:
         """The value in a part of a run's documents, or the reason why there is none."""
-        path = self.accessor or self.name
-        value = attrgetter(path)(holder) if isinstance(path, str) else path(holder)
+        read = self.accessor or self.name
+        if isinstance(read, str):
+            read = attrgetter(read)
+        value = read(holder)
         if value is None:
             return Unknown(reason=f"the document has no {self.name} for this run")
-        return float(value) if isinstance(value, int) else value
+        if isinstance(value, int):
+            return float(value)
+        return value
 
 
-def _ahead(read: Callable[[Forecast], Value]) -> Callable[[Any], Value]:
+def _ahead(read: Callable[[Forecast], Value]) -> Accessor:
     """A value of the forecast of a fit or a prediction, or the reason why it has none."""
 
     def accessor(judged: Any) -> Value:
@@ -160,7 +168,7 @@ def _ahead(read: Callable[[Forecast], Value]) -> Callable[[Any], Value]:
     return accessor
 
 
-def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
+def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Accessor:
     """A value of the phases; where there is none, the reason from the phases' notes, or else ``missing``."""
 
     def accessor(run: Entry[PhaseFit] | None) -> Value:
@@ -169,12 +177,14 @@ def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[
         if run.result is None:
             return Unknown(reason=f"no phases: {run.refusal.message if run.refusal else missing}")
         value = read(run.result)
-        return Unknown(reason="; ".join(run.result.notes) or missing) if value is None else value
+        if value is None:
+            return Unknown(reason="; ".join(run.result.notes) or missing)
+        return value
 
     return accessor
 
 
-def _curve(name: str, field: str) -> Callable[[Any], Value]:
+def _curve(name: str, field: str) -> Accessor:
     """A value of a curve, which it has if it rises, or has settled."""
 
     def read(phases: PhaseFit) -> Value | None:
@@ -188,15 +198,19 @@ def _curve(name: str, field: str) -> Callable[[Any], Value]:
 
 
 def _exploded(phases: PhaseFit) -> Value:
+    """Whether the entropy exploded, as 1 or 0."""
     curve = phases.levels
-    unclear = Unknown(reason=f"whether the entropy rises is not known (p = {curve.p_rise:.2g})")
-    return unclear if curve.exploded is None else float(curve.exploded)
+    if curve.exploded is None:
+        return Unknown(reason=f"whether the entropy rises is not known (p = {curve.p_rise:.2g})")
+    return float(curve.exploded)
 
 
 def _eruptions(phases: PhaseFit) -> Value:
+    """The number of sharp rises of the entropy."""
     curve = phases.levels
-    unsought = Unknown(reason=f"eruptions are not looked for in {curve.n} values")
-    return unsought if curve.eruptions is None else float(len(curve.eruptions))
+    if curve.eruptions is None:
+        return Unknown(reason=f"eruptions are not looked for in {curve.n} values")
+    return float(len(curve.eruptions))
 
 
 def _stop_line(judged: Any) -> Value:
@@ -209,12 +223,20 @@ def _stop_line(judged: Any) -> Value:
     return str(line.says)
 
 
-def _best_so_far(judged: Any) -> Any:
+def _best_so_far(judged: Fit | RunPrediction) -> BestSoFar | None:
     """The best step so far of a fit, which needs no forecast, or of a prediction; None without one."""
-    return getattr(judged, "best_so_far", getattr(judged.forecast, "best_so_far", None))
+    by_forecast: BestSoFar | None = getattr(judged.forecast, "best_so_far", None)
+    return getattr(judged, "best_so_far", by_forecast)
 
 
-def _best(field: str) -> Callable[[Any], Value]:
+def _best_step(judged: Fit | RunPrediction) -> str:
+    """At which step the reward was best, for a run of which that is known."""
+    best = _best_so_far(judged)
+    assert best is not None
+    return f"at step {best.step:g}"
+
+
+def _best(field: str) -> Accessor:
     """A value of the best step so far."""
 
     def read(judged: Any) -> Value:
@@ -226,7 +248,7 @@ def _best(field: str) -> Callable[[Any], Value]:
     return read
 
 
-def _at_end(path: str) -> Callable[[Any], Value]:
+def _at_end(path: str) -> Accessor:
     """A value at the last evaluation, which is not known where the entropy ends long before it."""
 
     def read(fit: Fit) -> Value:
@@ -264,29 +286,31 @@ def _cautions(judged: Any) -> int:
 SAMPLED = re.compile(r"(?:pass@|pass\^|maj@)[1-9]\d*(?:\.difference)?")
 """Quantities of samples whose name has a number in it, such as ``pass@64`` and ``pass@64.difference``."""
 
-NO_PAIR = Unknown(reason="the samples were compared with no others: entropylaw samples --against")
+_NO_PAIR = Unknown(reason="the samples were compared with no others: entropylaw samples --against")
 
 
-def _sampled(name: str) -> Callable[[Any], Value | None]:
+def _sampled(name: str) -> Accessor:
     """A mean over problems at the last step."""
     return lambda held: held[0].estimate(held[1], name)
 
 
-def _fate(name: str) -> Callable[[Any], Value | None]:
+def _fate(name: str) -> Accessor:
     """How many problems had a fate since the other table."""
 
     def read(held: tuple[SamplesDocument, int]) -> Value | None:
         pair = held[0].against
-        return NO_PAIR if pair is None else float(len(pair.fate(name).problems))
+        if pair is None:
+            return _NO_PAIR
+        return float(len(pair.fate(name).problems))
 
     return read
 
 
-def _lacking(name: str, others: Sequence[str]) -> Unknown:
+def _lacking(name: str, columns: Sequence[str]) -> Unknown:
     """That a document has no such quantity, and which of its kind it has."""
     kind = re.split(r"\d", name)[0]
-    alike = [other for other in others if SAMPLED.fullmatch(other) and other.startswith(kind)]
-    ordered = listing(sorted(alike, key=lambda other: int(re.sub(r"\D", "", other))))
+    of_kind = [column for column in columns if SAMPLED.fullmatch(column) and column.startswith(kind)]
+    ordered = listing(sorted(of_kind, key=lambda column: int(re.sub(r"\D", "", column))))
     return Unknown(reason=f"the document has no {name} for this run; it has {ordered}")
 
 
@@ -297,15 +321,15 @@ def sampled(name: str) -> Quantity:
 
         def last(held: tuple[SamplesDocument, int]) -> Value:
             document, row = held
-            stated = [column for column in document.rows[row] if document.estimate(row, column) is not None]
-            return document.estimate(row, name) or _lacking(name, stated)
+            columns = [column for column in document.rows[row] if document.estimate(row, column) is not None]
+            return document.estimate(row, name) or _lacking(name, columns)
 
         return Quantity(name, f"{name} at the last step", PROBABILITY, last, part="samples")
 
     def read(held: tuple[SamplesDocument, int]) -> Value:
         pair = held[0].against
         if pair is None:
-            return NO_PAIR
+            return _NO_PAIR
         differences = {f"pass@{row.k}.difference": row for row in pair.at_k}
         if name not in differences:
             return _lacking(name, [*differences])
@@ -338,7 +362,9 @@ _ALL = (
     _unfitted("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
     _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "law.residuals.lag1"),
     _number(
-        *("long_memory", "probability that the residuals have long memory", PROBABILITY),
+        "long_memory",
+        "probability that the residuals have long memory",
+        PROBABILITY,
         "law.residuals.long_memory",
     ),
     _unfitted("effective_n", "effective sample size", EFFECTIVE, "law.residuals.effective_n"),
@@ -346,33 +372,51 @@ _ALL = (
     _word("verdict", "verdict on the law", NONE, lambda judged: str(judged.verdict), words=tuple(Verdict)),
     # A run in which the law does not fail has no reason, which is not an unknown one.
     _word(
-        *("why", "why the law fails", NONE, lambda judged: str(judged.why or "none")),
+        "why",
+        "why the law fails",
+        NONE,
+        lambda judged: str(judged.why or "none"),
         words=tuple(Why),
         otherwise="the law does not fail",
     ),
     _later(
-        *("forecast_reward", "reward at the last step forecast", LEVEL, _forecast),
+        "forecast_reward",
+        "reward at the last step forecast",
+        LEVEL,
+        _forecast,
         detail=lambda judged: f"at step {judged.forecast.step[-1]:g}",
     ),
     _later(
-        *("p_gain", "probability that the reward at that step is at least the gain above now", PROBABILITY),
+        "p_gain",
+        "probability that the reward at that step is at least the gain above now",
+        PROBABILITY,
         lambda judged: Unknown(reason="the run lost its reward") if judged.lost else _chance(judged),
-        "number",
+        kind="number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
     _later(
-        *("stop_line", "what the stop line says", NONE, _stop_line, "word"),
+        "stop_line",
+        "what the stop line says",
+        NONE,
+        _stop_line,
+        kind="word",
         words=tuple(word for word in get_args(State) if word != "not known"),
     ),
     _later(
-        *("p_better", "probability that the best step so far is better than the last one", PROBABILITY),
-        *(_best("p_better"), "number"),
-        detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
+        "p_better",
+        "probability that the best step so far is better than the last one",
+        PROBABILITY,
+        _best("p_better"),
+        kind="number",
+        detail=_best_step,
     ),
     _later(
-        *("best_so_far", "level of the reward at the best step so far", LEVEL),
-        *(_best("level"), "number"),
-        detail=lambda judged: f"at step {_best_so_far(judged).step:g}",
+        "best_so_far",
+        "level of the reward at the best step so far",
+        LEVEL,
+        _best("level"),
+        kind="number",
+        detail=_best_step,
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered("phases", "order of execution's fall and planning's rise", NONE, _order, "word", words=VERDICTS),
@@ -383,8 +427,11 @@ _ALL = (
     _ordered("delta", "onset_planning − settled_execution", STEPS, _delta),
     _ordered("eruptions", "sharp rises of the entropy", COUNT, _phases(_eruptions, "no curve"), "number"),
     _ordered(
-        *("entropy_exploded", "the entropy ends at twice its lowest level or above", NONE),
-        *(_phases(_exploded, "no curve"), "flag"),
+        "entropy_exploded",
+        "the entropy ends at twice its lowest level or above",
+        NONE,
+        _phases(_exploded, "no curve"),
+        kind="flag",
     ),
     _counted("lost_problems", "problems solved before only", COUNT, _fate("lost"), "number"),
     _counted("gained_problems", "problems solved now only", COUNT, _fate("gained"), "number"),
@@ -404,77 +451,6 @@ QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _A
 
 REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs="relation")
 """Computed from a quantity in two documents, which its expression names."""
-
-DIFFERENCE = "difference"
-
-
-@cache
-def differences() -> dict[str, Quantity]:
-    """Quantities of a comparison of arms, by the name behind the point: their types take time to import."""
-    from entropylaw.results import arms
-
-    units = {"reward": LEVELS_APART, "nats": NATS, "share": CHANGE}
-    quantities = {}
-    for name, (words, unit) in arms.QUANTITIES.items():
-        quantities[name] = Quantity(
-            f"{DIFFERENCE}(ARM, BASELINE).{name}",
-            f"{words}: that of ARM minus that of BASELINE",
-            _OTHER_UNITS.get(name, units[unit]),
-            part="arms",
-        )
-    return quantities
-
-
-_OTHER_UNITS = {
-    "shift": REWARD,
-    "movement": REWARD,
-    "a": REWARD,
-    "b": REWARD,
-    "last_entropy": Unit("nats", -MOST_NATS, MOST_NATS),
-}
-"""Units of differences that are no difference of two levels of the reward, or are bounded otherwise."""
-
-
-def missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str) -> str:
-    """Why a difference of two arms does not show all their runs; empty where it does."""
-    for run in document.missing:
-        # The failure rate counts the runs that were read, and have no fit.
-        if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
-            whose = f"of {run.arm}" if run.arm else "in no arm"
-            return f"{run.run} {whose} has no result: {run.why}"
-    return ""
-
-
-def turned(estimate: Estimate) -> Estimate:
-    """The difference in the other direction."""
-    ends = estimate.value, estimate.high, estimate.low
-    value, low, high = (None if end is None else -end for end in ends)
-    return replace_estimate(estimate, value=value, low=low, high=high)
-
-
-def difference(arm: str, baseline: str, name: str) -> Quantity:
-    """A quantity of :func:`differences` for two arms."""
-    arms_compared = f"{arm} against {baseline}"
-
-    def read(document: ComparisonDocument) -> Value:
-        comparison = document.comparison
-        straight = comparison.pair(arm, baseline)
-        pair = straight or comparison.pair(baseline, arm)
-        if pair is None:
-            again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
-            return Unknown(reason=f"{arms_compared} is not in the comparison; {again}")
-        if missing := missing_run(document, arm, baseline, name):
-            return Unknown(reason=f"{arms_compared}: {missing}")
-        compared = next((row for row in pair.differences if row.quantity == name), None)
-        if compared is None:
-            return Unknown(reason=f"{arms_compared} was not compared in {name}")
-        estimate = compared.estimate
-        if estimate.value is None:
-            return Unknown(reason=f"{arms_compared}: {estimate.note or 'the difference is not known'}")
-        return estimate if straight is not None else turned(estimate)
-
-    return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
-
 
 MEASURED = ("ceiling", "reward_now")
 """The quantities that a regression can be of; the first is the default."""

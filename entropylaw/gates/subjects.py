@@ -1,4 +1,4 @@
-"""The runs that gates are applied to, as documents and logs hold them. Nothing here imports numpy."""
+"""Makes of documents the runs that gates are applied to. Nothing here imports numpy."""
 
 from __future__ import annotations
 
@@ -89,15 +89,18 @@ class Subject:
         without = self.why is Why.no_relation and needs == "relation"
         if not without and not (self.verdict is Verdict.fails and needs == "law"):
             return ""
-        others = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
         reason = self.reasons[0] if self.reasons else "its document gives no reason"
-        return f"the law fails for this run, {self.why}: {reason}{others}"
+        if len(self.reasons) > 1:
+            reason += f" (and {len(self.reasons) - 1} more)"
+        return f"the law fails for this run, {self.why}: {reason}"
 
     def too_little(self, quantity: Quantity) -> str:
         """Why there are too few evaluations for a fitted number; empty where there are enough."""
-        part = self.part_with(quantity)
-        held = self.held(part) if part in ("law", "ahead") and part in self.holders else None
-        if held is None or not quantity.fitted:
+        source = self._part_with(quantity)
+        if not quantity.fitted or source not in ("law", "ahead") or source not in self.holders:
+            return ""
+        held = self._held(source)
+        if held is None:
             return ""
         evaluations = held.n if quantity.part == "law" else held.n_rewards
         if evaluations is None or held.effective_n is None:
@@ -112,27 +115,34 @@ class Subject:
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
-        part = self.part_with(quantity)
-        if part not in self.holders:
+        source = self._part_with(quantity)
+        if source not in self.holders:
             return None
-        held = self.held(part)
-        if part == "samples" and (incomplete := held[0].incomplete):
-            return Unknown(reason=incomplete)
-        return None if part == "law" and held is None else quantity.read(held)
+        held = self._held(source)
+        if source == "samples" and held[0].incomplete:
+            return Unknown(reason=held[0].incomplete)
+        if source == "law" and held is None:
+            return None
+        return quantity.read(held)
 
-    def part_with(self, quantity: Quantity) -> Part:
+    def _part_with(self, quantity: Quantity) -> Part:
         """The part that a quantity is read from: a fit has a forecast, and a prediction the verdict, too."""
         if quantity.part in self.holders:
             return quantity.part
         if quantity.part == "ahead":
             return "law"
-        return "ahead" if quantity.name in ("cautions", "verdict", "why") else quantity.part
+        if quantity.name in ("cautions", "verdict", "why"):
+            return "ahead"
+        return quantity.part
 
     def detail(self, quantity: Quantity) -> str:
         """What a sentence adds to the number of a quantity that has one, in brackets."""
-        return f" ({quantity.detail(self.held(self.part_with(quantity)))})" if quantity.detail else ""
+        if quantity.detail is None:
+            return ""
+        held = self._held(self._part_with(quantity))
+        return f" ({quantity.detail(held)})"
 
-    def held(self, part: Part) -> Any:
+    def _held(self, part: Part) -> Any:
         """What quantities of a part are read from: of the law the fit, None for a refused run."""
         return self.holders[part].result if part == "law" else self.holders[part]
 
@@ -172,12 +182,13 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
         ]
     phases = {run.run: run for run in getattr(document, "phases", ())}
     entries = document.runs  # type: ignore[attr-defined]
-    return [subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
+    return [_subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
 
 
 def _compared_arms(document: Any, source: str) -> Subject:
     """A comparison as a subject of gates on its differences."""
-    unit, largest = document.comparison.reward_unit, document.settings.max_reward
+    unit = document.comparison.reward_unit
+    largest = document.settings.max_reward
     if largest is None:
         largest = LARGEST.get(unit)
     arms = ", ".join(arm.arm for arm in document.comparison.arms)
@@ -191,14 +202,15 @@ def _compared_arms(document: Any, source: str) -> Subject:
     )
 
 
-def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
+def _subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
     """The run in an entry of a document of a kind, which may have phases of it beside a fit."""
     # The result with the verdict and the findings; phases have none.
     judged = None if kind == "phases" else entry.result
     holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
     if kind == "report":
         holders["phases"] = phases
-    findings, rewarded = getattr(judged, "findings", ()), entry.columns.get("reward")
+    findings = getattr(judged, "findings", ())
+    rewarded = entry.columns.get("reward")
     sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
     return Subject(
         run=entry.run,
@@ -221,17 +233,17 @@ def subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
 
 def stored_subjects(document: Stored) -> list[Subject]:
     """The runs of a stored document; one that cannot be used, as one without runs, is a refused run."""
-    shown = shown_path(document.path)
+    name = shown_path(document.path)
     try:
         if document.data is None:
-            raise document.damaged(shown)
-        subjects = subjects_of(read_document(document.data, shown), shown)
+            raise document.damaged(name)
+        subjects = subjects_of(read_document(document.data, name), name)
         runs = [(subject.name, subject.path) for subject in subjects if subject.refusal is None]
         if len(set(runs)) < len(runs):
-            raise damaged(shown, "at $.runs: expected each run once")
+            raise damaged(name, "at $.runs: expected each run once")
         return subjects
     except InputError as error:
-        return [unread(shown, error)]
+        return [unread(name, error)]
 
 
 def unread(source: str, error: InputError) -> Subject:
@@ -261,21 +273,25 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
     groups: dict[tuple[str, str, str], list[Subject]] = {}
     for subject in subjects:
         run = (subject.run, subject.path)
-        for reward in (subject.reward,) if subject.reward else rewards.get(run, ("",)):
+        of_run = [subject.reward] if subject.reward else rewards.get(run, [""])
+        for reward in of_run:
             groups.setdefault((*run, reward), []).append(subject)
     result: list[Subject] = []
     for group in groups.values():
-        result += [merged_subject(group)] if complementary(group) else group
+        if _is_complementary(group):
+            result.append(_merged(group))
+        else:
+            result += group
     return result
 
 
-def complementary(group: Sequence[Subject]) -> bool:
+def _is_complementary(group: Sequence[Subject]) -> bool:
     """Whether several subjects hold something each, and none of it twice."""
     parts = list(chain.from_iterable(subject.parts for subject in group))
     return len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
 
 
-def merged_subject(group: Sequence[Subject]) -> Subject:
+def _merged(group: Sequence[Subject]) -> Subject:
     """Several parts of a run as one subject; verdict and refusal are those of its fit, if it has one."""
     # Parts without a holder first, so that another document replaces them.
     pairs = chain(*(subject.holders.items() for subject in group))
@@ -287,7 +303,17 @@ def merged_subject(group: Sequence[Subject]) -> Subject:
     named = next((subject for subject in group if subject.reward), with_law[0])
     # Phases have no reward.
     rewarded = next((subject for subject in (judged, *group) if subject.rewarded is not None), judged)
-    verdict: dict[str, Any] = {name: getattr(judged, name) for name in ("verdict", "why", "reasons", "lost")}
-    merged = replace(named, sources=sources, holders=holders, **verdict)
-    merged = replace(merged, rewarded=rewarded.rewarded, unit=rewarded.unit, max_reward=rewarded.max_reward)
-    return replace(merged, refusal=refused.refusal, read=refused.read)
+    return replace(
+        named,
+        sources=sources,
+        holders=holders,
+        verdict=judged.verdict,
+        why=judged.why,
+        reasons=judged.reasons,
+        lost=judged.lost,
+        rewarded=rewarded.rewarded,
+        unit=rewarded.unit,
+        max_reward=rewarded.max_reward,
+        refusal=refused.refusal,
+        read=refused.read,
+    )

@@ -1,4 +1,4 @@
-"""Sums by bin of groups of tokens, and the statistics that follow from them."""
+"""Statistics of groups of tokens from their sums by bin: means, deviations, percentiles, shares."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Cells:
 
         ``group`` (rows,) is the number of each row's group.
         """
-        at, regular = group * BINS + np.maximum(sums["bin"], 0), sums["bin"] >= 0
+        at = group * BINS + np.maximum(sums["bin"], 0)
+        regular = sums["bin"] >= 0
         arrays = {name: np.zeros(groups * BINS, dtype=np.int64) for name in cls.__slots__}
         for name, array in arrays.items():
             np.add.at(array, at, sums[name] if name == "tokens" else sums[name] * regular)
@@ -56,12 +57,21 @@ class Cells:
 
     def deviations(self) -> list[float | None]:
         """Standard deviation between a group's tokens in nats, with n − 1; exact until the square root."""
-        high, low = self.square_high.sum(axis=1), self.square_low.sum(axis=1)
-        columns = zip(*(sums.tolist() for sums in (self.n, self.fixed, high, low)), strict=True)
-        return [
-            math.sqrt((n * ((high << HALF) + low) - fixed**2) / (n * (n - 1))) / POINT if n > 1 else None
-            for n, fixed, high, low in columns
-        ]
+        groups = zip(
+            self.n.tolist(),
+            self.fixed.tolist(),
+            self.square_high.sum(axis=1).tolist(),
+            self.square_low.sum(axis=1).tolist(),
+            strict=True,
+        )
+        deviations: list[float | None] = []
+        for n, fixed, high, low in groups:
+            if n < 2:
+                deviations.append(None)
+                continue
+            squares = (high << HALF) + low
+            deviations.append(math.sqrt((n * squares - fixed**2) / (n * (n - 1))) / POINT)
+        return deviations
 
     def percentiles(self) -> FloatArray:
         """Values (g, :data:`PERCENTS`), the ⌈p·n/100⌉-th smallest, in nats; within a bin by :meth:`_pieces`.
@@ -86,18 +96,21 @@ class Cells:
         """Share (g,) of all entropy in the fifth of tokens with the highest; nan if all entropies are 0."""
         filled = np.flatnonzero(self.fixed)
         shares = np.full(len(self.tokens), np.nan)
-        n, fixed, tokens = self.n[filled], self.fixed[filled] / POINT, self.tokens[filled]
-        size, rows = 0.2 * n, np.arange(len(filled))
-        above, q = _from_above(tokens), _from_above(self.total[filled])
+        fixed = self.fixed[filled] / POINT
+        tokens = self.tokens[filled]
+        size = 0.2 * self.n[filled]
+        rows = np.arange(len(filled))
+        above = _from_above(tokens)
+        q = _from_above(self.total[filled])
         at = np.sum(above >= size[:, None], axis=1) - 1
         count = tokens[rows, at]
         taken = np.minimum(1.0, (size - above[rows, at + 1]) / count)
         low, mean, high, weight = self._pieces(filled, at)
-        left = 1 - taken
+        not_taken = 1 - taken
         slope_above = taken * taken / np.where(weight < 1, 2 * (1 - weight), 1)
-        slope_below = left * left / np.where(weight > 0, 2 * weight, 1)
+        slope_below = not_taken * not_taken / np.where(weight > 0, 2 * weight, 1)
         upper = taken * high - (high - mean) * slope_above
-        lower = mean - (left * low + (mean - low) * slope_below)
+        lower = mean - (not_taken * low + (mean - low) * slope_below)
         rest = np.where(taken <= 1 - weight, upper, lower)
         shares[filled] = (q[rows, at + 1] / POINT + rest * count) / fixed
         return shares
@@ -108,21 +121,26 @@ class Cells:
         Their mean is the mean of the bin. Their ends are the bin's, but at most √3 standard deviations from
         the mean, as in a uniform distribution: where all tokens have one value, so do the percentiles.
         """
-        left, right = EDGES[at], EDGES[at + 1]
-        columns = [
-            column[group, at] for column in (self.tokens, self.total, self.square_high, self.square_low)
-        ]
-        mean = np.clip(columns[1] / columns[0].astype(float) / POINT, left, right)
+        lower_edge = EDGES[at]
+        upper_edge = EDGES[at + 1]
+        tokens = self.tokens[group, at]
+        total = self.total[group, at]
+        mean = np.clip(total / tokens.astype(float) / POINT, lower_edge, upper_edge)
+        sums = zip(
+            tokens.ravel().tolist(),
+            total.ravel().tolist(),
+            self.square_high[group, at].ravel().tolist(),
+            self.square_low[group, at].ravel().tolist(),
+            strict=True,
+        )
         # √3 standard deviations of each bin, in Python integers until the square root.
-        reach = np.array(
-            [
-                math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
-                for count, total, high, low in zip(
-                    *(values.ravel().tolist() for values in columns), strict=True
-                )
-            ]
-        ).reshape(at.shape)
-        start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)
+        reaches = []
+        for n, fixed, high, low in sums:
+            squares = (high << HALF) + low
+            reaches.append(math.sqrt(3 * (n * squares - fixed**2)) / (n * POINT))
+        reach = np.array(reaches).reshape(at.shape)
+        start = np.maximum(lower_edge, mean - reach)
+        stop = np.minimum(upper_edge, mean + reach)
         width = stop - start
         weight = np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)
         return start, mean, stop, weight

@@ -1,11 +1,10 @@
-"""The columns of a token table: by the options, or by their own names."""
+"""Finds the columns of a token table, by the options or by their own names, and checks their types."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pyarrow as pa
 
@@ -38,9 +37,17 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Names of columns by role, best first, in any case."""
 
 RESPONSES: tuple[tuple[str, ...], ...] = (
-    *(("prompt", "sample"), ("prompt_id", "sample_id"), ("prompt_idx", "sample_idx")),
-    *(("response_id",), ("completion_id",), ("rollout_id",), ("seq_key",), ("seq_id",), ("sequence_id",)),
-    *(("sequence",), ("export_sequence_idx",)),
+    ("prompt", "sample"),
+    ("prompt_id", "sample_id"),
+    ("prompt_idx", "sample_idx"),
+    ("response_id",),
+    ("completion_id",),
+    ("rollout_id",),
+    ("seq_key",),
+    ("seq_id",),
+    ("sequence_id",),
+    ("sequence",),
+    ("export_sequence_idx",),
 )
 """Columns that identify a response within a step, best first; of two, the first is the prompt."""
 
@@ -54,35 +61,38 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
     ``entropy-is-perplexity``, ``shards-differ``, ``columns-repeat``.
     """
-    types, file = dict(files[0].types), files[0].name
-    keys = _keys_used(files[0], options)
+    leader = files[0]
+    types = dict(leader.types)
+    keys = _keys_used(leader, options)
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
-    for other, (name, kind) in product(files[1:], files[0].types.items()):
+    for file, (name, kind) in product(files[1:], leader.types.items()):
         if element_type(types[name]) == pa.null():
-            types[name] = other.types.get(name, kind)
-    columns = named_columns([*types], options, file)
+            types[name] = file.types.get(name, kind)
+    columns = named_columns([*types], options, leader.name)
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
-    check_columns(columns, types, file)
-    nested, lists = pa.types.is_list(types[columns.entropy]), list_columns(columns, types)
+    _check_types(columns, types, leader.name)
+    nested = pa.types.is_list(types[columns.entropy])
+    lists = _list_columns(columns, types)
     notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
         unused = {role: None for role in NAMES if getattr(columns, role) in lists}
-        columns, lists = replace(columns, **unused), ()  # type: ignore[arg-type]
+        columns = replace(columns, **unused)  # type: ignore[arg-type]
+        lists = ()
     runs = ("run", "run_id", "run_name", "seed")
     notes += [
         f"column {shown(name)} is not used: all rows count as one run"
         for name in types
         if name.casefold() in runs and name not in columns.response
     ]
-    columns, unidentified = with_response(columns, nested=nested)
+    columns, unidentified = _with_response(columns, nested=nested)
     notes += unidentified
     if (options.top_quantile, options.grams) != (None, None):
         columns = replace(columns, planning=None)
-    check_alike(files, (*columns.stored, *columns.keys))
-    for one in files:
-        check_distinct(one, columns.stored)
+    _check_alike(files, (*columns.stored, *columns.keys))
+    for file in files:
+        check_distinct(file, columns.stored)
     return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
 
 
@@ -94,41 +104,47 @@ def named_keys(options: TokenOptions) -> set[str]:
 
 def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
     """The keys of a file's folders that may be columns: no column of the file has such a name."""
-    own = set(map(str.casefold, file.types))
+    stored = set(map(str.casefold, file.types))
     named = named_keys(options)
-    return [key for key in file.keys if key in named and key.casefold() not in own]
+    return [key for key in file.keys if key in named and key.casefold() not in stored]
 
 
-def check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
+def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
     """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
     for column in columns:
-        first, *others = (_stored_as(file, column) for file in files)
-        for file, kind in zip(files[1:], others, strict=True):
-            if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
+        expected = _stored_as(files[0], column)
+        for file in files[1:]:
+            kind = _stored_as(file, column)
+            if kind == expected or (file.kind == "jsonl" and _is_alike_in_json(kind, expected)):
                 continue
-            here, there = (f"as {stored}" if stored else "not at all" for stored in (kind, first))
-            message = f"{shown(file.name)} has column {shown(column)} {here}, "
-            message += f"{shown(files[0].name)} has it {there}"
+            message = f"{shown(file.name)} has column {shown(column)} {_storage(kind)}, "
+            message += f"{shown(files[0].name)} has it {_storage(expected)}"
             hint = "write all files with the same columns and types, or name only those that belong "
             hint += f"together; the file's columns are {listing(list(file.types))}"
             raise InputError("shards-differ", message, hint)
 
 
-def _stored_as(file: TableFile, column: str) -> Any:
+def _stored_as(file: TableFile, column: str) -> pa.DataType | str | None:
     """The type of a column of a file, "partition" for a key of its folders; None where it has neither."""
     return file.types.get(column, "partition" if column in file.keys else None)
 
 
-def alike_in_json(first: Any, other: Any) -> bool:
+def _storage(kind: pa.DataType | str | None) -> str:
+    """How a file has a column of this type, in a message."""
+    return f"as {kind}" if kind else "not at all"
+
+
+def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) -> bool:
     """Whether types of two JSON files can be one: 0 and 0.5 are both numbers, and null may be anything."""
-    if not isinstance(first, pa.DataType) or not isinstance(other, pa.DataType):
+    if not isinstance(a, pa.DataType) or not isinstance(b, pa.DataType):
         return False
-    if pa.types.is_list(first) and pa.types.is_list(other):
-        first, other = first.value_type, other.value_type
-    return pa.null() in (first, other) or {first, other} <= {pa.int64(), pa.float64()}
+    if pa.types.is_list(a) and pa.types.is_list(b):
+        a = a.value_type
+        b = b.value_type
+    return pa.null() in (a, b) or {a, b} <= {pa.int64(), pa.float64()}
 
 
-def list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
+def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
     """The columns of lists; next to lists of entropies a column without a value holds lists, too."""
     lists = {name for name in columns.all if pa.types.is_list(types[name])}
     if columns.entropy in lists:
@@ -137,7 +153,7 @@ def list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tup
     return tuple(name for name in columns.all if name in lists)
 
 
-def with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
+def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
     """The columns with those that identify a response, and a note where a table has none."""
     notes = []
     if not columns.response:
@@ -160,8 +176,8 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
         columns[role] = getattr(options, role) or None
         if getattr(options, role) is None:
             columns[role] = next(filter(None, map(folded.get, candidates)), None)
-    check_named(columns, options.response, names, file)
-    responses = options.response or response_columns(folded)
+    _check_named(columns, options.response, names, file)
+    responses = options.response or _response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
         column = next((name for name in responses if name.casefold() == "prompt"), None)
@@ -169,7 +185,7 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 
-def check_named(
+def _check_named(
     columns: Mapping[str, str | None], response: Sequence[str], names: Sequence[str], file: str
 ) -> None:
     """Refuse an option that names no column of the table, and a table without step or entropy."""
@@ -178,12 +194,13 @@ def check_named(
             raise no_column(file, column, names)
     for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
         if columns[role] is None:
-            such, others = listing(NAMES[role], 3), similar_columns(NAMES[role], names)
-            message = f"{shown(file)} has no {role} column by name, such as {such}; {others}"
+            examples = listing(NAMES[role], 3)
+            message = f"{shown(file)} has no {role} column by name, such as {examples}; "
+            message += similar_columns(NAMES[role], names)
             raise InputError(f"no-{role}-column", message, f"name it with {hint}")
 
 
-def response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
+def _response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
     """Columns that identify a response by their names in lower case (``folded``)."""
     for key in RESPONSES:
         if folded.keys() >= {*key}:
@@ -192,15 +209,18 @@ def response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def check_columns(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
+def _check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
     """Refuse columns of other types than numbers, and by its name an entropy that is not in nats."""
     needed = {"step": "whole numbers", "entropy": "entropies", "logprob": "log-probabilities"}
     needed |= {"advantage": "advantages"}
-    others = {"step": {pa.string()}, "entropy": set(), "logprob": set(), "advantage": set()}
+    without_numbers = {"step": {pa.string()}, "entropy": set(), "logprob": set(), "advantage": set()}
     # The roles that are not here may have any type, or are checked where they are used.
     for role in ("step", "entropy", "planning", "mask", "logprob", "advantage", "correct"):
-        kind = element_type(types.get(name := getattr(columns, role), pa.null()))
-        if kind in others.get(role, {pa.bool_(), pa.string()}) or pa.types.is_null(kind) or is_number(kind):
+        name = getattr(columns, role)
+        kind = element_type(types.get(name, pa.null()))
+        if kind in without_numbers.get(role, {pa.bool_(), pa.string()}):
+            continue
+        if pa.types.is_null(kind) or is_number(kind):
             continue
         slug = "step-not-whole" if role == "step" else "column-not-numeric"
         message = f"column {shown(name)} of {shown(file)} holds {kind}, expected "
@@ -227,7 +247,8 @@ def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, s
     rounded to a flag.
     """
     sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
-    flags, numbers = (columns.planning, columns.mask, columns.correct), {pa.int64(), pa.float64()}
+    numbers = {pa.int64(), pa.float64()}
+    flags = (columns.planning, columns.mask, columns.correct)
     measured = (columns.entropy, columns.logprob, columns.advantage, columns.position)
     types = {}
     for name in columns.stored:
@@ -235,5 +256,7 @@ def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, s
         kind = sql.get(next(iter(kinds), pa.string()), "string")
         if name in measured or kinds == numbers or (name == columns.step and kinds <= numbers):
             kind = "double"
-        types[name] = ("string" if name in flags else kind) + ("[]" if name in columns.lists else "")
+        if name in flags:
+            kind = "string"
+        types[name] = f"{kind}[]" if name in columns.lists else kind
     return types

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,8 +39,11 @@ Kind = Literal["parquet", "jsonl", "csv"]
 MOST_UNPACKED = 1 << 30
 """Bytes of a file that we unpack or convert, and of a JSON document, that are read."""
 
-MOST_RATIO, LEAST_REFUSED = 200, 1 << 24
-"""How many times its size a compressed file may have unpacked; bytes that any may have."""
+MOST_RATIO = 200
+"""How many times its size a compressed file may have unpacked."""
+
+LEAST_REFUSED = 1 << 24
+"""Bytes that any compressed file may have unpacked."""
 
 SUFFIXES: dict[str, Kind] = {
     ".parquet": "parquet",
@@ -164,6 +167,7 @@ def _kind_of(source: Source) -> Kind:
 
 
 def _no_token_files(path: str) -> InputError:
+    """The error for an argument without any file of tokens."""
     message = f"{shown_path(path)} is no file or folder with token logs, expected .parquet, .jsonl or .arrow"
     hint = "name a folder or files, with one row per token or one sequence of tokens per row"
     return InputError("no-token-files", message, hint)
@@ -235,7 +239,8 @@ def _with_columns(file: TableFile) -> TableFile:
         return _csv_columns(file)
     try:
         with pq.ParquetFile(file.path) as stored:
-            schema, rows = stored.schema_arrow, stored.metadata.num_rows
+            schema = stored.schema_arrow
+            rows = stored.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
         message = f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
         hint = "copy or write the file again: a killed job leaves Parquet without its footer"
@@ -258,8 +263,8 @@ def distinct_names(file: TableFile) -> list[str]:
     """The names of a file's columns for an engine: one that no query can use has its place behind it."""
     names = list[str]()
     seen = set[str]()
-    for place, name in enumerate(file.types, start=1):
-        names.append(f"{name}#{place}" if name.casefold() in seen else name)
+    for number, name in enumerate(file.types, start=1):
+        names.append(f"{name}#{number}" if name.casefold() in seen else name)
         seen.add(name.casefold())
     return names
 
@@ -284,11 +289,15 @@ def _write_parquet(source: Source, target: Path, size: int) -> None:
         with pa.memory_map(str(_plain_link(source, target.with_suffix(".arrow")))) as content:
             is_stream = content.read(6) != b"ARROW1"
             content.seek(0)
-            reader = (pa.ipc.open_stream if is_stream else pa.ipc.open_file)(content)
-            every = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            if is_stream:
+                reader = pa.ipc.open_stream(content)
+                batches = iter(reader)
+            else:
+                reader = pa.ipc.open_file(content)
+                batches = map(reader.get_batch, range(reader.num_record_batches))
             unpacked_bytes = 0
             with pq.ParquetWriter(target, reader.schema) as writer:
-                for batch in every:
+                for batch in batches:
                     unpacked_bytes += batch.nbytes
                     check_unpacked(source.name, size, unpacked_bytes)
                     writer.write_batch(batch)
@@ -326,7 +335,9 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         kind = kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return pa.list_(plain_type(kind.value_type))
-    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    return kind
 
 
 def _csv_columns(file: TableFile) -> TableFile:
@@ -343,10 +354,10 @@ def _csv_columns(file: TableFile) -> TableFile:
         message = f"{shown(file.name)} cannot be read as CSV: {shown(str(problem))}"
         raise InputError("file-corrupt", message, "copy or write the file again") from None
     mark = max(rows, key=lambda mark: len(rows[mark]))
-    names = [cell.strip() or f"column{place}" for place, cell in enumerate(rows[mark], start=1)]
+    names = [cell.strip() or f"column{number}" for number, cell in enumerate(rows[mark], start=1)]
     types = dict[str, pa.DataType]()
-    for place, name in enumerate(names, start=1):
-        types[f"{name}#{place}" if name in types else name] = pa.string()
+    for number, name in enumerate(names, start=1):
+        types[f"{name}#{number}" if name in types else name] = pa.string()
     return replace(file, types=types, repeated=repeated_names(names), mark=mark)
 
 
@@ -377,12 +388,13 @@ def record_types(records: Iterable[Mapping[str, Any]]) -> dict[str, pa.DataType]
     for record in records:
         for key, value in record.items():
             values[key].append(value)
-    return {key: json_type(cells) for key, cells in values.items()}
+    return {key: _json_type(cells) for key, cells in values.items()}
 
 
 def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
     """Up to 1000 objects or 4 MiB of JSON lines; stops at a malformed line, which must not be the first."""
-    hint, size = "one JSON object per line is needed", 0
+    hint = "one JSON object per line is needed"
+    size = 0
     try:
         with unpacked(path) as file:
             for line in islice(filter(bytes.strip, file), 1000):
@@ -416,11 +428,12 @@ def no_column(file: str, name: str, columns: Sequence[str]) -> InputError:
     return InputError("column-not-found", message, "name one of the table's columns")
 
 
-def json_type(values: Sequence[Any]) -> pa.DataType:
+def _json_type(values: Sequence[Any]) -> pa.DataType:
     """The type of JSON values: text where numbers, flags and text are mixed, an empty struct for the rest."""
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {list}:
-        return pa.list_(json_type([item for value in values for item in value or ()]))
+        items = chain.from_iterable(value for value in values if value)
+        return pa.list_(_json_type(list(items)))
     if kinds == {int, float}:
         return pa.float64()
     if len(kinds) > 1:

@@ -1,4 +1,6 @@
-"""What the arguments of a command for tables of tokens or samples lead to: files, each once, and the rest.
+"""Finds the files that a command's arguments name, each once, and says of what is not read why.
+
+The commands are those for tables of tokens or samples.
 
 Nothing is left out in silence: what was found and is not read has its reason. Only files that are plainly no
 tables, such as pictures and texts, and hidden ones are left out, as among logs.
@@ -15,7 +17,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, cast
+from typing import IO, Literal, NamedTuple, cast
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -35,12 +37,10 @@ ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
 
 _TABLES = frozenset((".parquet", ".pq", ".jsonl", ".ndjson", ".csv", ".tsv", *ARROW))
-_NOT_READ = frozenset(
-    (
-        *(".orc", ".avro", ".xlsx", ".xls", ".ods", ".db", ".sqlite", ".sqlite3", ".h5", ".hdf5", ".eval"),
-        *(".csv", ".tsv", ".bz2", ".xz", ".lz4", ".br", ".lzma", ".zip", ".tar", ".tgz", ".7z", ".rar"),
-    )
-)
+_SPREADSHEETS = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
+_DATABASES = (".orc", ".avro", ".db", ".sqlite", ".sqlite3", ".h5", ".hdf5", ".eval")
+_ARCHIVES = (".bz2", ".xz", ".lz4", ".br", ".lzma", ".zip", ".tar", ".tgz", ".7z", ".rar")
+_NOT_READ = frozenset(_SPREADSHEETS + _DATABASES + _ARCHIVES)
 """Suffixes of tables, compressions and archives; each command reads some of them."""
 
 _SIGNATURES = (b"PAR1", b"ARROW1", b'{"')
@@ -143,9 +143,9 @@ def gather(
         # A pattern that no shell expanded may match folders, too.
         for path in expanded(argument):
             if argument and is_folder(path):
-                found = len(gathered.sources), len(gathered.unread)
+                before = len(gathered.sources) + len(gathered.unread)
                 _take_folder(gathered, path, suffixes)
-                if found == (len(gathered.sources), len(gathered.unread)):
+                if len(gathered.sources) + len(gathered.unread) == before:
                     gathered.refuse(shown_path(path), nothing(path))
             elif is_file(path):
                 gathered.sources.append(Source(Path(path).name, Path(path), in_folder=False))
@@ -169,7 +169,7 @@ def _exists(path: str | Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110  pathlib raises where a folder may not be entered
 
 
-def _order(source: Source) -> tuple[list[Any], str]:
+def _order(source: Source) -> tuple[list[int | str], str]:
     """Sort key: numbers in a name by their value."""
     # Text is at even places, numbers are at odd ones, so that only like is compared.
     parts = re.split(r"(\d+)", source.name)
@@ -224,8 +224,8 @@ def _why_not(source: Source, suffixes: Collection[str]) -> Unread | None:
     problem = _problem_of_name(source, suffixes)
     if suffix_of(source.name) not in suffixes and not problem:
         if suffix_of(source.name) == ".json":
-            why = f"{name} is a JSON document, and JSON lines are read: one object per line"
-            return Unread(name=source.name, fate="skipped", why=why)
+            reason = f"{name} is a JSON document, and JSON lines are read: one object per line"
+            return Unread(name=source.name, fate="skipped", why=reason)
         return None
     if not _exists(source.path):
         hint = "copy what it should lead to, or take it out of the folder"
@@ -261,6 +261,7 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
 
 
 def _begins_as_table(path: Path) -> bool:
+    """Whether the first bytes of a file are those of a table."""
     with path.open("rb") as content:
         return content.read(8).startswith(_SIGNATURES)
 
@@ -274,23 +275,23 @@ def pickled(name: str) -> InputError:
 
 def _without_copies(gathered: Gathered, place: Callable[[Source], Hashable]) -> Iterator[Source]:
     """The files without those that have the bytes of another one; their reasons and notes are added."""
-    first: dict[Hashable, Source] = {}
-    elsewhere: dict[Hashable, Source] = {}
-    given: set[Path] = set()
+    by_content_and_place: dict[Hashable, Source] = {}
+    by_content: dict[Hashable, Source] = {}
+    paths_seen: set[Path] = set()
     for source, content in zip(gathered.sources, _contents(gathered.sources), strict=True):
         # An argument may name a file of a folder that is another one.
-        again = source.path.absolute() in given
-        given.add(source.path.absolute())
-        if again:
+        path = source.path.absolute()
+        if path in paths_seen:
             continue
-        same = first.setdefault((content, place(source)), source)
+        paths_seen.add(path)
+        same = by_content_and_place.setdefault((content, place(source)), source)
         if same is not source:
-            why = f"{shown(source.name)} has the same content as {shown(same.name)}, which is read once"
-            gathered.unread.append(Unread(name=source.name, fate="copy", why=why))
+            reason = f"{shown(source.name)} has the same content as {shown(same.name)}, which is read once"
+            gathered.unread.append(Unread(name=source.name, fate="copy", why=reason))
             continue
-        other = elsewhere.setdefault(content, source)
-        if other is not source:
-            same_bytes = f"{shown(source.name)} has the same content as {shown(other.name)}"
+        earlier = by_content.setdefault(content, source)
+        if earlier is not source:
+            same_bytes = f"{shown(source.name)} has the same content as {shown(earlier.name)}"
             gathered.notes.append(f"{same_bytes}, of another step or group: both are read")
         yield source
 
@@ -309,12 +310,13 @@ def _contents(sources: Sequence[Source]) -> list[Hashable]:
         if plain[_plain_path(source)] > 1:
             digest = _digest(source.path, unpacked)
         elif sizes[_size(source)] > 1:
-            digest = _digest(source.path, _as_stored)
+            digest = _digest(source.path, lambda path: path.open("rb"))
         contents.append(number if digest is None else digest)
     return contents
 
 
 def _size(source: Source) -> int:
+    """The bytes of a file; 0 for one that cannot be read."""
     with suppress(OSError):
         return source.path.stat().st_size
     return 0
@@ -324,10 +326,6 @@ def _plain_path(source: Source) -> Path:
     """The path without the suffix of a compression."""
     path = source.path.absolute()
     return path.with_suffix("") if packing_of(path) else path
-
-
-def _as_stored(path: Path) -> IO[bytes]:
-    return path.open("rb")
 
 
 def _digest(path: Path, opened: Callable[[Path], IO[bytes]]) -> str | None:

@@ -1,4 +1,4 @@
-"""Strategic n-grams in text: which tokens announce a plan, and the entropy of the plans by step.
+"""Finds strategic n-grams in text: which tokens announce a plan, and the entropy of the plans by step.
 
 A gram is a phrase ("let's try") by which a model announces its next step (arXiv:2509.03646): tokens inside
 one are *planning*, all others *execution*. The list is the user's, or a short default.
@@ -41,11 +41,17 @@ Notation = Literal["byte-level", "sentencepiece", "plain"]
 PLANNING = "planning_by_gram"
 """Column of the rows that a gram covers."""
 
-MOST_GRAMS, MOST_WORDS = 10_000, 32
-"""Largest number of grams in a list (the published one has 249), and of words in a gram."""
+_MOST_GRAMS = 10_000
+"""Largest number of grams in a list; the published one has 249."""
+
+_MOST_WORDS = 32
+"""Largest number of words in a gram."""
+
 _BREAK_BYTE = b"\0"
-_OTHER, _SPACE = 0, -1
-"""Codes of what is in no gram: another unit, white space."""
+_OTHER = 0
+"""Code of a unit that is in no gram."""
+_SPACE = -1
+"""Code of white space."""
 
 # Thai to Tibetan, Myanmar, Khmer, and the scripts of China and Japan: no spaces between words.
 _SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
@@ -65,7 +71,8 @@ class GramList:
     """
 
     def __init__(self, words: Mapping[str, int]) -> None:
-        self.grams, self.words = tuple(words), np.array([*words.values()], dtype=np.int64)
+        self.grams = tuple(words)
+        self.words = np.array([*words.values()], dtype=np.int64)
         self._codes: dict[str, int] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._lengths: dict[int, set[int]] = {}
@@ -90,12 +97,13 @@ class GramList:
 
     def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Every occurrence of every gram: position of its first unit, and the gram."""
-        listed, numbers, lengths = codes.tolist(), self._numbers, self._lengths
+        units = codes.tolist()
         pairs = []
         for at in np.flatnonzero(self._begins[np.maximum(codes, 0)]).tolist():
-            for length in lengths[listed[at]]:
-                if (key := tuple(listed[at : at + length])) in numbers:
-                    pairs.append((at, numbers[key]))
+            for length in self._lengths[units[at]]:
+                number = self._numbers.get(tuple(units[at : at + length]))
+                if number is not None:
+                    pairs.append((at, number))
         position, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return position, gram
 
@@ -103,11 +111,13 @@ class GramList:
         """Indices, by position, of the occurrences that count: the longest first, without overlap."""
         length = self.length[gram]
         order = np.lexsort((position, -length, -self.words[gram]))
-        first, last = position[order].tolist(), (position + length)[order].tolist()
-        taken, chosen = set[int](), list[int]()
-        for index, a, b in zip(order.tolist(), first, last, strict=True):
-            if taken.isdisjoint(range(a, b)):
-                taken.update(range(a, b))
+        starts = position[order].tolist()
+        stops = (position + length)[order].tolist()
+        taken = set[int]()
+        chosen = list[int]()
+        for index, start, stop in zip(order.tolist(), starts, stops, strict=True):
+            if taken.isdisjoint(range(start, stop)):
+                taken.update(range(start, stop))
                 chosen.append(index)
         return np.array(sorted(chosen), dtype=np.int64)
 
@@ -157,15 +167,17 @@ def parse_grams(text: str, source: str) -> GramList:
         if not line or line.startswith("#"):
             continue
         units = [_folded(unit) for unit in _pattern().findall(line) if not unit.isspace()]
-        words = sum(map(_is_word, units))
-        if not 1 <= words <= MOST_WORDS:
-            raise _unreadable(f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected")
+        words = sum(unit.startswith("_") or any(map(str.isalnum, unit)) for unit in units)
+        if not 1 <= words <= _MOST_WORDS:
+            raise _unreadable(
+                f"line {number} of {source} has {words} words, 1 to {_MOST_WORDS} were expected"
+            )
         grams.setdefault(" ".join(units), words)
     if not grams:
         message = f"{source} holds no gram, at least one line that is not a comment was expected"
         raise InputError("grams-empty", message, "write one gram per line, such as let's try")
-    if len(grams) > MOST_GRAMS:
-        message = f"{source} holds {len(grams):,} grams, at most {MOST_GRAMS:,} were expected"
+    if len(grams) > _MOST_GRAMS:
+        message = f"{source} holds {len(grams):,} grams, at most {_MOST_GRAMS:,} were expected"
         raise InputError("grams-too-many", message, "keep the grams that many responses share")
     return GramList(grams)
 
@@ -186,12 +198,13 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     codes = grams.encode(units)
     solid = np.flatnonzero(codes != _SPACE)
     ascii_only = len(text) == len(joined)
-    places = _extents(units if ascii_only else [unit.encode("utf-8", "surrogateescape") for unit in units])
-    codes, begin, end = codes[solid], places[0][solid], places[1][solid]
-    position, gram = grams.occurrences(codes)
+    begin, end = _extents(
+        units if ascii_only else [unit.encode("utf-8", "surrogateescape") for unit in units]
+    )
+    position, gram = grams.occurrences(codes[solid])
     last = position + grams.length[gram] - 1
-    first_token = np.searchsorted(stop, begin[position], side="right")
-    after_token = np.searchsorted(start, end[last], side="left")
+    first_token = np.searchsorted(stop, begin[solid][position], side="right")
+    after_token = np.searchsorted(start, end[solid][last], side="left")
     counted = grams.counted(position, gram)
     # Which tokens are in any interval from the first token to the one after it.
     change = np.bincount(first_token, minlength=len(start) + 1)
@@ -239,9 +252,9 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     text = [columns.token, columns.position]
     tables = (pa.Table.from_batches([batch]).drop_columns(text) for batch in batches)
     # There is one: a table without a row that counts was refused.
-    first = next(tables)
-    with pq.ParquetWriter(target, first.schema) as writer:
-        for table in chain([first], tables):
+    leader = next(tables)
+    with pq.ParquetWriter(target, leader.schema) as writer:
+        for table in chain([leader], tables):
             writer.write_table(table)
     return scan
 
@@ -264,12 +277,16 @@ class GramScan:
 
     def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = 65_536) -> None:
         assert columns.position is not None and columns.token is not None  # noqa: PT018
-        self.grams, self.chunk_rows = grams, chunk_rows
+        self.grams = grams
+        self.chunk_rows = chunk_rows
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
-        self._step, self._position, self._token = columns.step, columns.position, columns.token
+        self._step = columns.step
+        self._position = columns.position
+        self._token = columns.token
         self._notation: Notation | None = None
-        # Of every occurrence.
-        self._steps, self._grams = list[IntArray](), list[IntArray]()
+        # The step and the gram of every occurrence.
+        self._steps = list[IntArray]()
+        self._grams = list[IntArray]()
 
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order with the column :data:`PLANNING`.
@@ -293,7 +310,9 @@ class GramScan:
 
     def result(self, steps: Sequence[int]) -> pa.Table:
         """Semantic entropy over the rows read so far, one row per step, see :func:`semantic_entropy`."""
-        step, gram = (np.concatenate([np.zeros(0, np.int64), *parts]) for parts in (self._steps, self._grams))
+        none = np.zeros(0, np.int64)
+        step = np.concatenate([none, *self._steps])
+        gram = np.concatenate([none, *self._grams])
         return semantic_entropy(step, gram, steps=steps)
 
     def _starts(self, table: pa.Table) -> BoolArray:
@@ -304,6 +323,7 @@ class GramScan:
         return starts
 
     def _classified(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """The rows of whole responses, with the column :data:`PLANNING`; their occurrences are kept."""
         starts = self._starts(table)
         breaks = starts | self._jumps(table, starts)
         column = table[self._token].combine_chunks()
@@ -330,8 +350,9 @@ class GramScan:
         rise = np.diff(position, prepend=position[0])
         back = np.flatnonzero((rise <= 0) & ~starts)
         if len(back):
-            before, here = position[back[0] - 1], position[back[0]]
-            message = f"column {shown(self._position)} goes from {before} to {here} within one response, "
+            row = back[0]
+            message = f"column {shown(self._position)} goes from {position[row - 1]} to {position[row]} "
+            message += "within one response, "
             message += "it was expected to increase"
             hint = "name every column that identifies a response with --response"
             raise InputError("tokens-unordered", message, hint)
@@ -339,6 +360,7 @@ class GramScan:
 
 
 def _unreadable(message: str) -> InputError:
+    """The error for a list of grams that cannot be read."""
     return InputError("grams-unreadable", message, "give a UTF-8 text file with one gram per line")
 
 
@@ -355,19 +377,17 @@ def _pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=500_000)
 def _folded(unit: str) -> str:
+    """A unit as grams are compared: after NFKC and case folding, with straight apostrophes."""
     folded = unicodedata.normalize("NFKC", unit.translate(_ALL_STRAIGHT)).casefold()
     # A few marks decompose into a space and a mark, and a space would end the unit.
     return unicodedata.normalize("NFKC", folded).replace(" ", "") or unit
 
 
-def _is_word(unit: str) -> bool:
-    return any(c.isalnum() for c in unit) or unit.startswith("_")
-
-
 def _extents(parts: Sequence[str] | Sequence[bytes]) -> tuple[IntArray, IntArray]:
     """Start and stop of each part in the concatenation of all."""
     lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-    return np.cumsum(lengths) - lengths, np.cumsum(lengths)
+    stops = np.cumsum(lengths)
+    return stops - lengths, stops
 
 
 def _plain(table: pa.Table, name: str) -> pa.Array:
@@ -381,6 +401,7 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 
 
 def _integers(table: pa.Table, name: str) -> IntArray:
+    """A column of whole numbers without nulls (n,)."""
     array = _plain(table, name)
     try:
         return np.asarray(array.cast(pa.int64()))

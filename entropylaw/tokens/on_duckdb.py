@@ -1,4 +1,4 @@
-"""DuckDB in this process, out of core."""
+"""Runs the queries with DuckDB in this process, out of core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +22,8 @@ from entropylaw.tokens.query import FILE, Table, TokenColumns, quoted, text
 
 if TYPE_CHECKING:
     import duckdb
+
+T = TypeVar("T")
 
 MEMORY = "256MB"
 """Memory limit of DuckDB, which then spills to disk; Python, the libraries and the result are extra."""
@@ -76,7 +78,8 @@ class DuckDB:
     """See :func:`duckdb_backend`. It can also write a large result and read it again."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
-        self._connection, self._progress = connection, progress
+        self._connection = connection
+        self._progress = progress
         self._names: dict[str, str] = {}
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
@@ -111,13 +114,13 @@ class DuckDB:
         # nothing else has a path with the random name of the folder in it.
         paths = ", ".join(text(str(file.path)) for file in files)
         source = f"[{paths}], filename = '{FILE}', hive_partitioning = false"
-        first = files[0]
-        if first.kind == "parquet":
+        leader = files[0]
+        if leader.kind == "parquet":
             return f"read_parquet({source}, union_by_name = true)"
-        if first.kind == "csv":
+        if leader.kind == "csv":
             # Nothing is left for DuckDB to guess.
-            form = f"delim = {text(first.mark)}, quote = '\"', escape = '\"'"
-            named = ", ".join(f"{text(name)}: 'VARCHAR'" for name in distinct_names(first))
+            form = f"delim = {text(leader.mark)}, quote = '\"', escape = '\"'"
+            named = ", ".join(f"{text(name)}: 'VARCHAR'" for name in distinct_names(leader))
             return f"read_csv({source}, auto_detect = false, header = true, {form}, columns = {{{named}}})"
         # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
         self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
@@ -146,9 +149,10 @@ class DuckDB:
             schema = self._connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
         return Table(name, {field.name: plain_type(field.type) for field in schema})
 
-    def _watched(self, call: Callable[[], Any]) -> Any:
+    def _watched(self, call: Callable[[], T]) -> T:
         """Call in this thread, which receives Ctrl-C, and report the progress from another one."""
-        done, progress = threading.Event(), self._progress
+        done = threading.Event()
+        progress = self._progress
 
         def report() -> None:
             while progress is not None and not done.wait(0.1):

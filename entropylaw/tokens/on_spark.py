@@ -1,4 +1,4 @@
-"""A Spark cluster, by SQL that ibis translates; importing this module imports both."""
+"""Runs the queries on a Spark cluster, by SQL that ibis translates; importing this module imports both."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class Spark:
     """See :func:`spark_backend`."""
 
     def __init__(self, connection: Any, session: Any) -> None:
-        self._connection, self._session, self._scans = connection, session, 0
+        self._connection = connection
+        self._session = session
+        self._scans = 0
         self._places: dict[Path, Path] = {}
         self._names: dict[str, str] = {}
 
@@ -84,18 +86,18 @@ class Spark:
 
     def scan(self, files: Sequence[TableFile], types: Mapping[str, str]) -> str:
         """As :meth:`DuckDB.scan`, also the types."""
-        first = files[0]
+        leader = files[0]
         reader = self._session.read
         self._places |= {file.path: self._place(file) for file in files}
         self._names |= {str(file.path): file.name for file in files}
         paths = [_location(self._places[file.path]) for file in files]
         with self._explained():
-            if first.kind == "parquet":
+            if leader.kind == "parquet":
                 frame = reader.option("mergeSchema", "true").parquet(*paths)
-            elif first.kind == "csv":
-                header = ", ".join(f"{_quoted(name)} string" for name in distinct_names(first))
+            elif leader.kind == "csv":
+                header = ", ".join(f"{_quoted(name)} string" for name in distinct_names(leader))
                 reader = reader.schema(header).option("mode", "FAILFAST").option("enforceSchema", "true")
-                frame = reader.csv(paths, sep=first.mark, header=True, multiLine=True, escape='"')
+                frame = reader.csv(paths, sep=leader.mark, header=True, multiLine=True, escape='"')
             else:
                 named = ", ".join(f"{_quoted(name)} {_spark_type(kind)}" for name, kind in types.items())
                 frame = reader.schema(named).option("mode", "FAILFAST").json(paths)
@@ -120,8 +122,10 @@ class Spark:
         """As :meth:`DuckDB.by_file`."""
         if len(values) < 2:
             return str(next(iter(values.values()), "NULL"))
-        places = ((self._places[path].absolute().as_uri(), value) for path, value in values.items())
-        cases = (f"WHEN {text(place)} THEN {value}" for place, value in places)
+        cases = []
+        for path, value in values.items():
+            uri = self._places[path].absolute().as_uri()
+            cases.append(f"WHEN {text(uri)} THEN {value}")
         return f"CASE {FILE} {' '.join(cases)} ELSE RAISE_ERROR('a file without a value') END"
 
     def keep_order(self) -> None:
@@ -185,7 +189,8 @@ def _location(path: Path) -> str:
 
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, that of the innermost Java exception if there is one."""
-    java, lines = getattr(error, "java_exception", None) or getattr(error, "_origin", None), ""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    lines = ""
     with suppress(Exception):  # Java may have stopped
         while java is not None and java.getCause() is not None:
             java = java.getCause()

@@ -1,4 +1,4 @@
-"""The options of a summary of tokens: its columns, its classes, and where it is computed."""
+"""States the options of a summary of tokens: its columns, its classes, and where it is computed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from entropylaw.kinds import COLUMN_OR_NONE, NUMBER, PATH, TEXT, one_of
 from entropylaw.option import ADVANCED, COLUMNS, option
 
 
-def table_column(name: str, help: str, **more: Any) -> Any:
-    """The name of a column of tables of tokens or samples, which no settings file has."""
-    return option(f"--{name}", help, COLUMN_OR_NONE, COLUMNS, unset="by name", **more)
+def table_column(name: str, help: str, *, many: bool = False) -> Any:
+    """The name of a column of tables of tokens or samples, or of ``many``, which no settings file has."""
+    return option(f"--{name}", help, COLUMN_OR_NONE, COLUMNS, unset="by name", many=many)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -45,11 +45,13 @@ class TokenOptions(EngineOptions):
         "--top-quantile Q",
         "Classify the share Q of each step's tokens with the highest entropy as planning, such as 0.2: a "
         "convention, not a result.",
-        *(NUMBER, ADVANCED),
+        NUMBER,
+        ADVANCED,
     )
     grams: str | None = option(
         "--grams",
         "Classify tokens of strategic n-grams as planning: a file with one per line; 'default' is a short "
         "built-in list.",
-        *(PATH, ADVANCED),
+        PATH,
+        ADVANCED,
     )

@@ -1,4 +1,4 @@
-"""The columns of a token table by role, and the queries: tokens counted and summed, in DuckDB's SQL.
+"""Writes the queries that count tokens and sum their entropies, in DuckDB's SQL, for columns by role.
 
 The queries are written once: DuckDB runs them as they are, and Ibis translates them for Spark. A sum of
 floats depends on the order of its terms, and so on shards, threads and engines. Entropies are therefore
@@ -26,8 +26,12 @@ from entropylaw.units import FORK, LOW
 
 IntArray = NDArray[np.int64]
 
-FINENESS, TOP = 128, 247
-"""Bins per unit of the fourth root of H, and in total."""
+FINENESS = 128
+"""Bins per unit of the fourth root of H."""
+
+TOP = 247
+"""Bins in total, but for the two more edges."""
+
 LIMIT = (TOP / FINENESS) ** 4
 """13.87 nats: no token's entropy reaches it; a uniform choice among a million tokens has 13.82."""
 
@@ -48,8 +52,16 @@ EDGES: FloatArray = np.sort(np.append((np.arange(TOP + 1) / FINENESS) ** 4, [LOW
 
 BINS = len(EDGES) - 1
 
-PLANNING, EXECUTION, UNCLASSED, UNKNOWN_CLASS = 1, 0, -1, -2
-CORRECT, WRONG, NOT_BINARY = 1, 0, -2
+PLANNING = 1
+EXECUTION = 0
+UNCLASSED = -1
+UNKNOWN_CLASS = -2
+"""Codes of the class of a token; UNKNOWN_CLASS is a value that names none."""
+
+CORRECT = 1
+WRONG = 0
+NOT_BINARY = -2
+"""Codes of the correctness of an answer; NOT_BINARY is a value that is no flag."""
 
 MISSING, NOT_FINITE, NEGATIVE, TOO_HIGH, ROUNDED, MASKED, NO_MASK, MASK_UNKNOWN = range(-1, -9, -1)
 """Codes in place of a bin where no entropy is usable: null, nan or infinite, negative, above LIMIT, masked.
@@ -69,13 +81,17 @@ SUM_SHIFT = 17
 MEAN_POINT = 1 << 34
 """One nat in the fixed point of a response's mean: at most 2^38, and 2^25 responses per step below 2^63."""
 
-YES, NO = ("true", "1", "1.0"), ("false", "0", "0.0")
+YES = ("true", "1", "1.0")
+NO = ("false", "0", "0.0")
 
 WHOLE = r"^\s*[+-]?[0-9]{1,15}(\.0*)?\s*$"
 """Pattern of text that is a whole number."""
 
-HIGH, HIGH_POINT = 8.0, 1 << 14
-"""Nats above which there is likely padding (2,981 equally likely tokens); compared in 1/HIGH_POINT nats."""
+HIGH = 8.0
+"""Nats above which there is likely padding: 2,981 equally likely tokens."""
+
+HIGH_POINT = 1 << 14
+"""One nat in the fixed point in which high entropies are compared."""
 
 FILE = "entropylaw_file"
 """Column of a scan with the file that a row is of."""
@@ -135,9 +151,17 @@ class TokenColumns:
     def named(self) -> dict[str, str | list[str]]:
         """The columns by role, under the names that a summary gives the roles; without absent ones."""
         response = ["(each row)" if name == ROW else name for name in self.response]
-        first = {"step": self.step, "entropy": self.entropy, "class": self.planning, "mask": self.mask}
-        rest = {"logprob": self.logprob, "advantage": self.advantage, "correct": self.correct}
-        roles = first | rest | {"response": response, "prompt": self.prompt}
+        roles = {
+            "step": self.step,
+            "entropy": self.entropy,
+            "class": self.planning,
+            "mask": self.mask,
+            "logprob": self.logprob,
+            "advantage": self.advantage,
+            "correct": self.correct,
+            "response": response,
+            "prompt": self.prompt,
+        }
         return {role: name for role, name in roles.items() if name}
 
 
@@ -238,14 +262,15 @@ def inspected(table: Table, columns: TokenColumns) -> str:
     ``other_i`` (another length than theirs) with ``step_i``, the first such step.
     """
     length = f"ARRAY_LENGTH({quoted(columns.entropy)})"
-    count, step = "COUNT(CASE WHEN {} THEN 1 END)", _step(table, columns.step)
+    count = "COUNT(CASE WHEN {} THEN 1 END)"
+    step = _step(table, columns.step)
     parts = {"rows": "COUNT(*)", "empty": count.format(f"{length} = 0")}
     for number, name in enumerate(columns.lists):
         parts[f"no_{number}"] = count.format(f"{quoted(name)} IS NULL")
         if name != columns.entropy:
-            other = f"ARRAY_LENGTH({quoted(name)}) <> {length}"
-            parts[f"other_{number}"] = count.format(other)
-            parts[f"step_{number}"] = f"MIN(CASE WHEN {other} THEN {step} END)"
+            differs = f"ARRAY_LENGTH({quoted(name)}) <> {length}"
+            parts[f"other_{number}"] = count.format(differs)
+            parts[f"step_{number}"] = f"MIN(CASE WHEN {differs} THEN {step} END)"
     return _select(parts, table.name)
 
 
@@ -324,7 +349,8 @@ def _summed(rows: str, keys: Sequence[str], sums: Mapping[str, str]) -> str:
 
 def _step(table: Table, name: str) -> str:
     """The step as a number; null for text that is not a whole number."""
-    kind, step = table.types[name], quoted(name)
+    kind = table.types[name]
+    step = quoted(name)
     if pa.types.is_string(kind):
         step = f"CASE WHEN REGEXP_MATCHES({step}, '{WHOLE}') THEN {stripped(step)} END"
     # Unsigned numbers need not fit into signed ones; Sums.from_table refuses those above 2^53.
@@ -343,7 +369,8 @@ def _one_of(text: str, values: Sequence[str]) -> str:
 
 def _flag(table: Table, column: str) -> tuple[str, str, str]:
     """Where a flag column is true, false, and null; where it is none of these, it is not a flag."""
-    kind, name = table.types[column], quoted(column)
+    kind = table.types[column]
+    name = quoted(column)
     if pa.types.is_boolean(kind):
         return name, f"NOT {name}", f"{name} IS NULL"
     if pa.types.is_string(kind):

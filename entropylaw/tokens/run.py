@@ -1,4 +1,4 @@
-"""From token tables to summaries: find, check, query, summarise, write."""
+"""Makes the summary of token tables: finds the files, checks them, runs the queries, adds up, writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from entropylaw.tokens.files import TableFile, find
 from entropylaw.tokens.gather import Unread
 from entropylaw.tokens.on_duckdb import MEMORY, DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
-from entropylaw.tokens.sums import Responses, Sums, covariances_by_step
+from entropylaw.tokens.sums import ByStep, Responses, Sums, covariances_by_step
 
 if TYPE_CHECKING:
     from entropylaw.tokens.on_spark import Spark
@@ -76,7 +76,7 @@ def summarise_tokens(
         ``bad-quantile``, ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``,
         ``output-is-input``.
     """
-    check_options(options)
+    _check_options(options)
     if options.grams is not None and options.grams != "default":
         note_input(options.grams)
     with temporary_folder() as folder:
@@ -91,27 +91,26 @@ def summarise_tokens(
             table = tokens_of(engine, files, columns)
             if columns.lists:
                 (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
-                notes += summary.check_lists(counts, columns)
+                notes += summary.notes_on_lists(counts, columns)
                 table = engine.unrolled(table, columns)
             if options.grams is None:
                 return _finished(_queried(engine, table, columns), options, about, notes)
-            sums, about["class"], plans = by_grams(engine, table, columns, options.grams)
+            sums, rule, plans = _by_grams(engine, table, columns, options.grams)
+        about["class"] = rule
         return _finished(sums, options, about, notes, plans)
 
 
 def _about_files(
     files: Sequence[TableFile], unread: Sequence[Unread], columns: query.TokenColumns
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What was read and what was not, the columns and the class of tokens, as a summary has them."""
-    about: dict[str, Any] = {
-        "read": {
-            "files": [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files],
-            "bytes": sum(file.size for file in files),
-        },
-        "columns": columns.named(),
+    read: dict[str, object] = {
+        "files": [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files],
+        "bytes": sum(file.size for file in files),
     }
     if unread:
-        about["read"]["unread"] = [asdict(file) for file in unread]
+        read["unread"] = [asdict(file) for file in unread]
+    about: dict[str, object] = {"read": read, "columns": columns.named()}
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
     return about
@@ -144,9 +143,9 @@ def backend(
     return spark_backend(master, console=progress is not None)
 
 
-def check_options(options: TokenOptions) -> None:
+def _check_options(options: TokenOptions) -> None:
     """Refuse options that contradict each other."""
-    share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
+    share = options.top_quantile
     if share is not None and not 0 < share < 1:
         message = f"--top-quantile {share:g} is not a share, expected a number between 0 and 1"
         hint = "0.2 classes the fifth of each step's tokens with the highest entropy as planning"
@@ -155,7 +154,7 @@ def check_options(options: TokenOptions) -> None:
         message = "--grams reads the tokens of each response in order, which --backend spark does not support"
         hint = "mark the tokens in a column of the table, or use --backend duckdb"
         raise UsageError("grams-need-duckdb", message, hint)
-    if sum(map(bool, rules)) > 1:
+    if sum(map(bool, (options.planning, share, options.grams))) > 1:
         message = "--class, --top-quantile and --grams each define classes, and several were given"
         raise UsageError("two-class-rules", message, "give one of them")
 
@@ -178,7 +177,7 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     unknown: list[str] = []
     if (sums.cells["planning"] == query.UNKNOWN_CLASS).any():
         unknown = engine.run(query.unknown_classes(table, columns))["value"].to_pylist()
-    summary.check(sums, columns, unknown)
+    summary.check_values(sums, columns, unknown)
     if summary.count_high(sums):
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
     if columns.logprob is not None and columns.advantage is not None:
@@ -186,20 +185,26 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
         sums = replace(sums, covariances=covariances_by_step(result))
     if not columns.response:
         return sums
-    # All responses to one prompt form one cluster.
-    by_step: dict[str, Any] = {}
-    for role, keys in (("responses", columns.response), ("prompts", (columns.prompt or "",))):
-        if any(keys):
-            result = engine.run(query.responses(table, replace(columns, response=keys)))
-            names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
-            rows = result.to_pylist()
-            by_step[role] = {int(row["step"]): Responses(*(int(row[name]) for name in names)) for row in rows}
-    return replace(sums, **by_step)
+    sums = replace(sums, responses=_responses_by_step(engine, table, columns))
+    if columns.prompt:
+        # All responses to one prompt form one cluster.
+        by_prompt = replace(columns, response=(columns.prompt,))
+        sums = replace(sums, prompts=_responses_by_step(engine, table, by_prompt))
+    return sums
 
 
-def by_grams(
-    engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
-) -> tuple[Sums, dict[str, Any], pa.Table]:
+def _responses_by_step(engine: Backend, table: query.Table, columns: query.TokenColumns) -> ByStep:
+    """The sums over the responses of each step, as the columns identify these."""
+    names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
+    by_step: ByStep = {}
+    for row in engine.run(query.responses(table, columns)).to_pylist():
+        by_step[int(row["step"])] = Responses(*(int(row[name]) for name in names))
+    return by_step
+
+
+def _by_grams(
+    engine: Backend, table: query.Table, columns: query.TokenColumns, listed: str
+) -> tuple[Sums, dict[str, str | int], pa.Table]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and the semantic entropy by step."""
     from entropylaw.tokens.grams import PLANNING, mark, read_grams
 
@@ -208,9 +213,10 @@ def by_grams(
         message = "grams are matched in the text of each response, and there is no column of "
         hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
         raise InputError("grams-need-text", message + ", ".join(missing), hint)
-    grams = read_grams(given)
+    grams = read_grams(listed)
     with temporary_folder() as folder:
-        target, ordered = folder / "marked.parquet", folder / "ordered.parquet"
+        target = folder / "marked.parquet"
+        ordered = folder / "ordered.parquet"
         all_tokens = _queried(engine, table, replace(columns, response=(), prompt=None))
         engine.write(query.in_order(table, columns), ordered)
         scan = mark(ordered, columns, grams, target)
@@ -218,8 +224,8 @@ def by_grams(
         marked = engine.parquet(target)
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
-    name = "our own default list" if given == "default" else repr(Path(given).name)
-    rule = {
+    name = "our own default list" if listed == "default" else repr(Path(listed).name)
+    rule: dict[str, str | int] = {
         "rule": f"{len(grams.grams)} n-grams of {name}",
         "grams": len(grams.grams),
         "sha256": grams.fingerprint,
@@ -231,12 +237,13 @@ def by_grams(
 def _finished(
     sums: Sums,
     options: TokenOptions,
-    about: dict[str, Any],
+    about: Mapping[str, Any],
     notes: Sequence[str],
     plans: pa.Table | None = None,
 ) -> Summarised:
     """Apply the rule for classes and summarise; ``plans`` has further columns by step."""
-    cuts, rule = None, about.get("class", {"rule": "none"})
+    cuts = None
+    rule = about.get("class", {"rule": "none"})
     if options.top_quantile is not None:
         sums, cuts = sums.by_quantile(options.top_quantile)
         share = f"{100 * options.top_quantile:g} %"
@@ -262,6 +269,7 @@ def with_metadata(table: pa.Table, about: Mapping[str, Any]) -> pa.Table:
 
 def as_parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
+    buffer = io.BytesIO()
     # A dictionary of values that hardly repeat takes time and space.
-    pq.write_table(table, buffer := io.BytesIO(), compression="zstd", use_dictionary=["step"])
+    pq.write_table(table, buffer, compression="zstd", use_dictionary=["step"])
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Semantic entropy of the plan: the diversity of a policy's plans, from counts of grams or labels.
+"""Computes the semantic entropy of plans: their diversity by step, from counts of grams or labels.
 
 This is the entropy of *frequencies*, H = −Σ p(g) log p(g) over strategic grams g of one step, in nats. It is
 not a token entropy and can move differently: in arXiv:2509.03646 it rises while the token entropy of planning
@@ -45,7 +45,8 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     # E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type.
     mean = different * (size / total)
     spread = np.sqrt(mean * (1 - different / total) * (total - size) / max(total - 1, 1))
-    least, most = np.maximum(0, size - (total - different)), np.minimum(different, size)
+    least = np.maximum(0, size - (total - different))
+    most = np.minimum(different, size)
     low = np.maximum(least, np.floor(mean - 10 * spread - 50)).astype(int)
     length = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int) - low + 1
     which = np.repeat(np.arange(len(low)), length)
@@ -88,7 +89,11 @@ def semantic_entropy(
     size = common_size([row.sum() for row in counts]) if common is None else common
     rows = list[tuple[float | None, ...]]()
     for row in counts:
-        n, types, value, corrected, rarefied = int(row.sum()), len(row), None, None, None
+        n = int(row.sum())
+        types = len(row)
+        value: float | None = None
+        corrected: float | None = None
+        rarefied: float | None = None
         if n:
             value = float(-(row / n) @ np.log(row / n)) + 0.0
             corrected = value + (types - 1) / (2 * n)
@@ -103,11 +108,16 @@ def semantic_entropy(
 
 def common_size(counts: ArrayLike) -> int | None:
     """The largest number of occurrences that 95 % of the steps with any have; None below 2."""
-    ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
-    size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
+    counts = np.asarray(counts)
+    ordered = np.sort(counts[counts > 0])
+    if not len(ordered):
+        return None
+    size = int(ordered[int(0.05 * len(ordered))])
     return size if size >= 2 else None
 
 
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
-    n, k = np.asarray(n), np.asarray(k)
+    """Logarithms of binomial coefficients."""
+    n = np.asarray(n)
+    k = np.asarray(k)
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

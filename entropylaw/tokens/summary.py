@@ -1,4 +1,4 @@
-"""One row per step from exact sums: the summary, and the checks and notes on what they mean."""
+"""Makes one row per step from exact sums, and the checks and notes on what they mean."""
 
 from __future__ import annotations
 
@@ -67,11 +67,12 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
         no other column counts.
     """
-    cells, (steps, step_of) = sums.cells, steps_of(sums.cells)
+    cells = sums.cells
+    steps, step_of = steps_of(cells)
     starts = np.searchsorted(cells["step"], steps)
     columns: dict[str, list[Value]] = {"step": steps.tolist()}
-    columns |= group_columns(cells_by_class(sums, len(steps), step_of))
-    columns |= response_columns(sums, steps.tolist(), starts)
+    columns |= _group_columns(_cells_by_class(sums, len(steps), step_of))
+    columns |= _response_columns(sums, steps.tolist(), starts)
     if cuts is not None:
         columns["class_cut"] = [cuts[step] for step in steps.tolist()]
     for name, reasons in _LEFT_OUT.items():
@@ -82,24 +83,26 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
 
 
-def cells_by_class(sums: Sums, steps: int, step_of: IntArray) -> dict[str, Cells]:
+def _cells_by_class(sums: Sums, steps: int, step_of: IntArray) -> dict[str, Cells]:
     """The cells of each step by the suffix of their class or correctness: '' for all, others where known."""
-    cells, subsets = sums.cells, {"": sums.usable}
+    subsets = {"": sums.usable}
     for column, codes in _SUBSETS.items():
-        if (cells[column] >= 0).any():
-            subsets |= {f"_{name}": sums.usable & (cells[column] == code) for name, code in codes.items()}
+        values = sums.cells[column]
+        if (values >= 0).any():
+            subsets |= {f"_{name}": sums.usable & (values == code) for name, code in codes.items()}
     return {suffix: Cells.of(sums.rows(chosen), steps, step_of[chosen]) for suffix, chosen in subsets.items()}
 
 
-def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
+def _group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
     """Columns of each step's tokens by the suffix of their class or correctness."""
     columns: dict[str, list[Value]] = {}
     for suffix, cells in groups.items():
         if suffix == "_planning":
-            others = groups["_execution"]
-            columns["planning_share"] = _ratios(cells.n, cells.n + others.n)
-            columns["planning_entropy_share"] = _ratios(cells.fixed, cells.fixed + others.fixed)
-        n, deviations = cells.n.tolist(), cells.deviations()
+            execution = groups["_execution"]
+            columns["planning_share"] = _ratios(cells.n, cells.n + execution.n)
+            columns["planning_entropy_share"] = _ratios(cells.fixed, cells.fixed + execution.fixed)
+        n = cells.n.tolist()
+        deviations = cells.deviations()
         errors = [None if sd is None else sd / math.sqrt(m) for m, sd in zip(n, deviations, strict=True)]
         values = zip(PERCENTS, cells.percentiles().T, strict=True)
         kind: dict[str, list[Value]] = {
@@ -127,7 +130,7 @@ def _or_none(values: FloatArray) -> list[Value]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def response_columns(sums: Sums, steps: list[int], starts: IntArray) -> dict[str, list[Value]]:
+def _response_columns(sums: Sums, steps: list[int], starts: IntArray) -> dict[str, list[Value]]:
     """Columns of each step's log-probabilities, responses and prompts; None for unknown numbers.
 
     ``starts`` are the first cells of the steps.
@@ -152,13 +155,14 @@ def response_columns(sums: Sums, steps: list[int], starts: IntArray) -> dict[str
     return columns
 
 
-def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:
+def check_values(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:
     """Refuse sums over the tokens of ``columns`` whose values cannot be entropies, flags or classes.
 
     The InputError is ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``,
     ``all-masked``, ``entropy-missing``, ``class-unknown`` or ``correct-not-binary``.
     """
-    bins, tokens = sums.cells["bin"], sums.cells["tokens"]
+    bins = sums.cells["bin"]
+    tokens = sums.cells["tokens"]
     if not len(bins):
         raise InputError("no-records", "the table has columns and no rows", "check that the run has logged")
 
@@ -170,21 +174,24 @@ def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()
             raise InputError(slug, f"{values} are {problem} ({where})", hint)
 
     binary = "neither 0 nor 1"
-    hint = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
-    refuse("mask-not-binary", bins == query.MASK_UNKNOWN, columns.mask, binary, hint)
+    mask_hint = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
+    refuse("mask-not-binary", bins == query.MASK_UNKNOWN, columns.mask, binary, mask_hint)
     problem = "negative, and an entropy is 0 or more"
-    name_it = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
-    refuse("entropy-negative", bins == query.NEGATIVE, columns.entropy, problem, name_it)
+    hint = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
+    refuse("entropy-negative", bins == query.NEGATIVE, columns.entropy, problem, hint)
     problem = f"{query.LIMIT:.4g} nats or more, and a choice among a million tokens has at most 13.82"
-    units = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
-    refuse("entropy-too-high", bins == query.TOO_HIGH, columns.entropy, problem, units)
+    hint = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
+    refuse("entropy-too-high", bins == query.TOO_HIGH, columns.entropy, problem, hint)
     masked = np.isin(bins, (query.MASKED, query.NO_MASK))
-    refuse("all-masked", masked & masked.all(), columns.mask, "0 or null", hint)
+    refuse("all-masked", masked & masked.all(), columns.mask, "0 or null", mask_hint)
     unusable = masked | np.isin(bins, (query.MISSING, query.NOT_FINITE))
-    problem, hint = "null, nan, infinite or masked", "name the entropy column with --entropy"
+    problem = "null, nan, infinite or masked"
+    hint = "name the entropy column with --entropy"
     refuse("entropy-missing", unusable & unusable.all(), columns.entropy, problem, hint)
-    unknown, such = sums.cells["planning"] == query.UNKNOWN_CLASS, ", such as " if unknown_classes else ""
-    problem = f"not the name of a class{such}{', '.join(map(repr, unknown_classes))}"
+    unknown = sums.cells["planning"] == query.UNKNOWN_CLASS
+    problem = "not the name of a class"
+    if unknown_classes:
+        problem += f", such as {', '.join(map(repr, unknown_classes))}"
     hint = "a class is planning or execution (or true and false, 1 and 0); "
     hint += "name its column with --class, or --class '' for none"
     refuse("class-unknown", unknown, columns.planning, problem, hint)
@@ -201,31 +208,35 @@ def count_high(sums: Sums) -> int:
 def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
     """Refuse many equal high entropies (``values`` are rows of ``query.high``): ``entropy-padding``."""
     # Equal entropies with rounding errors may be in two neighbouring values.
-    rows = {row["value"]: np.array([row[name] for name in ("tokens", "total", "first")]) for row in values}
+    names = ("tokens", "total", "first")
+    rows = {row["value"]: np.array([row[name] for name in names]) for row in values}
     groups = (row + rows.get(value + 1, 0) for value, row in rows.items())
-    count, total, first = max(groups, key=lambda group: group[0], default=np.zeros(3)).tolist()
+    count, total, at_start = max(groups, key=lambda group: group[0], default=np.zeros(3)).tolist()
     # A fifth of the tokens above HIGH, because a few of many nearly uniform choices agree by chance.
     if count < max(3, 0.2 * count_high(sums)):
         return
-    nats, rows_read = total / count / POINT, sum(sums.counts().values())
-    where = f", {first:,} of them at position 0" if first else ""
+    nats = total / count / POINT
+    rows_read = sum(sums.counts().values())
+    where = f", {at_start:,} of them at position 0" if at_start else ""
     message = f"{count:,} of {rows_read:,} values of '{columns.entropy}' are equal, {nats:.4f} nats"
     message += f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has"
     hint = "prime-rl pads position 0 like this; name the mask column with --mask, or drop these tokens"
     raise InputError("entropy-padding", message, hint)
 
 
-def check_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
+def notes_on_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
     """Notes on null or empty lists from the row of ``query.inspected``; InputError ``lists-differ``."""
-    entropy, rows, notes = columns.entropy, counts["rows"], []
+    entropy = columns.entropy
+    rows = counts["rows"]
+    notes = []
     sequences = counted(rows, "sequence")
     for number, name in enumerate(columns.lists):
-        different, absent = counts.get(f"other_{number}"), counts[f"no_{number}"]
+        different = counts.get(f"other_{number}")
+        absent = counts[f"no_{number}"]
         if different:
+            step = counts[f"step_{number}"]
             message = f"{shown(name)} has another length than {shown(entropy)} in {different:,} of {rows:,} "
-            message += (
-                f"sequences, first at step {counts[f'step_{number}']:g}: values cannot be assigned to tokens"
-            )
+            message += f"sequences, first at step {step:g}: values cannot be assigned to tokens"
             hint = f"write lists of one length, one value per token, or leave {shown(name)} out"
             raise InputError("lists-differ", message, hint)
         if absent:
@@ -238,7 +249,8 @@ def check_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
 
 def notes(sums: Sums) -> list[str]:
     """Notes on tokens that were left out, and on missing classes and log-probabilities."""
-    counts, cells = sums.counts(), sums.cells
+    counts = sums.counts()
+    cells = sums.cells
     left_out = {
         query.MASKED: "masked",
         query.NO_MASK: "their mask is null, neither 0 nor 1",
@@ -271,7 +283,8 @@ def notes(sums: Sums) -> list[str]:
 def logprob_mismatch(sums: Sums) -> Iterator[str]:
     """A note if the mean log-probability is not minus the mean entropy, as for samples of the policy."""
     cells = sums.rows(sums.usable)
-    tokens, with_logprob = int(cells["tokens"].sum()), int(cells["logprobs"].sum())
+    tokens = int(cells["tokens"].sum())
+    with_logprob = int(cells["logprobs"].sum())
     if not sums.has_logprob or with_logprob < max(1000, 0.99 * tokens):
         return
     steps, where = np.unique(cells["step"], return_inverse=True)
@@ -279,7 +292,8 @@ def logprob_mismatch(sums: Sums) -> Iterator[str]:
     entropy = np.bincount(where, cells["total"] * (cells["bin"] >= 0) / POINT)
     if len(steps) < 3 or surprise.sum() <= 0 or entropy.sum() <= 0:
         return
-    ratio, m = surprise.sum() / entropy.sum(), len(steps)
+    ratio = surprise.sum() / entropy.sum()
+    m = len(steps)
     error = math.sqrt(m / (m - 1) * ((surprise - ratio * entropy) ** 2).sum()) / surprise.sum()
     factor = abs(math.log(ratio))
     if factor < max(0.1, 4.0 * error):

@@ -1,4 +1,4 @@
-"""Exact sums over tokens and over responses, from the query."""
+"""Holds the exact sums over tokens and over responses that the queries give."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class Responses(NamedTuple):
 
         (Σn)²·Σ(t − Hn)² is an exact integer before the root.
         """
-        m, n, s = self.number, self.tokens, self.entropy
+        m = self.number
+        n = self.tokens
+        s = self.entropy
         if m < 2 or not n:
             return None
         spread = self.tt * n * n - 2 * s * n * self.tn + s * s * self.nn
@@ -138,7 +140,8 @@ class Sums:
         The cut is the bin edge that comes nearest to ``share``, so that sums stay exact and shards still add
         up. Returns the sums with these classes, and the cut of each step in nats.
         """
-        bins, cuts = self.cells["bin"], {}
+        bins = self.cells["bin"]
+        cuts = {}
         planning = np.full_like(bins, query.UNCLASSED)
         for step in self.steps:
             rows = np.flatnonzero((self.cells["step"] == step) & self.usable)
@@ -161,8 +164,10 @@ def _added(cells: Columns) -> Columns:
     starts = np.flatnonzero(np.any([_changes(columns[name]) for name in KEYS], axis=0))
     for name, values in columns.items():
         columns[name] = np.add.reduceat(values, starts) if name in SUMS else values[starts]
-    high, low = columns["square_high"], columns["square_low"]
-    return {**columns, "square_high": high + (low >> HALF), "square_low": low & ((1 << HALF) - 1)}
+    low = columns["square_low"]
+    columns["square_high"] += low >> HALF
+    columns["square_low"] = low & ((1 << HALF) - 1)
+    return columns
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -183,7 +188,6 @@ def covariances_by_step(result: pa.Table) -> dict[int, float]:
     for row in result.to_pylist():
         # Python's integers are exact, and their quotient is rounded once.
         whole = row["n"] * query.LOGPROB_POINT
-        covariances[int(row["step"])] = (
-            whole * row["products"] - row["logprobs"] * row["advantages"]
-        ) / whole**2
+        difference = whole * row["products"] - row["logprobs"] * row["advantages"]
+        covariances[int(row["step"])] = difference / whole**2
     return covariances

@@ -16,11 +16,10 @@ import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, dumps, encode
 from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import find_document, load_document, load_fit, load_json
+from entropylaw.documents.loading import load_document, load_fit
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.quantities import Unknown
-from entropylaw.gates.subjects import stored_subjects
 from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
 from tests.conftest import ROOT
@@ -122,7 +121,7 @@ NOT_FINITE = ("an infinite number", "not a number", "not a number in an array")
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_document_whose_values_do_not_agree(document, load, tmp_path, change):
+def test_a_document_whose_values_do_not_agree(document, load, run, change):
     (*path, last), changed = CHANGES[change]
     data = copy.deepcopy(document)
     place = reduce(getitem, path, data)
@@ -130,12 +129,14 @@ def test_a_document_whose_values_do_not_agree(document, load, tmp_path, change):
     error = refused("damaged-document", load, data, kind=EntropyLawError)
     place = "$:" if change in NOT_FINITE else "$.runs[0]"
     assert f"a.fit.json is damaged at {place}" in error.message
-    stored = find_document(str(tmp_path / "a.fit.json"))
-    (subject,) = stored_subjects(stored)
+    checked = run("check", "a.fit.json", "--fail-if", "refused", "--format", "json")
+    (case,) = json.loads(checked.stdout)["cases"]
     if change in OF_ARRAYS:
-        assert subject.refusal is None
+        assert case["sentence"] == "the run was not refused"
     else:
-        assert subject.refusal.message == error.message
+        # Without the folder, in which the command runs.
+        message = error.message[error.message.index("a.fit.json") :]
+        assert case["sentence"] == f"the run was refused: {message}"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_what_json_allows_and_a_document_does_not(document, load, old, new, mess
 @pytest.mark.parametrize("place", ["/dev/zero", ".", "a\0b", "x" * 5000])
 def test_what_is_no_file_is_not_waited_for(place):
     with pytest.raises(EntropyLawError) as caught:
-        load_json(place, ("fit",))
+        load_fit(place)
     assert caught.value.slug in ("file-unreadable", "file-not-found", "not-a-document")
 
 

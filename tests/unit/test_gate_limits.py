@@ -6,8 +6,9 @@ from itertools import product
 import pytest
 
 from entropylaw.errors import UsageError
+from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
-from entropylaw.gates.quantities import QUANTITIES, differences
+from entropylaw.gates.quantities import QUANTITIES
 from tests.gate_documents import case, document, fitted, of_reward
 from tests.unit.test_gates_arms import compared, estimate
 

@@ -5,8 +5,8 @@ import pytest
 from entropylaw.documents.codec import encode
 from entropylaw.documents.comparison import ArmRuns, ComparisonDocument
 from entropylaw.errors import InputError, UsageError
+from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
-from entropylaw.gates.quantities import differences
 from entropylaw.options import CompareOptions
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, Difference, Pair
