@@ -212,10 +212,6 @@ class Whitened:
         """Columns (n, q) whitened by every covariance: (grid, n, q)."""
         return self.design.group.whitened(columns / self.scale[:, None])[0]
 
-    def whiten_each(self, columns: FloatArray) -> FloatArray:
-        """Columns (n, q) whitened as curves of their own: (q, grid, n, 1)."""
-        return self.whiten(columns).transpose(2, 0, 1)[..., None]
-
     def models(self, steps: FloatArray, y: FloatArray, slack: float) -> Models:
         """The models of whitened curves y (…, grid, n, 1), each with its whitened steps (…, grid, n, q)."""
         design = self.design
@@ -251,6 +247,11 @@ class Whitened:
         return y[point, :, 0] - q @ (q.T @ y[point, :, 0]), q
 
 
+def _as_curves(white: FloatArray) -> FloatArray:
+    """Whitened columns (grid, n, q) as curves of their own: (q, grid, n, 1)."""
+    return white.transpose(2, 0, 1)[..., None]
+
+
 class Trend:
     """A curve y (n,): its steps (n, q), the scale of its residual, and its models.
 
@@ -284,7 +285,7 @@ class Trend:
             point, basis = self.models.best
             beside = {(point, basis), (point, 0), (_MODERATE, basis), (_MODERATE, 0)}
             likely = sorted({self._likely_step(*model) for model in beside})
-            tried = self.whitened.whiten_each(self.design.steps[:, likely])
+            tried = _as_curves(self.whitened.whiten(self.design.steps[:, likely]))
             curves = np.broadcast_to(self.white, (len(likely), *self.white.shape))
             steps = np.broadcast_to(self.white_steps, (len(likely), *self.white_steps.shape))
             candidates = np.concatenate([steps, tried], axis=-1)
@@ -354,8 +355,8 @@ class Trend:
 
         The curve's own steps and scale are kept.
         """
-        y = self.whitened.whiten_each(curves.T)
-        change = self.whitened.whiten_each(changes.T)
+        y = _as_curves(self.whitened.whiten(curves.T))
+        change = _as_curves(self.whitened.whiten(changes.T))
         steps = np.broadcast_to(self.white_steps, (len(curves), *self.white_steps.shape))
         without = self.whitened.models(steps, y, self.slack)
         with_change = self.whitened.models(np.concatenate([steps, change], axis=-1), y, self.slack)

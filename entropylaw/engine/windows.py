@@ -44,14 +44,8 @@ class Windows:
         covariance = self.design.correlations * np.outer(scale, scale)
         total[:, 1:, 1:] = covariance.cumsum(axis=1).cumsum(axis=2)
         start, end, later, last = self.pairs.T
-
-        def mean_covariance(low: IntArray, high: IntArray, left: IntArray, right: IntArray) -> FloatArray:
-            size = (high - low) * (right - left)
-            corners = total[:, high, right] - total[:, low, right] - total[:, high, left]
-            return np.asarray((corners + total[:, low, left]) / size)
-
-        variance = mean_covariance(later, last, later, last) + mean_covariance(start, end, start, end)
-        return np.sqrt(np.maximum(variance - 2.0 * mean_covariance(start, end, later, last), TINY))
+        variance = _mean_over(total, later, last, later, last) + _mean_over(total, start, end, start, end)
+        return np.sqrt(np.maximum(variance - 2.0 * _mean_over(total, start, end, later, last), TINY))
 
     def null(self, point: int) -> FloatArray:
         """The largest of the standardised differences of constant curves with constant scale (draws,)."""
@@ -80,6 +74,17 @@ class Windows:
         return np.asarray(p_values / ((DRAWS + 1) * weight[point, basis].sum()))
 
 
+def _mean_over(
+    total: FloatArray, low: IntArray, high: IntArray, left: IntArray, right: IntArray
+) -> FloatArray:
+    """Means of matrices over rows ``low`` to ``high`` and columns ``left`` to ``right``, (grid, w).
+
+    ``total`` are the sums of the matrices up to each row and column, (grid, n + 1, n + 1).
+    """
+    corners = total[:, high, right] - total[:, low, right] - total[:, high, left] + total[:, low, left]
+    return np.asarray(corners / ((high - low) * (right - left)))
+
+
 _ORDER = np.random.default_rng(1).permutation(DRAWS)
 """A random order of the simulations."""
 
@@ -92,7 +97,7 @@ def _scales(free: float) -> FloatArray:
 
 def recent_over_lowest(n: int) -> IntArray:
     """A window at the end against every earlier one, of three lengths each."""
-    pairs = []
+    pairs: list[tuple[int, int, int, int]] = []
     for recent in sorted({max(4, n // 10), max(4, n // 5), max(5, n // 3)}):
         for width in sorted({max(3, n // 12), max(4, n // 6), max(5, n // 3)}):
             starts = range(0, n - recent - width + 1, max(1, width // 3))
@@ -102,7 +107,7 @@ def recent_over_lowest(n: int) -> IntArray:
 
 def neighbours(n: int) -> IntArray:
     """Adjacent windows of three lengths, at every point."""
-    pairs = []
+    pairs: list[tuple[int, int, int, int]] = []
     for width in sorted({max(3, n // 40), max(4, n // 20), max(6, n // 10)}):
         middles = range(width, n - width + 1)
         pairs.extend((middle - width, middle, middle, middle + width) for middle in middles)
