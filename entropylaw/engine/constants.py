@@ -1,4 +1,4 @@
-"""Every constant of the engine with its reason; ``docs/benchmarks/table.md`` has what follows from them.
+"""The constants of a fit, each with its reason; ``docs/benchmarks/table.md`` has what follows from them.
 
 Lengths are in evaluations (the mean spacing of a run), coefficients in standard deviations of the reward per
 standard deviation of their column, so that no unit has an effect.
