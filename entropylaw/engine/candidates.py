@@ -128,7 +128,7 @@ def _columns(
         yield name, at(entropy), shape, at
     for lag in prior.lags:
         # At a steady entropy this is the law.
-        yield "lagged", np.expm1(lagged(entropy, lag)), lag, np.expm1
+        yield "lagged", np.expm1(_lagged(entropy, lag)), lag, np.expm1
     for at in _free_curve(entropy, prior):
         yield "free", at(entropy), np.nan, at
     yield "step", share, np.nan, None
@@ -142,7 +142,7 @@ def _columns(
         yield "shift", (number < start).astype(float), np.nan, None
 
 
-def lagged(entropy: FloatArray, lag: float) -> list[float]:
+def _lagged(entropy: FloatArray, lag: float) -> list[float]:
     """The exponential mean (n,) of an entropy (n,) in nats, over a ``lag`` in lengths of the run."""
     weight = 1.0 / max(lag * entropy.size, 1.0)
     means = [float(entropy[0])]

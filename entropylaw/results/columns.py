@@ -72,10 +72,10 @@ def factor_to(unit_of: Choice, number: Choice) -> float:
     )
     for name, ours, theirs in properties:
         if ours != theirs:
-            raise unlike(name, ours, theirs)
+            raise _unlike(name, ours, theirs)
     factor = unit_factor(unit_of.unit, number.unit)
     if factor is None:
-        raise unlike("unit", unit_of.unit, number.unit)
+        raise _unlike("unit", unit_of.unit, number.unit)
     return factor
 
 
@@ -118,7 +118,7 @@ def _unit_not_known(name: str) -> InputError:
     return InputError("unit-not-known", message, "fit the log again, which stores the unit")
 
 
-def unlike(name: str, ours: str, theirs: str) -> InputError:
+def _unlike(name: str, ours: str, theirs: str) -> InputError:
     """The error for two rewards that differ in one of their properties, by its name in words."""
     message = f"two rewards are not compared: their {name} is {shown(ours, 400)} and {shown(theirs, 400)}"
     return InputError("unlike-rewards", message, "name the same column of both with --reward")
