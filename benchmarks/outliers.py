@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.docs import write_block
 from entropylaw.analysis.law.evaluations import gross_outliers, usable
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import LAW_ALONE, PRIOR
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 
@@ -146,7 +145,7 @@ def measured(world: tuple[Noise, Noise], n: int, runs: int, seed: int) -> tuple[
 def slope(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> float:
     """The law's a, from a table of the law alone: a whole fit takes five times as long."""
     used = usable(entropy, reward, step, keep_outliers=False)
-    law_alone = replace(PRIOR, **LAW_ALONE)
+    law_alone = PRIOR.of_law_alone()
     reads = Reads(table_of(used.step, used.smoothed().entropy, used.reward, prior=law_alone))
     a, _ = reads.coefficients()
     (value,) = a.quantiles([0.5])

@@ -28,6 +28,7 @@ _IN_STEP = ("saturation", "step", "log_step")
 """Curves and terms in the step."""
 
 At = Callable[[FloatArray], FloatArray]
+"""A column at entropies (q,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +63,7 @@ class Candidates:
 
     def of(self, name: str) -> list[int]:
         """Numbers of the columns of a curve, term or dummy."""
-        return [i for i, other in enumerate(self.names) if other == name]
+        return [i for i, column in enumerate(self.names) if column == name]
 
 
 def candidates(
@@ -79,13 +80,16 @@ def candidates(
     shifts
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
-    unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
-    names, listed = list[str](), list[tuple[FloatArray, float, At | None]]()
+    unit = float(np.std(reward)) or 1.0
+    origin = float(np.mean(reward))
+    names: list[str] = []
+    listed: list[tuple[FloatArray, float, At | None]] = []
     for name, values, shape, at in _columns(entropy, share, prior, shifts):
-        if name in (*_DIRECTED, *_IN_STEP):
+        if name in _DIRECTED or name in _IN_STEP:
             if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
                 continue
-            middle, spread = float(np.mean(values)), float(np.std(values))
+            middle = float(np.mean(values))
+            spread = float(np.std(values))
             values = (values - middle) / spread
             at = at and partial(_standardised, at=at, middle=middle, spread=spread)
         names.append(name)
@@ -117,13 +121,14 @@ def _columns(
     entropy: FloatArray, share: FloatArray, prior: Prior, shifts: Sequence[int]
 ) -> Iterator[tuple[str, FloatArray, float, At | None]]:
     """Every column but the reward: name, values at the evaluations, shape, and values at other entropies."""
-    n, number = entropy.size, np.arange(entropy.size)
+    n = entropy.size
+    number = np.arange(n)
     yield "one", np.ones(n), np.nan, None
     for name, shape, at in _curves(entropy, prior):
         yield name, at(entropy), shape, at
     for lag in prior.lags:
         # At a steady entropy this is the law.
-        yield "lagged", np.expm1(lagged(entropy, lag)), lag, np.expm1
+        yield "lagged", np.expm1(_lagged(entropy, lag)), lag, np.expm1
     for at in _free_curve(entropy, prior):
         yield "free", at(entropy), np.nan, at
     yield "step", share, np.nan, None
@@ -137,7 +142,7 @@ def _columns(
         yield "shift", (number < start).astype(float), np.nan, None
 
 
-def lagged(entropy: FloatArray, lag: float) -> list[float]:
+def _lagged(entropy: FloatArray, lag: float) -> list[float]:
     """The exponential mean (n,) of an entropy (n,) in nats, over a ``lag`` in lengths of the run."""
     weight = 1.0 / max(lag * entropy.size, 1.0)
     means = [float(entropy[0])]
@@ -166,7 +171,9 @@ def _curves(entropy: FloatArray, prior: Prior) -> list[tuple[str, float, At]]:
     for reach in prior.rates:
         rate = reach / max(float(np.max(np.abs(entropy))), 1e-300)
         curves.append(("rate", rate, partial(rate_column, rate=rate)))
-    for power in () if entropy.min() < 0 else prior.powers:
+    if entropy.min() < 0:
+        return curves
+    for power in prior.powers:
         curves.append(("power", power, partial(power_column, power=power)))
     return curves
 
@@ -180,11 +187,11 @@ def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
     knots = np.unique(np.quantile(entropy, prior.knots))
     if knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
         return []
-    range_square, last = float(np.ptp(entropy)) ** 2, knots[-1]
+    range_square = float(np.ptp(entropy)) ** 2
 
     def basis(at: FloatArray) -> FloatArray:
         cubes = np.maximum(at[:, None] - knots, 0.0) ** 3
-        cubic = (cubes[:, :-1] - cubes[:, -1:]) / ((last - knots[:-1]) * range_square)
+        cubic = (cubes[:, :-1] - cubes[:, -1:]) / ((knots[-1] - knots[:-1]) * range_square)
         return np.column_stack([np.ones(at.size), at, cubic[:, :-1] - cubic[:, -1:]])
 
     triangle = np.linalg.qr(basis(entropy), mode="r")

@@ -1,4 +1,4 @@
-"""Every constant of the engine with its reason; ``docs/benchmarks/table.md`` has what follows from them.
+"""The constants of a fit, each with its reason; ``docs/benchmarks/table.md`` has what follows from them.
 
 Lengths are in evaluations (the mean spacing of a run), coefficients in standard deviations of the reward per
 standard deviation of their column, so that no unit has an effect.
@@ -6,8 +6,7 @@ standard deviation of their column, so that no unit has an effect.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -98,24 +97,34 @@ class Prior:
     terms: tuple[tuple[str, float], ...] = (("none", 0.5), ("step", 0.25), ("log_step", 0.25))
     firsts: tuple[tuple[float, float], ...] = ((0.0, 0.8), (0.05, 0.1), (0.1, 0.1))
 
+    def of_law_alone(self) -> Prior:
+        """The same without curves that have a shape, terms and levels of the first evaluations.
+
+        Nodes are placed by the law and the free curve, which are among those that remain.
+        """
+        return replace(
+            self,
+            rates=(),
+            powers=(),
+            saturations=(),
+            lags=(),
+            terms=(("none", 1.0),),
+            firsts=((0.0, 1.0),),
+        )
+
 
 PRIOR = Prior()
-
-LAW_ALONE: dict[str, Any] = {
-    **dict.fromkeys(("rates", "powers", "saturations", "lags"), ()),
-    "terms": (("none", 1.0),),
-    "firsts": ((0.0, 1.0),),
-}
-"""These fields of a prior for the law and the free curve alone: the law's own numbers are read from its rows,
-and nodes are placed by both."""
 
 LEAST_NEW = 1e-10
 """Share of a column's whitened square that must be new beside the others; below it is rounding."""
 
-NODES, LEAST_NODE = ((150, 8), (300, 10)), 0.001
+NODES = ((150, 8), (300, 10))
 """Evaluations from which the nodes are placed anew where the posterior is, and how many then, of the length
-and of the share; and probability of a length, or of a share, from which the posterior is there. A grid of 16
-by 30 then changes nine of ten numbers by less than 1 % of their interval's width."""
+and of the share. A grid of 16 by 30 then changes nine of ten numbers by less than 1 % of their interval's
+width."""
+
+LEAST_NODE = 0.001
+"""Probability of a length, or of a share, from which the posterior is there."""
 
 LEFT_OUT = 1e-7
 """Weight of a covariance, to the likeliest of the same curve, below which it is left out of all curves."""
@@ -135,18 +144,23 @@ FEWEST_SMOOTHED = 10
 MOST_KNOTS = 256
 """Knots of the entropy's spline; more logged entropies are averaged over neighbours first."""
 
-JUMP, LEAST_JUMP = 8.0, 0.02
-"""A rise of the entropy is a reload where it is this many robust sds of its changes, and this share of its
-range."""
+JUMP = 8.0
+"""Robust sds of the entropy's changes from which a rise of the entropy is a reload."""
+
+LEAST_JUMP = 0.02
+"""Share of the entropy's range below which no rise is a reload."""
 
 MOST_JUMPS = 4
 """Reloads of a run; with more, rises are its noise."""
 
 # -- verdict ------------------------------------------------------------------------------------------------
 
-HOLDS, FAILS = 0.30, 0.03
-"""Probability of the law among its rivals from which it can hold, and below which it fails: how many runs
-under the law and under other curves then hold is in ``docs/benchmarks/table.md``."""
+HOLDS = 0.30
+"""Probability of the law among its rivals from which it can hold: how many runs under the law and under other
+curves then hold is in ``docs/benchmarks/table.md``."""
+
+FAILS = 0.03
+"""Probability of the law among its rivals below which it fails."""
 
 LAGGED_WEIGHT = 0.25
 """Prior probability of the law of a lagged entropy to the law's own: no law fails for a delay. It does not
@@ -155,12 +169,21 @@ help a law to hold, since a delay shapes a curve as another form would."""
 CONSTANT_LIMIT = 20.0
 """Odds of the law to a constant from which reward follows entropy: strong evidence."""
 
-REJECTED_STEP, UNNEEDED_STEP = 0.002, 0.01
-"""p-value of a term in the step beside the law below which the law fails; and from which a curve in the step
-alone makes no law fail, since an entropy that is smooth in the step leaves both alike."""
+REJECTED_STEP = 0.002
+"""p-value of a term in the step beside the law below which the law fails."""
 
-FEWEST_HOLDS, SPAN, LEAST_R_SQUARED = 8, 0.15, 0.5
-"""Evaluations, nats of entropy and R² without which the law holds in no run: a and b are not determined."""
+UNNEEDED_STEP = 0.01
+"""p-value of that term from which a curve in the step alone makes no law fail, since an entropy that is
+smooth in the step leaves both alike."""
+
+FEWEST_HOLDS = 8
+"""Evaluations below which the law holds in no run: a and b are not determined."""
+
+SPAN = 0.15
+"""Range of the entropy, nats, below which the law holds in no run, for the same reason."""
+
+LEAST_R_SQUARED = 0.5
+"""R² below which the law holds in no run, for the same reason."""
 
 CLEARLY = 3.0
 """A curve is better than another from this many times its probability."""
@@ -178,9 +201,11 @@ SHORT_MEMORY = 6.0
 """Longest drift, in evaluations, of the covariances of that second probability: a longer one follows a
 curve's misfit."""
 
-LEAST_SHORT, FEWEST_NO_CURVE = 0.001, 20
-"""Probability of short memory below which that second probability says nothing; and evaluations below which
-a free curve passes through the noise."""
+LEAST_SHORT = 0.001
+"""Probability of short memory below which that second probability says nothing."""
+
+FEWEST_NO_CURVE = 20
+"""Evaluations below which a free curve passes through the noise."""
 
 RESTS_ON_FIRST = 0.5
 """Probability of a level of their own from which the first evaluations are off the curve of the others."""

@@ -30,13 +30,13 @@ WALKS = (0.0, 0.25, 2.0, 15.0)
 FREE_WALKS = (*WALKS, 120.0, 1000.0)
 """The same where no trend is continued, so that values may have hardly any noise."""
 
-APART = 1e6
+_APART = 1e6
 """Variance, likewise, of a first value that is from before any change, and apart from the others."""
 
-FAR = 4.0
+_FAR = 4.0
 """Standard deviations of the noise from which on the first value may be apart."""
 
-NEGLIGIBLE = 1e-4
+_NEGLIGIBLE = 1e-4
 """Probability below which a model is left out, relative to the best one."""
 
 MOST = 64
@@ -102,17 +102,22 @@ def levels_of(
     Where the values ``may_jump`` after the first one, and it is far from the next ones, models with a level
     of its own are among the others.
     """
-    n, unit = step.size, float(np.ptp(values)) or 1.0
+    n = step.size
+    unit = float(np.ptp(values)) or 1.0
+    origin = float(values[-1])
     every = step if later is None else np.concatenate([step, later])
     x = (every - step[0]) / (step[-1] - step[0])
-    y, origin = (values - values[-1]) / unit, float(values[-1])
+    y = (values - values[-1]) / unit
     noise = float(np.median(np.abs(np.diff(y[1:])))) / 0.6745 / np.sqrt(2.0)
-    far = may_jump and abs(y[0] - np.median(y[1:4])) > FAR * noise
-    apart = (0.0, APART) if far else (0.0,)
-    models = [_Models(x, y, power, walks or WALKS, variance) for power in POWERS for variance in apart]
+    far = may_jump and abs(y[0] - np.median(y[1:4])) > _FAR * noise
+    models = []
+    for power in POWERS:
+        models.append(_Models(x, y, power, walks or WALKS, 0.0))
+        if far:
+            models.append(_Models(x, y, power, walks or WALKS, _APART))
     best = max(model.evidence.max() for model in models)
     # Only of what is plausible the level is computed, which takes longest.
-    posteriors = [model.posterior(model.evidence >= best + np.log(NEGLIGIBLE)) for model in models]
+    posteriors = [model.posterior(model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
     weight, mean, variance, covariance = map(np.concatenate, zip(*posteriors, strict=True))
     weight = np.exp(weight - best)
     return Levels(
@@ -132,14 +137,15 @@ def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArra
     """
     size = -(-step.size // MOST)
     whole = slice(step.size % size, None)
-    s, v = (column[whole].reshape(-1, size).mean(axis=1) for column in (step, values))
-    return s, v, size
+    steps = step[whole].reshape(-1, size).mean(axis=1)
+    means = values[whole].reshape(-1, size).mean(axis=1)
+    return steps, means, size
 
 
 def level_now(step: FloatArray, values: FloatArray) -> Cells:
     """The level of a run (n,), n ≥ 4, at its last step."""
-    s, v, _ = blocked(step, values)
-    return levels_of(s, v, step[-1:], FREE_WALKS).at(s.size)
+    steps, means, _ = blocked(step, values)
+    return levels_of(steps, means, step[-1:], FREE_WALKS).at(steps.size)
 
 
 class _Models:
@@ -150,7 +156,8 @@ class _Models:
     ) -> None:
         n = y.size
         t = ((x + 1.0 / n) ** power - n**-power) / ((1.0 + 1.0 / n) ** power - n**-power)
-        low, high = np.minimum.outer(t, t[:n]), np.maximum.outer(t, t[:n])
+        low = np.minimum.outer(t, t[:n])
+        high = np.maximum.outer(t, t[:n])
         spline = low**2 * (3.0 * high - low) / 2.0
         trend, walk = (grid.ravel() for grid in np.meshgrid(TRENDS, walks, indexing="ij"))
         self.columns = np.column_stack([np.ones_like(t), t])
@@ -159,7 +166,8 @@ class _Models:
         self.prior = trend[:, None] * t**3 + walk[:, None] * x
         self.across[:, 0, 0] += apart
         self.prior[:, 0] += apart
-        covariance, columns = self.across[:, :n] + np.eye(n), self.columns[:n]
+        covariance = self.across[:, :n] + np.eye(n)
+        columns = self.columns[:n]
         self.inverse = np.linalg.inv(covariance)
         self.along = self.inverse @ columns
         self.inner = columns.T @ self.along
@@ -173,7 +181,8 @@ class _Models:
 
     def posterior(self, likely: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Log evidence (k,), mean and variance (k, m) and covariance (k, n, n) of the ``likely`` models."""
-        across, n = self.across[likely], self.weighted.shape[1]
+        across = self.across[likely]
+        n = self.weighted.shape[1]
         mean = self.line[likely] @ self.columns.T + (across @ self.weighted[likely][..., None])[..., 0]
         gain = across @ self.inverse[likely]
         rest = self.columns - across @ self.along[likely]

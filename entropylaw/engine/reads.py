@@ -40,6 +40,9 @@ _FEWEST_HILL = 6.0
 _NEAR = 1e-7
 """Share of a distribution's spread to which a quantile is known where it is at a jump."""
 
+_TINY = float(np.finfo(float).tiny)
+"""Least probability and least spread: smaller numbers lose digits."""
+
 # -- mixtures -----------------------------------------------------------------------------------------------
 
 
@@ -58,13 +61,19 @@ class Cells:
 
     def below(self, value: FloatArray) -> FloatArray:
         """Probability that the number is at most each of some values (q,)."""
-        whole = self._uncut(np.array([self.top]))[0] if np.isfinite(self.top) else 1.0
+        whole = self._below_top()
         if whole < BELIEVED:
             return np.asarray((value >= self.top) * 1.0)
         return np.asarray(np.where(value >= self.top, 1.0, self._uncut(np.minimum(value, self.top)) / whole))
 
+    def _below_top(self) -> float:
+        """Probability, without the cut, that the number is at most ``top``."""
+        if not np.isfinite(self.top):
+            return 1.0
+        return float(self._uncut(np.array([self.top]))[0])
+
     def _uncut(self, value: FloatArray) -> FloatArray:
-        return np.asarray(t_below(self.df, (value[:, None] - self.location) / self.scale) @ self.weight)
+        return np.asarray(_t_below(self.df, (value[:, None] - self.location) / self.scale) @ self.weight)
 
     def mean(self) -> float:
         """Mean without the cut."""
@@ -78,25 +87,25 @@ class Cells:
 
     def estimate(self, *, level: float, method: str) -> Estimate:
         """Median and equal-tailed interval."""
-        tail, error = (1.0 - level) / 2.0, self.sd()
+        tail = (1.0 - level) / 2.0
         low, value, high = self.quantiles((tail, 0.5, 1.0 - tail)).tolist()
+        error = self.sd()
         finite = error if np.isfinite(error) else None
         return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=finite)
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles at k probabilities, shape (k,), increasing."""
-        target, whole = np.array(probabilities, dtype=float), 1.0
-        if np.isfinite(self.top):
-            whole = float(self._uncut(np.array([self.top]))[0])
+        target = np.array(probabilities, dtype=float)
+        whole = self._below_top()
         if whole < BELIEVED:
             return np.full(target.size, self.top)
         mean = self.mean()
         spread = float(np.sqrt(self.weight @ (self.scale**2 + (self.location - mean) ** 2)))
-        values = quantiles_of(self._uncut, target * whole, mean, spread)
+        values = _quantiles_of(self._uncut, target * whole, mean, spread)
         return np.asarray(np.minimum(np.maximum.accumulate(values), self.top))
 
 
-def t_below(df: FloatArray, z: FloatArray) -> FloatArray:
+def _t_below(df: FloatArray, z: FloatArray) -> FloatArray:
     """Distribution function of Student's t, by the normal deviate of Hill 1970 (doi:10.1145/355598.355600).
 
     Its error is below 10⁻⁷ from 6 degrees of freedom on; with fewer it is that of scipy, which is slow.
@@ -111,7 +120,12 @@ def t_below(df: FloatArray, z: FloatArray) -> FloatArray:
     return np.asarray(ndtr(np.copysign((series / b + 1.0) * np.sqrt(y), z)))
 
 
-def quantiles_of(
+def _normal_deviate(probability: FloatArray) -> FloatArray:
+    """The normal deviate below which a probability lies, finite for 0 and 1."""
+    return np.asarray(ndtri(np.clip(probability, _TINY, 1.0 - 1e-16)))
+
+
+def _quantiles_of(
     below: Callable[[FloatArray], FloatArray], target: FloatArray, middle: float, spread: float
 ) -> FloatArray:
     """Values (k,) at which a distribution function is ``target``, all at once, to 10⁻⁶ of a normal deviate.
@@ -119,34 +133,37 @@ def quantiles_of(
     Regula falsi with Illinois' weights (Dowell & Jarratt 1971, doi:10.1007/BF01934364) on the scale of normal
     deviates, on which a mixture is nearly a straight line; then bisections, which end at a jump, too.
     """
-    least = np.finfo(float).tiny
-    aim, spread = ndtri(target), max(spread, least)
-
-    def deviate(value: FloatArray) -> FloatArray:
-        return np.asarray(ndtri(np.clip(below(value), least, 1.0 - 1e-16)))
-
+    aim = ndtri(target)
+    spread = max(spread, _TINY)
     at = middle + spread * np.linspace(-3.0, 3.0, 9)
-    values = np.maximum.accumulate(deviate(at))
+    values = np.maximum.accumulate(_normal_deviate(below(at)))
     right = np.clip(np.searchsorted(values, aim), 1, at.size - 1)
-    low, high = at[right - 1], at[right]
-    error_low, error_high = values[right - 1] - aim, values[right] - aim
+    low = at[right - 1]
+    high = at[right]
+    error_low = values[right - 1] - aim
+    error_high = values[right] - aim
     for _ in range(100):
-        under, over = error_low > 0, error_high < 0
+        under = error_low > 0
+        over = error_high < 0
         if not (under.any() or over.any()):
             break
         width = high - low
-        low, high = np.where(under, low - 2.0 * width, low), np.where(over, high + 2.0 * width, high)
-        error_low, error_high = deviate(low) - aim, deviate(high) - aim
-    value, side = 0.5 * (low + high), np.zeros(target.size)
+        low = np.where(under, low - 2.0 * width, low)
+        high = np.where(over, high + 2.0 * width, high)
+        error_low = _normal_deviate(below(low)) - aim
+        error_high = _normal_deviate(below(high)) - aim
+    value = 0.5 * (low + high)
+    side = np.zeros(target.size)
     for turn in range(100):
         rise = error_high - error_low
         step = np.where(rise > 0, -error_low / np.where(rise > 0, rise, 1.0), 0.5)
         value = low + (high - low) * (step if turn < 8 else 0.5)
-        off = deviate(value) - aim
+        off = _normal_deviate(below(value)) - aim
         under = off < 0
         error_high = np.where(under, np.where(side > 0, error_high / 2.0, error_high), off)
         error_low = np.where(under, off, np.where(side < 0, error_low / 2.0, error_low))
-        low, high = np.where(under, value, low), np.where(under, high, value)
+        low = np.where(under, value, low)
+        high = np.where(under, high, value)
         side = np.where(under, 1.0, -1.0)
         if np.abs(off).max() < 1e-6 or (high - low).max() <= _NEAR * spread:
             break
@@ -158,19 +175,21 @@ def merged(
 ) -> Cells:
     """Rows (r,) as a mixture of few cells: those alike in place and scale have one t of the same moments."""
     heavy = heavier(weight)
-    location, scale, df = location[heavy], scale[heavy], df[heavy]
+    location = location[heavy]
+    scale = scale[heavy]
+    df = df[heavy]
     weight = weight[heavy] / weight[heavy].sum()
     mean = location @ weight
-    apart = location - mean
-    spread = max(float(np.sqrt((scale**2 + apart**2) @ weight)), 1e-300)
+    offset = location - mean
+    spread = max(float(np.sqrt((scale**2 + offset**2) @ weight)), 1e-300)
     least = max(1e-9 * spread, 1e-14 * float(np.abs(location).max()), 1e-150)
     scale = np.maximum(scale, least)
-    width = np.round(np.log(scale / spread) / CELL)
-    offset = np.clip(np.round(apart / (CELL * spread * np.exp(CELL * width))), -1e9, 1e9)
-    _, cell = np.unique(offset.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
+    row = np.round(np.log(scale / spread) / CELL)
+    column = np.clip(np.round(offset / (CELL * spread * np.exp(CELL * row))), -1e9, 1e9)
+    _, cell = np.unique(column.astype(np.int64) * 4096 + row.astype(np.int64), return_inverse=True)
     total = np.bincount(cell, weight).astype(float)
-    centre = np.bincount(cell, weight * apart) / total
-    square = np.bincount(cell, weight * (scale**2 + apart**2)) / total - centre**2
+    centre = np.bincount(cell, weight * offset) / total
+    square = np.bincount(cell, weight * (scale**2 + offset**2)) / total - centre**2
     return Cells(
         weight=total,
         location=mean + centre,
@@ -186,13 +205,12 @@ def headroom(difference: Estimate) -> Estimate:
     That is increasing in the difference, so that quantiles of the one are those of the other. A rounding
     error of the difference is 0.
     """
-    if difference.low is None or difference.low >= 0:
+    if difference.value is None or difference.low is None or difference.high is None or difference.low >= 0:
         return difference
-    least, ends = 1e-9 * (difference.width or 0.0), dict[str, float]()
-    for name in ("low", "value", "high"):
-        end = getattr(difference, name)
-        ends[name] = end if end > least else 0.0
-    return changed(difference, **ends, std_error=None)
+    least = 1e-9 * (difference.high - difference.low)
+    value = difference.value if difference.value > least else 0.0
+    high = difference.high if difference.high > least else 0.0
+    return changed(difference, low=0.0, value=value, high=high, std_error=None)
 
 
 # -- answers ------------------------------------------------------------------------------------------------
@@ -208,16 +226,19 @@ class Reads:
     """
 
     def __init__(self, table: Table, top: float = np.inf, no_ceiling: str = "") -> None:
-        self.table, self.top, self.no_ceiling = table, top, no_ceiling
+        self.table = table
+        self.top = top
+        self.no_ceiling = no_ceiling
         self.evidence = np.exp(table.log_weight - table.log_weight.max())
         self.long = table.whitened.long[table.covariance]
-        ceiling, now = table.ceiling(), table.reward_now()
-        location, scale = table.numbers(ceiling, ceiling - now, now)
-        location[[0, 2]] += table.candidates.origin
-        self.location, self.scale = location, scale
+        ceiling = table.ceiling()
+        now = table.reward_now()
+        self.location, self.scale = table.numbers(ceiling, ceiling - now, now)
+        self.location[[0, 2]] += table.candidates.origin
         self.possible = np.ones(table.form.size)
         if np.isfinite(top):
-            self.possible = stdtr(table.df, (top - location[0]) / np.maximum(scale[0], 1e-300))
+            deviates = (top - self.location[0]) / np.maximum(self.scale[0], 1e-300)
+            self.possible = stdtr(table.df, deviates)
         terms = np.array([probability for _, probability in table.prior.terms])
         averaged = self.evidence * terms[table.term] * table.is_form(*AVERAGED)
         self.passed = bool(averaged @ self.possible < BELIEVED * averaged.sum())
@@ -228,9 +249,13 @@ class Reads:
         if not of_law.any():
             # A flat prior does not determine the law: the rows of its normal prior do.
             of_law = self.evidence * table.is_form("law") * (table.term == 0)
-        self.law = of_law / of_law.sum() if of_law.any() else np.full(of_law.size, 1.0 / of_law.size)
+        if not of_law.any():
+            of_law = np.ones(of_law.size)
+        self.law = of_law / of_law.sum()
+        self.law_possible = self.law
         bounded = self.law @ self.possible
-        self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
+        if bounded > BELIEVED:
+            self.law_possible = self.law * self.possible / bounded
 
     def cells(self, number: int, weight: FloatArray, top: float = np.inf) -> Cells:
         """One of :data:`NUMBERS`, by its place there, over rows of some weights."""
@@ -241,11 +266,12 @@ class Reads:
         if self.no_ceiling and name != "reward_now":
             note = self.no_ceiling
             return Estimate(value=None, low=None, high=None, level=level, method=method, note=note)
-        top = self.most_left() if name == "headroom" else self.top
-        estimate = self.cells(NUMBERS.index(name), weight, top).estimate(level=level, method=method)
-        return headroom(estimate) if name == "headroom" else estimate
+        if name == "headroom":
+            cells = self.cells(1, weight, self._most_left())
+            return headroom(cells.estimate(level=level, method=method))
+        return self.cells(NUMBERS.index(name), weight, self.top).estimate(level=level, method=method)
 
-    def most_left(self) -> float:
+    def _most_left(self) -> float:
         """The largest headroom: what is above the reward now."""
         return max(self.top - float(self.averaged @ self.location[2]), 0.0)
 
@@ -256,18 +282,22 @@ class Reads:
 
         Without ``merge`` every row is a cell, and a distribution is smooth in the entropy.
         """
-        heavy, white = heavier(weight), self.table.whitened
-        share, df = weight[heavy] / weight[heavy].sum(), self.table.df[heavy]
-        variance, cells = np.zeros(heavy.size), list[Cells]()
+        heavy = heavier(weight)
+        share = weight[heavy] / weight[heavy].sum()
+        df = self.table.df[heavy]
+        variance = np.zeros(heavy.size)
         if fresh:
             # At the last evaluation's scale; a mean of neighbours has a part of one's white noise.
+            white = self.table.whitened
             of_one = white.white * (self.table.group - 1.0) + 1.0
             at_last = (white.last_square * of_one)[self.table.covariance[heavy]]
             variance = at_last * self.table.variance[heavy] * self.table.candidates.unit**2
+        cells = []
         for start in range(0, entropy.size, 16):
             numbers = self.table.numbers(self.table.reward_at(entropy[start : start + 16]))
             for location, scale in zip(*(values[:, heavy] for values in numbers), strict=True):
-                at, spread = location + self.table.candidates.origin, np.sqrt(scale**2 + variance)
+                at = location + self.table.candidates.origin
+                spread = np.sqrt(scale**2 + variance)
                 if merge:
                     cells.append(merged(at, spread, df, share, self.top))
                 else:
@@ -292,7 +322,7 @@ class Reads:
 
     def p_gain(self, gain: float) -> float:
         """Probability that the headroom is at least a gain."""
-        below = self.cells(1, self.averaged, self.most_left()).below(np.array([gain]))
+        below = self.cells(1, self.averaged, self._most_left()).below(np.array([gain]))
         return float(np.clip(1.0 - below[0], 0.0, 1.0))
 
     def share(self, rows: BoolArray) -> float:
@@ -301,10 +331,13 @@ class Reads:
 
     def p_no_curve(self) -> tuple[float, float]:
         """Probability of the free curve; and the same if no drift is long, 0 where that is excluded."""
-        white, free = self.table.whitened, self.table.is_form("free")
+        white = self.table.whitened
+        free = self.table.is_form("free")
         short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
-        among = self.share(short)
-        return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
+        p_short = self.share(short)
+        if p_short <= LEAST_SHORT:
+            return self.share(free), 0.0
+        return self.share(free), self.share(free & short) / p_short
 
     @cached_property
     def _of_law(self) -> tuple[FloatArray, FloatArray]:
@@ -318,25 +351,28 @@ class Reads:
     def coefficients(self) -> tuple[Cells, Cells]:
         """The law's a and b."""
         location, scale = self._of_law
-        a, b = (merged(location[i], scale[i], self.table.df, self.law) for i in range(2))
+        a = merged(location[0], scale[0], self.table.df, self.law)
+        b = merged(location[1], scale[1], self.table.df, self.law)
         return a, b
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
-        every = (*self.coefficients(), self.cells(0, self.law))
-        variances = [cells.sd() ** 2 for cells in every]
+        a, b = self.coefficients()
+        numbers = (a, b, self.cells(0, self.law))
+        variances = [cells.sd() ** 2 for cells in numbers]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
-            variances = [float(cells.weight @ cells.scale**2) for cells in every]
+            variances = [float(cells.weight @ cells.scale**2) for cells in numbers]
         product = np.sqrt(variances[0]) * np.sqrt(variances[1])
         between = 0.5 * (variances[0] + variances[1] - variances[2])
         return float(np.clip(between / product, -1.0, 1.0)) if product > 0 else 0.0
 
     def memory(self) -> tuple[float, float]:
         """Drift's share of the residual variance, and effective sample size on the level: posterior means."""
-        white, rows = self.table.whitened, self.table.covariance
+        white = self.table.whitened
+        rows = self.table.covariance
+        drift = self.law @ (1.0 - white.white)[rows]
         effective = self.law @ (white.product[:, 0, 0] * white.mean_square)[rows]
-        most = float(self.table.time.size)
-        return float(self.law @ (1.0 - white.white)[rows]), min(float(effective), most)
+        return float(drift), min(float(effective), float(self.table.time.size))
 
 
 def heavier(weight: FloatArray) -> IntArray:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -58,7 +57,8 @@ class Covariances:
     def whitened(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Innovations of columns (n, q) over their sds, (c, n, q), and the drift at the last one, (c, q)."""
         n, c, d = self.gain.shape
-        white, inverse = np.empty((c, n, columns.shape[1])), 1.0 / self.sd[:, :, None]
+        white = np.empty((c, n, columns.shape[1]))
+        inverse = 1.0 / self.sd[:, :, None]
         if d == 1:
             state = np.zeros((c, columns.shape[1]))
             for i in range(n):
@@ -78,9 +78,9 @@ class Covariances:
 
     def matrix(self, time: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
         """Covariance of the drift (n, n) of one model at ``time`` (n,), and the white variance (n,)."""
-        apart = np.abs(time[:, None] - time[None, :])
-        pairs = zip(self.length[index], self.part[index], strict=True)
-        drift = sum(share * np.exp(-apart / length) for length, share in pairs)
+        distance = np.abs(time[:, None] - time[None, :])
+        components = zip(self.length[index], self.part[index], strict=True)
+        drift = sum(share * np.exp(-distance / length) for length, share in components)
         return np.asarray(drift), np.full(time.size, self.white[index] + _LEAST_NOISE)
 
 
@@ -133,11 +133,12 @@ def narrowed(prior: Prior, likely: FloatArray, nodes: int) -> Prior:
     shares = np.flatnonzero(likely.sum(axis=0) > LEAST_NODE)
     if not (lengths.size and shares.size):
         return prior
-    last_length, last_share = likely.shape[0] - 1, likely.shape[1] - 1
-    short, long = (prior.lengths[i] for i in (max(lengths[0] - 1, 0), min(lengths[-1] + 1, last_length)))
+    short = prior.lengths[max(lengths[0] - 1, 0)]
+    long = prior.lengths[min(lengths[-1] + 1, len(prior.lengths) - 1)]
     # The weights of the shares add up to the ends of their parts of the range.
     ends = np.cumsum([0.0, *(weight for _, weight in prior.shares)])
-    low, high = ends[max(shares[0] - 1, 0)], ends[min(shares[-1] + 1, last_share) + 1]
+    low = ends[max(shares[0] - 1, 0)]
+    high = ends[min(shares[-1] + 1, len(prior.shares) - 1) + 1]
     at, weight = np.polynomial.legendre.leggauss(nodes)
     z = np.log(np.array([short, long, prior.lengths[0], prior.lengths[-1]]) / prior.length_middle)
     below = ndtr(z / prior.length_spread)
@@ -160,12 +161,15 @@ def filtered(
 ) -> Covariances:
     """Gains of the stationary Kalman filter over gaps (n − 1,); other shapes as in :class:`Covariances`."""
     gap = np.concatenate([[0.0], gap])
-    n, (c, d) = gap.size, part.shape
+    n = gap.size
+    c, d = part.shape
     # Sums of drifts all have the same lengths.
     rows = length[:1] if long else length
     retained = np.exp(-np.minimum(gap[:, None, None] / rows, 700.0))
-    variance, diagonal = part[:, :, None] * np.eye(d), np.arange(d)
-    gain, sd = np.empty((n, c, d)), np.empty((n, c))
+    variance = part[:, :, None] * np.eye(d)
+    diagonal = np.arange(d)
+    gain = np.empty((n, c, d))
+    sd = np.empty((n, c))
     for i in range(n):
         if i:
             decay = retained[i]
@@ -173,7 +177,8 @@ def filtered(
             variance[:, diagonal, diagonal] += (1.0 - decay**2) * part
         with_sum = variance.sum(axis=2)
         total = with_sum.sum(axis=1) + white + _LEAST_NOISE
-        gain[i], sd[i] = with_sum / total[:, None], np.sqrt(total)
+        gain[i] = with_sum / total[:, None]
+        sd[i] = np.sqrt(total)
         variance = variance - gain[i][:, :, None] * with_sum[:, None, :]
     return Covariances(
         length=length,
@@ -194,20 +199,22 @@ def spacings(step: FloatArray, entropy: FloatArray) -> FloatArray:
     A reload of a checkpoint or a restart throws the policy back, and its drift starts anew. Even gaps are
     exactly 1, so that runs share their gains.
     """
-    gap = np.diff(step) * ((step.size - 1) / (step[-1] - step[0]))
-    gap = np.ones(gap.size) if np.ptp(gap) < 1e-9 * step.size else gap
-    gap[reloads(entropy)] = _BROKEN
+    gap: FloatArray = np.diff(step) * ((step.size - 1) / (step[-1] - step[0]))
+    if np.ptp(gap) < 1e-9 * step.size:
+        gap = np.ones(gap.size)
+    gap[_reloads(entropy)] = _BROKEN
     return gap
 
 
-def reloads(entropy: FloatArray) -> IntArray:
+def _reloads(entropy: FloatArray) -> IntArray:
     """Numbers of the gaps over which the entropy (n,) jumps up, past the first tenth of the run."""
     change = np.diff(entropy)
     rise = change - np.median(change)
     least = max(JUMP * 1.4826 * float(np.median(np.abs(rise))), LEAST_JUMP * float(np.ptp(entropy)))
     at = np.flatnonzero(rise > least)
-    inner = at[(at > entropy.size // 10) & (at < entropy.size - 4)]
-    return inner if at.size <= MOST_JUMPS else inner[:0]
+    if at.size > MOST_JUMPS:
+        return at[:0]
+    return at[(at > entropy.size // 10) & (at < entropy.size - 4)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -243,6 +250,22 @@ class Whitened:
     last_square: FloatArray
     number: IntArray
 
+    def only(self, chosen: IntArray) -> Whitened:
+        """The same under some of the covariances."""
+        return Whitened(
+            product=self.product[chosen],
+            log_det=self.log_det[chosen],
+            log_prior=self.log_prior[chosen],
+            drift=self.drift[chosen],
+            drift_variance=self.drift_variance[chosen],
+            white=self.white[chosen],
+            length=self.length[chosen],
+            long=self.long[chosen],
+            mean_square=self.mean_square[chosen],
+            last_square=self.last_square[chosen],
+            number=self.number[chosen],
+        )
+
 
 def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
     """The residual's sd along the run, (scales, n): 1 at the largest entropy, falling with exp(H)."""
@@ -256,28 +279,35 @@ def whitened(columns: FloatArray, step: FloatArray, entropy: FloatArray, prior: 
 
     The filter runs over the columns at all scales at once.
     """
-    profiles, parts, m = scale_profiles(entropy, prior), list[dict[str, Any]](), columns.shape[1]
+    profiles = scale_profiles(entropy, prior)
     wide = np.concatenate([columns / profile[:, None] for profile in profiles], axis=1)
     groups = covariances(spacings(step, entropy).tobytes(), prior)
     filtered = [group.whitened(wide) for group in groups]
+    whitened_groups: list[Whitened] = []
     for i, (profile, (_, probability)) in enumerate(zip(profiles, prior.scales, strict=True)):
-        span, last = slice(i * m, (i + 1) * m), float(profile[-1])
+        span = slice(i * columns.shape[1], (i + 1) * columns.shape[1])
+        last = float(profile[-1])
         for group, (innovations, drift) in zip(groups, filtered, strict=True):
-            white, same = innovations[:, :, span], np.ones(group.white.size)
+            white = innovations[:, :, span]
+            start = sum(earlier.number.size for earlier in whitened_groups)
+            count = group.white.size
             weight = np.maximum(group.part.sum(axis=1), 1e-300)
-            parts.append(
-                {
-                    "product": white.transpose(0, 2, 1) @ white,
-                    "log_det": 2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
-                    "log_prior": group.log_prior + np.log(probability),
-                    "drift": drift[:, span] * last,
-                    "drift_variance": group.last * last**2,
-                    "white": group.white,
-                    "length": (group.part * group.length).sum(axis=1) / weight,
-                    "long": same * group.long > 0,
-                    "mean_square": same * np.mean(profile**2),
-                    "last_square": same * last**2,
-                }
+            whitened_groups.append(
+                Whitened(
+                    product=white.transpose(0, 2, 1) @ white,
+                    log_det=2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
+                    log_prior=group.log_prior + np.log(probability),
+                    drift=drift[:, span] * last,
+                    drift_variance=group.last * last**2,
+                    white=group.white,
+                    length=(group.part * group.length).sum(axis=1) / weight,
+                    long=np.full(count, group.long),
+                    mean_square=np.full(count, np.mean(profile**2)),
+                    last_square=np.full(count, last**2),
+                    number=start + np.arange(count),
+                )
             )
-    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Whitened(**arrays, number=np.arange(arrays["white"].size))
+    arrays = {}
+    for name in Whitened.__slots__:
+        arrays[name] = np.concatenate([getattr(group, name) for group in whitened_groups])
+    return Whitened(**arrays)

@@ -65,14 +65,15 @@ def smoothed_entropy(
     removed = penalty * roughness / (1.0 + penalty * roughness)
     misfit = removed**2 @ score**2 + within
     freedom = removed.sum(axis=1) + (step.size - knot.size)
-    variance = None if sd is None else float(np.mean(sd**2))
-    risk = misfit / freedom**2 if variance is None else misfit - 2.0 * variance * freedom
-    best = int(np.argmin(risk))
-    left = 1.0 - removed[best]
-    values = basis @ (left * score) / root + entropy.mean()
-    if variance is None:
+    if sd is None:
+        best = int(np.argmin(misfit / freedom**2))
         variance = float(misfit[best] / freedom[best])
-    error = np.sqrt(variance * (basis**2 @ left)) / root
+    else:
+        variance = float(np.mean(sd**2))
+        best = int(np.argmin(misfit - 2.0 * variance * freedom))
+    retained = 1.0 - removed[best]
+    values = basis @ (retained * score) / root + entropy.mean()
+    error = np.sqrt(variance * (basis**2 @ retained)) / root
     where = (at - step[0]) / (step[-1] - step[0]) * (step.size - 1)
     curve = _natural_spline(knot, values, where)
     if entropy.min() >= 0:
@@ -92,9 +93,10 @@ def _joined(
         return time, entropy, weight, 0.0
     starts = np.unique(np.linspace(0, time.size, MOST_KNOTS, endpoint=False).astype(int))
     total = np.add.reduceat(weight, starts)
-    means = [np.add.reduceat(weight * values, starts) / total for values in (time, entropy)]
-    within = weight @ (entropy - np.repeat(means[1], np.diff([*starts, time.size]))) ** 2
-    return means[0], means[1], total, float(within)
+    mean_time = np.add.reduceat(weight * time, starts) / total
+    mean_entropy = np.add.reduceat(weight * entropy, starts) / total
+    within = weight @ (entropy - np.repeat(mean_entropy, np.diff([*starts, time.size]))) ** 2
+    return mean_time, mean_entropy, total, float(within)
 
 
 def _second_differences(time: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -102,8 +104,10 @@ def _second_differences(time: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Second derivatives γ at the inner knots follow R γ = Qᵀ f from the values f at the knots.
     """
-    gap, inner = np.diff(time), np.arange(time.size - 2)
-    q, r = np.zeros((time.size, inner.size)), np.zeros((inner.size, inner.size))
+    gap = np.diff(time)
+    inner = np.arange(time.size - 2)
+    q = np.zeros((time.size, inner.size))
+    r = np.zeros((inner.size, inner.size))
     q[inner, inner] = 1.0 / gap[:-1]
     q[inner + 1, inner] = -1.0 / gap[:-1] - 1.0 / gap[1:]
     q[inner + 2, inner] = 1.0 / gap[1:]
@@ -115,7 +119,8 @@ def _second_differences(time: FloatArray) -> tuple[FloatArray, FloatArray]:
 @lru_cache(maxsize=16)
 def _demmler_reinsch(times: bytes, weights: bytes) -> tuple[FloatArray, FloatArray]:
     """Roughness (k,) and orthonormal basis (k, k): smoothing divides each score by 1 + λ·roughness."""
-    time, root = np.frombuffer(times), np.sqrt(np.frombuffer(weights))
+    time = np.frombuffer(times)
+    root = np.sqrt(np.frombuffer(weights))
     q, r = _second_differences(time)
     scaled = q / root[:, None]
     roughness, basis = np.linalg.eigh(scaled @ np.linalg.solve(r, scaled.T))
@@ -131,11 +136,12 @@ def _natural_spline(time: FloatArray, values: FloatArray, at: FloatArray) -> Flo
     curved = np.concatenate([[0.0], np.linalg.solve(r, q.T @ values), [0.0]])
     i = np.clip(np.searchsorted(time, at) - 1, 0, time.size - 2)
     gap = time[i + 1] - time[i]
-    right = np.clip((at - time[i]) / gap, 0.0, 1.0)
-    left = 1.0 - right
-    curvature = ((left**3 - left) * curved[i] + (right**3 - right) * curved[i + 1]) * gap**2 / 6.0
-    inside = left * values[i] + right * values[i + 1] + curvature
-    first = (values[1] - values[0]) / (time[1] - time[0]) - curved[1] * (time[1] - time[0]) / 6.0
-    last = (values[-1] - values[-2]) / (time[-1] - time[-2]) + curved[-2] * (time[-1] - time[-2]) / 6.0
-    outside = np.minimum(at - time[0], 0.0) * first + np.maximum(at - time[-1], 0.0) * last
-    return np.asarray(inside + outside)
+    share = np.clip((at - time[i]) / gap, 0.0, 1.0)
+    rest = 1.0 - share
+    curvature = ((rest**3 - rest) * curved[i] + (share**3 - share) * curved[i + 1]) * gap**2 / 6.0
+    inside = rest * values[i] + share * values[i + 1] + curvature
+    slope_before = (values[1] - values[0]) / (time[1] - time[0]) - curved[1] * (time[1] - time[0]) / 6.0
+    slope_after = (values[-1] - values[-2]) / (time[-1] - time[-2]) + curved[-2] * (time[-1] - time[-2]) / 6.0
+    before = np.minimum(at - time[0], 0.0) * slope_before
+    after = np.maximum(at - time[-1], 0.0) * slope_after
+    return np.asarray(inside + (before + after))

@@ -10,12 +10,14 @@ is added by its Schur complement, so that no small system is solved one at a tim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
@@ -30,6 +32,8 @@ from entropylaw.engine.residuals import (
     spacings,
     whitened,
 )
+
+S = TypeVar("S", bound=np.generic)
 
 _RIDGE = 1e-12
 """Share of a column's square that keeps a matrix of dependent columns from being singular."""
@@ -80,9 +84,17 @@ class Block:
 
     def only(self, chosen: IntArray) -> Block:
         """The candidates under some of the covariances, numbered anew."""
-        names = ("inverse", "level", "solved", "slope", "precision", "variance", "log_weight")
-        arrays = {name: getattr(self, name)[chosen] for name in names}
-        return replace(self, **arrays, covariance=np.arange(chosen.size)[:, None])
+        return replace(
+            self,
+            covariance=np.arange(chosen.size)[:, None],
+            inverse=self.inverse[chosen],
+            level=self.level[chosen],
+            solved=self.solved[chosen],
+            slope=self.slope[chosen],
+            precision=self.precision[chosen],
+            variance=self.variance[chosen],
+            log_weight=self.log_weight[chosen],
+        )
 
     def numbers(self, functional: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Location and squared scale of F numbers in every row, (F, K·J), in units of the reward's sd."""
@@ -98,7 +110,7 @@ class Block:
         squared = (variance[:, :, None] + new**2 / self.precision) * self.variance
         return location.reshape(len(location), -1), squared.reshape(len(squared), -1)
 
-    def add_coefficients(self, share: FloatArray, total: FloatArray) -> None:
+    def _add_coefficients(self, share: FloatArray, total: FloatArray) -> None:
         """Add the coefficients of rows with weights ``share`` (K·J,) to a ``total`` (m,) over all columns."""
         weight = share.reshape(self.slope.shape)
         along = weight * self.slope
@@ -185,23 +197,26 @@ class Table:
         Locations leave out the reward's mean, which a level has and a difference has not. Blocks without any
         of some ``rows`` are left out: there both are 0.
         """
-        functional, unit = np.concatenate(np.broadcast_arrays(*functionals)), self.candidates.unit
-        count = len(functional)
-        location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
+        functional = np.concatenate(np.broadcast_arrays(*functionals))
+        location = np.zeros((len(functional), self.form.size))
+        squared = np.zeros_like(location)
         for block, span in self.parts():
             if rows is None or rows[span].any():
                 location[:, span], squared[:, span] = block.numbers(functional)
+        unit = self.candidates.unit
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
 
     def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
         """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
-        columns, curves = self.candidates, list[FloatArray]()
+        columns = self.candidates
         at = self.reward_at(entropy)[:, 0, :-1]
+        curves = []
         for weight in weights:
-            share, coefficients = weight / max(float(weight.sum()), 1e-300), np.zeros(len(columns.names))
+            share = weight / max(float(weight.sum()), 1e-300)
+            coefficients = np.zeros(len(columns.names))
             for block, span in self.parts():
                 if share[span].any():
-                    block.add_coefficients(share[span], coefficients)
+                    block._add_coefficients(share[span], coefficients)
             curves.append(at @ coefficients * columns.unit + columns.origin)
         return curves
 
@@ -219,9 +234,12 @@ class Table:
         single, sums = covariances(gap.tobytes(), self.prior)
         models = single.white.size + sums.white.size
         scale, number = divmod(int(self.whitened.number[self.covariance[row]]), models)
-        group, index = (single, number) if number < single.white.size else (sums, number - single.white.size)
         # Nothing of a drift remains over a reload.
-        drift, white = group.matrix(np.concatenate([[0.0], np.cumsum(gap)]), index)
+        time = np.concatenate([[0.0], np.cumsum(gap)])
+        if number < single.white.size:
+            drift, white = single.matrix(time, number)
+        else:
+            drift, white = sums.matrix(time, number - single.white.size)
         profile = scale_profiles(self.entropy, self.prior)[scale]
         return profile[:, None] * drift * profile, white * profile**2
 
@@ -266,34 +284,42 @@ def table_of(
     nodes = max((count for fewest, count in constants.NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        few = candidates(entropy, share, reward, replace(prior, **constants.LAW_ALONE), starts)
+        few = candidates(entropy, share, reward, prior.of_law_alone(), starts)
         prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
-    blocks = Blocks(columns, products, prior).all()
-    chosen = that_matter(blocks)
-    blocks, rows = [block.only(chosen) for block in blocks], dict[str, Any]()
-    for name in ("form", "term", "first", "covariance", "df", "shape", "log_weight", "variance"):
-        # One row for each covariance and each curve of a block, in this order.
-        every = [np.broadcast_to(getattr(block, name), block.slope.shape).ravel() for block in blocks]
-        rows[name] = np.concatenate(every)
+    blocks = _Blocks(columns, products, prior).all()
+    chosen = _covariances_that_matter(blocks)
+    blocks = [block.only(chosen) for block in blocks]
     return Table(
         candidates=columns,
-        whitened=Whitened(**{name: getattr(products, name)[chosen] for name in Whitened.__slots__}),
+        whitened=products.only(chosen),
         blocks=tuple(blocks),
         prior=prior,
         time=share * (step.size - 1),
         entropy=entropy,
         reward=reward,
         group=size,
-        **rows,
+        form=_in_rows(blocks, lambda block: block.form),
+        term=_in_rows(blocks, lambda block: np.array(block.term)),
+        first=_in_rows(blocks, lambda block: np.array(block.first)),
+        covariance=_in_rows(blocks, lambda block: block.covariance),
+        df=_in_rows(blocks, lambda block: np.array(block.df)),
+        shape=_in_rows(blocks, lambda block: block.shape),
+        log_weight=_in_rows(blocks, lambda block: block.log_weight),
+        variance=_in_rows(blocks, lambda block: block.variance),
     )
+
+
+def _in_rows(blocks: Sequence[Block], number: Callable[[Block], NDArray[S]]) -> NDArray[S]:
+    """A number of every block as one of every row: for each covariance, each curve of a block."""
+    return np.concatenate([np.broadcast_to(number(block), block.slope.shape).ravel() for block in blocks])
 
 
 def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
     """The prior with its nodes where the posterior of the law, or of a free curve, is."""
     products = whitened(few.columns, step, entropy, prior)
     likely = np.zeros((len(prior.lengths), len(prior.shares)))
-    for block in Blocks(few, products, replace(prior, **constants.LAW_ALONE)).all():
+    for block in _Blocks(few, products, prior.of_law_alone()).all():
         for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
             if constants.FORMS[form] in ("flat", "free") and np.isfinite(log_weight.max()):
                 weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
@@ -302,7 +328,7 @@ def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Pri
     return narrowed(prior, likely, nodes)
 
 
-def that_matter(blocks: Sequence[Block]) -> IntArray:
+def _covariances_that_matter(blocks: Sequence[Block]) -> IntArray:
     """Numbers of the covariances on which a number of some curve depends."""
     matters = np.zeros(len(blocks[0].level), dtype=bool)
     for block in blocks:
@@ -312,48 +338,57 @@ def that_matter(blocks: Sequence[Block]) -> IntArray:
     return np.flatnonzero(matters)
 
 
-class Blocks:
+class _Blocks:
     """The blocks of a run, from whitened cross products."""
 
     def __init__(self, columns: Candidates, products: Whitened, prior: Prior) -> None:
-        self.columns, self.white, self.prior = columns, products, prior
+        self.columns = columns
+        self.white = products
+        self.prior = prior
         self.n = len(columns.columns)
         self.target = len(columns.names) - 1
         # A normal prior is one more observation: its precision is in units of a typical residual variance,
         # that of the law with the step, or of as much of it as the run determines.
-        self.product, y = products.product.copy(), self.target
+        self.product = products.product.copy()
         linear = [0, *columns.of("step"), *columns.of("law")][: max(self.n - 3, 1)]
-        along, whole = self.product[:, linear, y], self.product[:, y, y]
+        along = self.product[:, linear, self.target]
+        whole = self.product[:, self.target, self.target]
         inverse = _inverse(self.product[:, linear][:, :, linear])
-        left = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), constants.EXACT * whole)
-        typical = np.maximum(left / max(self.n - len(linear), 1), 1e-300)
+        square = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), constants.EXACT * whole)
+        typical = np.maximum(square / max(self.n - len(linear), 1), 1e-300)
         self.precision = typical / prior.slope_spread**2
         for term, _ in prior.terms:
             for i in columns.of(term):
                 self.product[:, i, i] += self.precision
         # Log prior density of each coefficient at its mean; levels of the first evaluations and the free
         # curve's coefficients are uniform over two sds of the reward.
-        normal, uniform = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread), -np.log(2.0)
+        normal = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread)
+        uniform = -np.log(2.0)
         special = {"one": 0.0, "shift": 0.0, "flat": 0.0, "free": uniform}
         special |= {name: uniform for name in columns.names if name.startswith("first")}
         self.density = np.array([special.get(name, normal) for name in columns.names])
 
     def all(self) -> list[Block]:
         """Every block that the run determines: saturation without a term, and the flat law alone."""
-        blocks = list[Block | None]()
+        blocks: list[Block | None] = []
         for term, first in product(range(len(self.prior.terms)), range(len(self.prior.firsts))):
             share, probability = self.prior.firsts[first]
             columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"first{first}")]
             if len(columns) < (term > 0) + (share > 0):
                 continue
-            left_out = {"free", "saturation" if term else "", "flat" if term or share else ""}
-            curves = sorted(i for name in {*constants.FORMS} - left_out for i in self.columns.of(name))
-            linear, how = [0, *columns, *self.columns.of("shift")], (term, first, float(np.log(probability)))
-            blocks.append(self._block("constant", linear, [], *how))
+            forms = {*constants.FORMS} - {"free"}
+            if term:
+                forms -= {"saturation"}
+            if term or share:
+                forms -= {"flat"}
+            curves = [i for i, name in enumerate(self.columns.names) if name in forms]
+            linear = [0, *columns, *self.columns.of("shift")]
+            block = partial(self._block, term=term, first=first, log_prior=float(np.log(probability)))
+            blocks.append(block("constant", linear, []))
             if curves:
-                blocks.append(self._block("", linear, curves, *how))
+                blocks.append(block("", linear, curves))
             if free := self.columns.of("free"):
-                blocks.append(self._block("free", [*linear, *free], [], *how))
+                blocks.append(block("free", [*linear, *free], []))
         return list(filter(None, blocks))
 
     def _block(
@@ -363,7 +398,8 @@ class Blocks:
         df = self.n - len(linear) - bool(curves)
         if df < 1:
             return None
-        target, whole = self.target, np.maximum(self.product[:, self.target, self.target], 1e-300)
+        target = self.target
+        whole = np.maximum(self.product[:, target, target], 1e-300)
         inverse = _inverse(self.product[:, linear][:, :, linear])
         with_reward = self.product[:, linear, target]
         level = np.einsum("kpq,kq->kp", inverse, with_reward)
@@ -371,8 +407,10 @@ class Blocks:
         squares = (whole - np.einsum("kp,kp->k", with_reward, level))[:, None]
         log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
         if curves:
-            names, curve_shapes = [self.columns.names[i] for i in curves], self.columns.shapes[curves]
-            flat, centre = np.array([name == "flat" for name in names]), self.columns.slope[curves]
+            names = [self.columns.names[i] for i in curves]
+            curve_shapes = self.columns.shapes[curves]
+            centre = self.columns.slope[curves]
+            flat = np.array([name == "flat" for name in names])
             prior = np.where(flat, 0.0, self.precision[:, None])
             solved = inverse @ self.product[:, linear][:, :, curves]
             diagonal = np.einsum("kmm->km", self.product)[:, curves]
@@ -387,8 +425,10 @@ class Blocks:
             log_weight = log_weight + self.density[curves] - np.log(shapes) - 0.5 * np.log(precision)
             log_weight = np.where(unknown, -np.inf, log_weight)
         else:
-            names, curve_shapes = [form], np.array([np.nan])
-            solved, slope = np.zeros((*level.shape, 1)), np.zeros((len(level), 1))
+            names = [form]
+            curve_shapes = np.array([np.nan])
+            solved = np.zeros((*level.shape, 1))
+            slope = np.zeros((len(level), 1))
             precision = np.full((len(level), 1), np.inf)
         squares = np.maximum(squares, constants.EXACT * whole[:, None])
         # Log marginal likelihood of the residual, σ integrated out with prior 1/σ.

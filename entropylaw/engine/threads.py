@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,7 +28,7 @@ def one_thread(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @cache
-def _libraries() -> Any:
+def _libraries() -> ThreadpoolController:
     """The BLAS libraries of this process, which numpy and scipy have loaded."""
     # Not at the top: the command line fixes the number before numpy is imported.
     from threadpoolctl import ThreadpoolController

@@ -28,42 +28,63 @@ CORRELATIONS = (0.3, 0.5, 0.65, 0.78, 0.86, 0.91, 0.94, 0.96, 0.975)
 SHARES = (0.0, 0.3, 0.7)
 """Shares of the noise in the variance, equally probable."""
 
-WARPS, KNOTS, PER_COLUMN = (0.01, 25.0), (1, 3, 5, 8), 4
-"""Cubic splines: the knots are even in log(1 + w·t), t from 0 to 1; intervals between knots (with one, a
-line); fewest points per column."""
+WARPS = (0.01, 25.0)
+"""Cubic splines: each w with which the knots are even in log(1 + w·t), t from 0 to 1."""
+
+KNOTS = (1, 3, 5, 8)
+"""Cubic splines: numbers of intervals between knots; with one, a line."""
+
+_PER_COLUMN = 4
+"""Cubic splines: fewest points per column."""
 
 DECAYS = ((0.02,), (0.05,), (0.12,), (0.3,), (0.02, 0.12), (0.05, 0.3), (0.05, np.inf), (0.12, np.inf))
 """Sums of exponentials, by their times in runs; an infinite one is a line."""
 
-FALL_TIMES, FALL_POWERS = 0.02 * 1.2 ** np.arange(20.0), (0.5, 1.0, 2.0, 4.0)
-"""Times, in runs, and exponents of the stretched exponentials by which a curve may fall; a line ends at twice
-each time."""
+FALL_TIMES = 0.02 * 1.2 ** np.arange(20.0)
+"""Times, in runs, of the stretched exponentials by which a curve may fall; a line ends at twice each time."""
 
-COLUMN_COST, STEP_COST, MOST_STEPS = 1.0, 4.0, 6
-"""Costs of a column and of a step in units of ln(n)/2, and the largest number of steps."""
+FALL_POWERS = (0.5, 1.0, 2.0, 4.0)
+"""Exponents of the stretched exponentials."""
 
-RAMPS = (1 / 8, 1 / 4)
+COLUMN_COST = 1.0
+"""Cost of a column in units of ln(n)/2."""
+
+STEP_COST = 4.0
+"""Cost of a step in the same units."""
+
+MOST_STEPS = 6
+"""Largest number of steps."""
+
+_RAMPS = (1 / 8, 1 / 4)
 """Lengths, in runs, of the ramps that are tried besides steps."""
 
-MODERATE = 12
+_MODERATE = 12
 """Number of a covariance of a moderate drift, beside which steps are looked for as well."""
 
 RESOLUTION = 1e-3
 """Share of a curve's range that counts as noise: no curve is known better."""
 
-TIED, TINY = 1e-6, 1e-24
-"""Log evidences that differ by less are equal; least sum of squares, below which are rounding errors."""
+TIED = 1e-6
+"""Log evidences that differ by less are equal."""
 
-SCALE_REACH, SCALE_PRIOR, SCALE_CAP = 1 / 6, 10.0, 9.0 * 2.2
-"""The local scale: half-width of its window in runs, points that its mean over the run counts as, and the
-largest squared innovation in units of their median."""
+TINY = 1e-24
+"""Least sum of squares, below which are rounding errors."""
+
+_SCALE_REACH = 1 / 6
+"""The local scale: half-width of its window, in runs."""
+
+_SCALE_PRIOR = 10.0
+"""The local scale: points that its mean over the run counts as."""
+
+_SCALE_CAP = 9.0 * 2.2
+"""The local scale: largest squared innovation, in units of their median."""
 
 
-def smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
+def _smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
     """The columns (n, k) of the means without steps: a constant, splines, decays; ``time`` (n,) is 0 to 1."""
     yield np.ones((time.size, 1))
     for warp, inner in product(WARPS, KNOTS):
-        if inner + 1 <= time.size / PER_COLUMN:
+        if inner + 1 <= time.size / _PER_COLUMN:
             u = np.log1p(warp * time) / np.log1p(warp)
             powers = u[:, None] ** np.arange(2 if inner == 1 else 4)
             knots = np.linspace(0.0, 1.0, inner + 1)[1:-1]
@@ -73,7 +94,7 @@ def smooth_curves(time: FloatArray) -> Iterator[FloatArray]:
         yield np.column_stack([np.ones(time.size), *decays])
 
 
-def falls(time: FloatArray) -> Iterator[FloatArray]:
+def _falls(time: FloatArray) -> Iterator[FloatArray]:
     """The columns (n, 2) of the means that are a constant and one fall: stretched exponentials, lines."""
     for fall in FALL_TIMES:
         shapes = [np.exp(-((time / fall) ** power)) for power in FALL_POWERS]
@@ -86,7 +107,8 @@ class Design:
 
     def __init__(self, step: FloatArray) -> None:
         n = step.size
-        self.step, self.time = step, (step - step[0]) / (step[-1] - step[0])
+        self.step = step
+        self.time = (step - step[0]) / (step[-1] - step[0])
         gap = np.diff(step) * ((n - 1) / (step[-1] - step[0]))
         rho = np.repeat(CORRELATIONS, len(SHARES))
         white = np.append(1.0, np.tile(SHARES, len(CORRELATIONS)))
@@ -97,11 +119,11 @@ class Design:
             white=white,
             prior=np.append(1.0, np.full(rho.size, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS)),
         )
-        self._span(smooth_curves(self.time))
+        self._span(_smooth_curves(self.time))
         index = np.arange(n)
         steps = (index[:, None] >= np.arange(2, n - 2)).astype(float)
         starts = np.arange(2, n - n // 5, 2)
-        ramps = [np.clip((index[:, None] - starts) / max(3.0, n * share), 0.0, 1.0) for share in RAMPS]
+        ramps = [np.clip((index[:, None] - starts) / max(3.0, n * share), 0.0, 1.0) for share in _RAMPS]
         self.steps: FloatArray = np.hstack([steps, *ramps])
 
     def _span(self, means: Iterable[FloatArray]) -> None:
@@ -114,7 +136,7 @@ class Design:
     def falling(self) -> Design:
         """The same design with falls among the means."""
         design = copy(self)
-        design._span(chain(smooth_curves(self.time), falls(self.time)))
+        design._span(chain(_smooth_curves(self.time), _falls(self.time)))
         return design
 
     @cached_property
@@ -173,9 +195,11 @@ class Whitened:
     """The columns of a design whitened under one scale (n,), orthonormal within each basis."""
 
     def __init__(self, design: Design, scale: FloatArray) -> None:
-        self.design, self.scale = design, scale
+        self.design = design
+        self.scale = scale
         white = self.whiten(design.columns)
-        self.columns, log_size = np.empty_like(white), []
+        self.columns = np.empty_like(white)
+        log_size = []
         for start, end in pairwise([*design.starts, white.shape[2]]):
             basis = white[:, :, start:end]
             triangle = np.linalg.cholesky(basis.swapaxes(-1, -2) @ basis)
@@ -190,7 +214,8 @@ class Whitened:
 
     def models(self, steps: FloatArray, y: FloatArray, slack: float) -> Models:
         """The models of whitened curves y (…, grid, n, 1), each with its whitened steps (…, grid, n, q)."""
-        design, added = self.design, np.concatenate([steps, y], axis=-1)
+        design = self.design
+        added = np.concatenate([steps, y], axis=-1)
         n, q = steps.shape[-2:]
         along = self.columns.swapaxes(-1, -2) @ added
         shared = np.add.reduceat(along[..., :, None] * along[..., None, :], design.starts, axis=-3)
@@ -200,7 +225,8 @@ class Whitened:
         beyond[..., -1, -1] += slack
         # The last pivot of the triangle is the residual beside all columns.
         pivots = np.diagonal(np.linalg.cholesky(beyond), axis1=-2, axis2=-1)
-        rss, free = pivots[..., -1] ** 2, (n - q - design.sizes).astype(float)
+        rss = pivots[..., -1] ** 2
+        free = (n - q - design.sizes).astype(float)
         log = (design.group.log_prior - self.log_det)[:, None]
         likely = log - self.log_size - np.log(pivots[..., :-1]).sum(axis=-1) - 0.5 * free * np.log(rss)
         cost = 0.5 * np.log(n) * (COLUMN_COST * design.sizes + STEP_COST * q)
@@ -215,17 +241,15 @@ class Whitened:
 
         Curve and ``steps`` are whitened.
         """
-        start, size = self.design.starts[basis], self.design.sizes[basis]
-        q = np.linalg.qr(np.hstack([self.columns[point][:, start : start + size], steps[point]]))[0]
+        start = self.design.starts[basis]
+        mean = self.columns[point][:, start : start + self.design.sizes[basis]]
+        q = np.linalg.qr(np.hstack([mean, steps[point]]))[0]
         return y[point, :, 0] - q @ (q.T @ y[point, :, 0]), q
 
-    def likely_step(self, y: FloatArray, steps: FloatArray, point: int, basis: int) -> int:
-        """The number of the step that explains most of a curve beside one model's mean."""
-        left, q = self.residual(y, steps, point, basis)
-        columns = self.design.filters[point] @ (self.design.steps / self.scale[:, None])
-        beyond = (columns**2).sum(axis=0) - ((q.T @ columns) ** 2).sum(axis=0)
-        gain = np.where(beyond > 1e-6, (columns.T @ left) ** 2 / np.maximum(beyond, 1e-6), 0.0)
-        return int(gain.argmax())
+
+def _as_curves(white: FloatArray) -> FloatArray:
+    """Whitened columns (grid, n, q) as curves of their own: (q, grid, n, 1)."""
+    return white.transpose(2, 0, 1)[..., None]
 
 
 class Trend:
@@ -235,7 +259,8 @@ class Trend:
     """
 
     def __init__(self, design: Design, y: FloatArray) -> None:
-        self.design, self.y = design, y
+        self.design = design
+        self.y = y
         self.slack = y.size * (RESOLUTION * float(np.ptp(y))) ** 2 + TINY
         self.steps = np.empty((y.size, 0))
         self._fit(design.even)
@@ -245,7 +270,8 @@ class Trend:
 
     def _fit(self, whitened: Whitened) -> None:
         """Whiten the curve and its steps, and find the models."""
-        self.whitened, self.white = whitened, whitened.whiten(self.y[:, None])
+        self.whitened = whitened
+        self.white = whitened.whiten(self.y[:, None])
         self.white_steps = whitened.whiten(self.steps)
         self.models = whitened.models(self.white_steps, self.white, self.slack)
 
@@ -257,28 +283,40 @@ class Trend:
         """
         for _ in range(MOST_STEPS):
             point, basis = self.models.best
-            beside = {(point, basis), (point, 0), (MODERATE, basis), (MODERATE, 0)}
-            of_curve = self.white, self.white_steps
-            likely = sorted({self.whitened.likely_step(*of_curve, *model) for model in beside})
-            tried = self.whitened.whiten(self.design.steps[:, likely]).transpose(2, 0, 1)[..., None]
-            curves, steps = (np.broadcast_to(array, (len(likely), *array.shape)) for array in of_curve)
+            beside = {(point, basis), (point, 0), (_MODERATE, basis), (_MODERATE, 0)}
+            likely = sorted({self._likely_step(*model) for model in beside})
+            tried = _as_curves(self.whitened.whiten(self.design.steps[:, likely]))
+            curves = np.broadcast_to(self.white, (len(likely), *self.white.shape))
+            steps = np.broadcast_to(self.white_steps, (len(likely), *self.white_steps.shape))
             candidates = np.concatenate([steps, tried], axis=-1)
             tried_models = self.whitened.models(candidates, curves, self.slack)
             best = int(tried_models.total.argmax())
             if tried_models.total[best] <= self.models.total + TIED:
                 break
             self.steps = np.column_stack([self.steps, self.design.steps[:, likely[best]]])
-            self.white_steps, self.models = candidates[best], tried_models.of(best)
+            self.white_steps = candidates[best]
+            self.models = tried_models.of(best)
+
+    def _likely_step(self, point: int, basis: int) -> int:
+        """The number of the step that explains most of the curve beside one model's mean."""
+        residual, q = self.whitened.residual(self.white, self.white_steps, point, basis)
+        columns = self.design.filters[point] @ (self.design.steps / self.whitened.scale[:, None])
+        beyond = (columns**2).sum(axis=0) - ((q.T @ columns) ** 2).sum(axis=0)
+        gain = np.where(beyond > 1e-6, (columns.T @ residual) ** 2 / np.maximum(beyond, 1e-6), 0.0)
+        return int(gain.argmax())
 
     def _local_scale(self) -> FloatArray:
         """The local sd of the likeliest model's innovations, of mean square 1, shrunk to a constant."""
-        left, _ = self.whitened.residual(self.white, self.white_steps, *self.models.best)
-        n = left.size
-        reach, square = max(6, int(n * SCALE_REACH)), (left * self.whitened.scale) ** 2
-        square = np.minimum(square, SCALE_CAP * float(np.median(square)) + 1e-18)
-        mean, total = float(square.mean()) + 1e-18, np.concatenate([[0.0], np.cumsum(square)])
-        low, high = np.maximum(np.arange(n) - reach, 0), np.minimum(np.arange(n) + reach + 1, n)
-        variance = (total[high] - total[low] + SCALE_PRIOR * mean) / (high - low + SCALE_PRIOR)
+        innovations, _ = self.whitened.residual(self.white, self.white_steps, *self.models.best)
+        n = innovations.size
+        reach = max(6, int(n * _SCALE_REACH))
+        square = (innovations * self.whitened.scale) ** 2
+        square = np.minimum(square, _SCALE_CAP * float(np.median(square)) + 1e-18)
+        mean = float(square.mean()) + 1e-18
+        total = np.concatenate([[0.0], np.cumsum(square)])
+        low = np.maximum(np.arange(n) - reach, 0)
+        high = np.minimum(np.arange(n) + reach + 1, n)
+        variance = (total[high] - total[low] + _SCALE_PRIOR * mean) / (high - low + _SCALE_PRIOR)
         return np.asarray(np.sqrt(variance / variance.mean()))
 
     def draws(self, count: int, *, falling: bool = False, power: float = 1.0) -> FloatArray:
@@ -286,11 +324,14 @@ class Trend:
 
         Those that are ``falling`` have no steps, but falls among their means.
         """
-        whitened, steps, models = self.whitened, self.steps, self.models
+        whitened = self.whitened
+        steps = self.steps
+        models = self.models
         if falling:
-            whitened, steps = Whitened(self.design.falling, whitened.scale), steps[:, :0]
+            whitened = Whitened(self.design.falling, self.whitened.scale)
+            steps = self.steps[:, :0]
             models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
-        design, scale = whitened.design, whitened.scale
+        design = whitened.design
         weight = np.exp(power * (models.weight - models.weight.max())).ravel()
         # Every draw has a model, by its weight; the random numbers are the same for all curves.
         shares = np.cumsum(weight) / weight.sum()
@@ -299,10 +340,10 @@ class Trend:
         curves = np.empty((count, self.y.size))
         for number in np.unique(model):
             point, basis = np.unravel_index(number, models.weight.shape)
-            start, size = design.starts[basis], design.sizes[basis]
-            mean = np.hstack([design.columns[:, start : start + size], steps])
+            start = design.starts[basis]
+            mean = np.hstack([design.columns[:, start : start + design.sizes[basis]], steps])
             at = np.flatnonzero(model == number)
-            q, r = np.linalg.qr(design.filters[point] @ (mean / scale[:, None]))
+            q, r = np.linalg.qr(design.filters[point] @ (mean / whitened.scale[:, None]))
             sd = np.sqrt(models.rss[point, basis] / random.chisquare(models.free[basis], at.size))
             normal = random.standard_normal((q.shape[1], at.size))
             coefficients = np.linalg.solve(r, (q.T @ self.white[point]) + sd * normal)
@@ -314,7 +355,8 @@ class Trend:
 
         The curve's own steps and scale are kept.
         """
-        y, change = (self.whitened.whiten(r.T).transpose(2, 0, 1)[..., None] for r in (curves, changes))
+        y = _as_curves(self.whitened.whiten(curves.T))
+        change = _as_curves(self.whitened.whiten(changes.T))
         steps = np.broadcast_to(self.white_steps, (len(curves), *self.white_steps.shape))
         without = self.whitened.models(steps, y, self.slack)
         with_change = self.whitened.models(np.concatenate([steps, change], axis=-1), y, self.slack)

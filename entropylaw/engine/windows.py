@@ -19,7 +19,7 @@ from entropylaw.engine.trend import TINY, Design, Models
 DRAWS = 599
 """Simulations of drift and noise per covariance."""
 
-LEAST = 2e-3
+_LEAST = 2e-3
 """Models below this probability are left out of p-values."""
 
 
@@ -27,7 +27,8 @@ class Windows:
     """Differences of two windows each: ``pairs`` (w, 4) are first and end of the earlier and of the later."""
 
     def __init__(self, design: Design, pairs: IntArray) -> None:
-        self.design, self.pairs = design, pairs
+        self.design = design
+        self.pairs = pairs
         self.even = self.deviations(np.ones(design.step.size))
         self._null: dict[int, FloatArray] = {}
 
@@ -42,17 +43,9 @@ class Windows:
         total = np.zeros((len(self.design.correlations), scale.size + 1, scale.size + 1))
         covariance = self.design.correlations * np.outer(scale, scale)
         total[:, 1:, 1:] = covariance.cumsum(axis=1).cumsum(axis=2)
-        first, end, later, last = self.pairs.T
-
-        def mean(low: IntArray, high: IntArray, left: IntArray, right: IntArray) -> FloatArray:
-            size = (high - low) * (right - left)
-            corners = (
-                total[:, high, right] - total[:, low, right] - total[:, high, left] + total[:, low, left]
-            )
-            return np.asarray(corners / size)
-
-        variance = mean(later, last, later, last) + mean(first, end, first, end)
-        return np.sqrt(np.maximum(variance - 2.0 * mean(first, end, later, last), TINY))
+        start, end, later, last = self.pairs.T
+        variance = _mean_over(total, later, last, later, last) + _mean_over(total, start, end, start, end)
+        return np.sqrt(np.maximum(variance - 2.0 * _mean_over(total, start, end, later, last), TINY))
 
     def null(self, point: int) -> FloatArray:
         """The largest of the standardised differences of constant curves with constant scale (draws,)."""
@@ -70,43 +63,52 @@ class Windows:
         """
         value = self.differences(curve[None])[0]
         weight = np.exp(models.weight - models.total)
-        point, basis = np.nonzero(weight >= min(LEAST, float(weight.max())))
+        point, basis = np.nonzero(weight >= min(_LEAST, float(weight.max())))
         p_values = np.zeros(value.size)
         for g, i in zip(point, basis, strict=True):
             free = float(models.free[i])
             z = value / (deviations[g] * np.sqrt(models.rss[g, i] / free))
             # The draws of the scale are independent of those of the noise.
-            largest = np.sort(self.null(int(g))[ORDER] * scales(free))
+            largest = np.sort(self.null(int(g))[_ORDER] * _scales(free))
             p_values += weight[g, i] * (1 + DRAWS - np.searchsorted(largest, z))
         return np.asarray(p_values / ((DRAWS + 1) * weight[point, basis].sum()))
 
 
-ORDER = np.random.default_rng(1).permutation(DRAWS)
+def _mean_over(
+    total: FloatArray, low: IntArray, high: IntArray, left: IntArray, right: IntArray
+) -> FloatArray:
+    """Means of matrices over rows ``low`` to ``high`` and columns ``left`` to ``right``, (grid, w).
+
+    ``total`` are the sums of the matrices up to each row and column, (grid, n + 1, n + 1).
+    """
+    corners = total[:, high, right] - total[:, low, right] - total[:, high, left] + total[:, low, left]
+    return np.asarray(corners / ((high - low) * (right - left)))
+
+
+_ORDER = np.random.default_rng(1).permutation(DRAWS)
 """A random order of the simulations."""
 
 
 @lru_cache(maxsize=256)
-def scales(free: float) -> FloatArray:
+def _scales(free: float) -> FloatArray:
     """Equally probable values (draws,) of the true residual scale over the estimated one."""
     return np.asarray(np.sqrt(free / chdtri(free, (np.arange(DRAWS) + 0.5) / DRAWS)))
 
 
 def recent_over_lowest(n: int) -> IntArray:
     """A window at the end against every earlier one, of three lengths each."""
-    pairs = [
-        (start, start + width, n - recent, n)
-        for recent in sorted({max(4, n // 10), max(4, n // 5), max(5, n // 3)})
-        for width in sorted({max(3, n // 12), max(4, n // 6), max(5, n // 3)})
-        for start in range(0, n - recent - width + 1, max(1, width // 3))
-    ]
+    pairs: list[tuple[int, int, int, int]] = []
+    for recent in sorted({max(4, n // 10), max(4, n // 5), max(5, n // 3)}):
+        for width in sorted({max(3, n // 12), max(4, n // 6), max(5, n // 3)}):
+            starts = range(0, n - recent - width + 1, max(1, width // 3))
+            pairs.extend((start, start + width, n - recent, n) for start in starts)
     return np.array(pairs)
 
 
 def neighbours(n: int) -> IntArray:
     """Adjacent windows of three lengths, at every point."""
-    pairs = [
-        (middle - width, middle, middle, middle + width)
-        for width in sorted({max(3, n // 40), max(4, n // 20), max(6, n // 10)})
-        for middle in range(width, n - width + 1)
-    ]
+    pairs: list[tuple[int, int, int, int]] = []
+    for width in sorted({max(3, n // 40), max(4, n // 20), max(6, n // 10)}):
+        middles = range(width, n - width + 1)
+        pairs.extend((middle - width, middle, middle, middle + width) for middle in middles)
     return np.array(pairs)

@@ -1,4 +1,4 @@
-"""The frozen types of results; importing them imports no numpy.
+"""The types of numbers that results are made of, and what verdicts say; importing them imports no numpy.
 
 Where the values of a type have to agree with one another, its ``flaw`` describes what does not, and is empty
 where all agree. Reading a document checks it; fresh results are not checked.
@@ -51,16 +51,22 @@ class Estimate(Struct, frozen=True, kw_only=True):
     @property
     def width(self) -> float | None:
         """From the low end to the high one; None where either is missing."""
-        return None if self.low is None or self.high is None else self.high - self.low
+        if self.low is None or self.high is None:
+            return None
+        return self.high - self.low
 
     def times(self, factor: float) -> "Estimate":
         """The same in a unit of which ``factor`` are one of this, such as 100 for a rate in per cent."""
+
+        def scaled(number: float | None) -> float | None:
+            return None if number is None else factor * number
+
         return structs.replace(
             self,
-            value=None if self.value is None else factor * self.value,
-            low=None if self.low is None else factor * self.low,
-            high=None if self.high is None else factor * self.high,
-            std_error=None if self.std_error is None else factor * self.std_error,
+            value=scaled(self.value),
+            low=scaled(self.low),
+            high=scaled(self.high),
+            std_error=scaled(self.std_error),
         )
 
     def __float__(self) -> float:
@@ -71,8 +77,12 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """The value with its interval, four digits each, and the reason where one is missing."""
-        ends = f" [{self.low:.4g}, {self.high:.4g}]" if self.low is not None and self.high is not None else ""
-        return f"{self:.4g}{ends}{f' ({self.note})' if self.note else ''}"
+        text = f"{self:.4g}"
+        if self.low is not None and self.high is not None:
+            text += f" [{self.low:.4g}, {self.high:.4g}]"
+        if self.note:
+            text += f" ({self.note})"
+        return text
 
     def __format__(self, spec: str) -> str:
         """The value in a format such as ``.3f``, an unknown one as a dash; without a format as printed."""

@@ -220,7 +220,8 @@ class Band(Struct, frozen=True, kw_only=True):
 
         A difference is its mean, low and high end.
         """
-        points, ranges = zip(self.along, self.mean, self.low, self.high, strict=True), []
+        points = zip(self.along, self.mean, self.low, self.high, strict=True)
+        ranges = []
         for side, members in groupby(points, key=lambda point: (point[2] > 0) - (point[3] < 0)):
             within, *gaps = zip(*members, strict=True)
             if side:

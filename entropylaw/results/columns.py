@@ -1,4 +1,4 @@
-"""The contents of logs: files, and columns with their meaning and use."""
+"""The columns of a run: which are used and why, and whether numbers of two rewards may be compared."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def factor_to(unit_of: Choice, number: Choice) -> float:
     for choice in (unit_of, number):
         if not choice.unit:
             raise _unit_not_known(shown(choice.column))
-    sides = (
+    properties = (
         ("column", unit_of.column, number.column),
         ("columns of the mean", ", ".join(unit_of.parts), ", ".join(number.parts)),
         ("kind", unit_of.meaning.kind or "unknown", number.meaning.kind or "unknown"),
         ("sort", unit_of.sort or "unknown", number.sort or "unknown"),
     )
-    for what, ours, theirs in sides:
+    for name, ours, theirs in properties:
         if ours != theirs:
-            raise unlike(what, ours, theirs)
+            raise _unlike(name, ours, theirs)
     factor = unit_factor(unit_of.unit, number.unit)
     if factor is None:
-        raise unlike("unit", unit_of.unit, number.unit)
+        raise _unlike("unit", unit_of.unit, number.unit)
     return factor
 
 
@@ -118,14 +118,17 @@ def _unit_not_known(name: str) -> InputError:
     return InputError("unit-not-known", message, "fit the log again, which stores the unit")
 
 
-def unlike(what: str, ours: str, theirs: str) -> InputError:
-    """The error for two rewards that differ in something."""
-    message = f"two rewards are not compared: their {what} is {shown(ours, 400)} and {shown(theirs, 400)}"
+def _unlike(name: str, ours: str, theirs: str) -> InputError:
+    """The error for two rewards that differ in one of their properties, by its name in words."""
+    message = f"two rewards are not compared: their {name} is {shown(ours, 400)} and {shown(theirs, 400)}"
     return InputError("unlike-rewards", message, "name the same column of both with --reward")
 
 
-TOKEN, SEMANTIC = "token entropy", "semantic entropy"
-"""The kind of entropy of a curve: the first is of the next token, the second of the plans."""
+TOKEN = "token entropy"
+"""The kind of entropy of a curve that is of the next token."""
+
+SEMANTIC = "semantic entropy"
+"""The kind of entropy of a curve that is of the plans."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):

@@ -131,7 +131,9 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     @property
     def n_rewards(self) -> int:
         """Number of evaluations with a reward, also of those without an entropy: they are in the forecast."""
-        return self.law.n + (len(self.unpaired[0]) if self.unpaired is not None else 0)
+        if self.unpaired is None:
+            return self.law.n
+        return self.law.n + len(self.unpaired[0])
 
     @property
     def effective_n(self) -> float:
@@ -178,8 +180,9 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         """The level of the reward at the last step; where a run is too short for one, the curve's."""
         if self.forecast is not None:
             return self.forecast.now
-        line = self.stop_line
-        return self.reward_now.value if line is None or line.now is None else line.now
+        if self.stop_line is not None and self.stop_line.now is not None:
+            return self.stop_line.now
+        return self.reward_now.value
 
     @property
     def best_so_far(self) -> BestSoFar | None:
@@ -187,9 +190,9 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
 
         None of what is no score.
         """
-        line = self.stop_line
         if self.forecast is not None:
             return self.forecast.best_so_far
+        line = self.stop_line
         if line is None or line.best_step is None or line.best is None or line.p_better is None:
             return None
         return BestSoFar(step=line.best_step, level=line.best, p_better=line.p_better)
@@ -205,7 +208,8 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
             return "a reason why the law fails, where it fails only"
         if not any(form.form == "law" for form in self.forms):
             return "the law among the forms"
-        if self.lost and (self.p_headroom, self.ceiling.value, self.headroom.value) != (None, None, None):
+        numbers = (self.p_headroom, self.ceiling.value, self.headroom.value)
+        if self.lost and numbers != (None, None, None):
             return "no ceiling of a run that lost its reward"
         return ""
 

@@ -11,7 +11,6 @@ from entropylaw.results.result import Finding, Qualified, Result
 SPENT = 0.95
 """Share of exp(H) − 1 from which on the entropy is called spent."""
 
-
 STANDS_OUT = 0.75
 """Probability of being better than the last step from which on a step is distinguishable from it."""
 
@@ -118,5 +117,6 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
 
     def flaw(self) -> str:
         """Lists of several lengths."""
-        entropies = (self.entropies,) if self.entropies else ()
-        return lengths_flaw(self.step, self.rewards, self.p_gains, *entropies)
+        if self.entropies:
+            return lengths_flaw(self.step, self.rewards, self.p_gains, self.entropies)
+        return lengths_flaw(self.step, self.rewards, self.p_gains)

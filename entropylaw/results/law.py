@@ -121,18 +121,18 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         return methods.predicting().reads_of(self)
 
     def __repr__(self) -> str:
-        a, b = (format(estimate, ".3g") for estimate in (self.a, self.b))
-        return f"<LawFit {self.run!r}: R = {b} − {a}·exp(H), {self.n} evaluations>"
+        return f"<LawFit {self.run!r}: R = {self.b:.3g} − {self.a:.3g}·exp(H), {self.n} evaluations>"
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
-        known = [self.entropy_sd] if self.entropy_sd is not None else []
-        entropies = (self.entropy, self.smoothed_entropy, self.smoothing_error)
-        columns = (self.step, *entropies, self.reward, self.fitted, *known)
+        columns = [self.step, self.entropy, self.smoothed_entropy, self.smoothing_error]
+        columns += [self.reward, self.fitted]
+        if self.entropy_sd is not None:
+            columns.append(self.entropy_sd)
         listed = isinstance(self.step, list)  # for gates, which read no array
         fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
         if self.n < 2 or not fits:
             return f"arrays of the length n = {self.n}, at least 2"
-        if listed:
-            return ""
-        return "" if (self.step[1:] > self.step[:-1]).all() else "increasing steps"
+        if not listed and not (self.step[1:] > self.step[:-1]).all():
+            return "increasing steps"
+        return ""

@@ -12,14 +12,26 @@ from entropylaw.results.result import Finding, Qualified, Result, replace
 CURVES = {"planning": "planning", "execution": "execution", "semantic": "plans", "aggregate": "all tokens"}
 """Name of each curve → what it is the entropy of, in words."""
 
-MATERIAL, EXPLODED = 1.25, 2.0
-"""Multiples of the level before it from which on a rise counts, and from which on it is an explosion."""
+MATERIAL = 1.25
+"""Multiple of the level before it from which on a rise counts."""
+
+EXPLODED = 2.0
+"""Multiple of the level before it from which on a rise is an explosion."""
 
 POWER = 0.8
 """Share of injected rises of :attr:`CurvePhases.detectable` that are found."""
 
-GAP, AROUND = 8.0, 5
-"""A gap is so many times the median of the spacings on either side of it, of which so many are looked at."""
+_GAP = 8.0
+"""A gap is so many times the median of the spacings on either side of it."""
+
+_AROUND = 5
+"""Number of spacings on either side of which that median is taken."""
+
+POOLED = 41
+"""Points of curves over runs."""
+
+_BAND = 7.5
+"""Width of a band that holds a whole curve, in standard errors."""
 
 
 def gaps(step: FloatArray) -> BoolArray:
@@ -29,9 +41,9 @@ def gaps(step: FloatArray) -> BoolArray:
     spacing = np.diff(step)
     if not spacing.size:
         return np.zeros(0, dtype=bool)
-    around = np.pad(spacing, AROUND, mode="symmetric")
-    usual = np.median(np.lib.stride_tricks.sliding_window_view(around, AROUND), axis=1)
-    return np.asarray(spacing > GAP * np.maximum(usual[: spacing.size], usual[AROUND + 1 :]))
+    around = np.pad(spacing, _AROUND, mode="symmetric")
+    usual = np.median(np.lib.stride_tricks.sliding_window_view(around, _AROUND), axis=1)
+    return np.asarray(spacing > _GAP * np.maximum(usual[: spacing.size], usual[_AROUND + 1 :]))
 
 
 class Eruption(Struct, frozen=True):
@@ -209,42 +221,45 @@ class PhaseFit(Qualified, Result, frozen=True, kw_only=True, eq=False):
         """What the run adds to results over several runs."""
         import numpy as np
 
-        first = min(curve.first_step for curve in self.curves)
-        span = max(curve.last_step for curve in self.curves) - first
-
-        def share(steps: Estimate | None, start: float = 0.0) -> Estimate | None:
-            if steps is None:
-                return None
-            ends = {name: getattr(steps, name) for name in ("value", "low", "high")}
-            moved = {name: None if end is None else (end - start) / span for name, end in ends.items()}
-            error = None if steps.std_error is None else steps.std_error / span
-            return replace(steps, **moved, std_error=error)
-
-        at, summaries = np.linspace(0.0, 1.0, POOLED), []
+        start = min(curve.first_step for curve in self.curves)
+        span = max(curve.last_step for curve in self.curves) - start
+        at = np.linspace(0.0, 1.0, POOLED)
+        step = start + span * at
+        summaries = []
         for curve in self.curves:
-            step = first + span * at
             inside = (step >= curve.first_step) & (step <= curve.last_step)
-            error = (curve.high - curve.low) / BAND
-            mean, sd = (np.interp(step[inside], curve.step, values) for values in (curve.fitted, error))
+            error = (curve.high - curve.low) / _BAND
             summaries.append(
                 CurveSummary(
                     name=curve.name,
                     verdict=curve.verdict,
                     rise=curve.rise,
-                    onset=share(curve.onset, first),
-                    settled=share(curve.settled, first),
+                    onset=_share_of(span, curve.onset, start),
+                    settled=_share_of(span, curve.settled, start),
                     at=at[inside],
-                    mean=mean,
-                    error=sd,
+                    mean=np.interp(step[inside], curve.step, curve.fitted),
+                    error=np.interp(step[inside], curve.step, error),
                 )
             )
-        return PhaseSummary(
-            run=self.run, verdict=self.verdict, delta=share(self.delta), curves=tuple(summaries)
-        )
+        delta = _share_of(span, self.delta, 0.0)
+        return PhaseSummary(run=self.run, verdict=self.verdict, delta=delta, curves=tuple(summaries))
 
 
-POOLED, BAND = 41, 7.5
-"""Points of curves over runs, and the width of a band that holds a whole curve, in standard errors."""
+def _share_of(span: float, steps: Estimate | None, start: float) -> Estimate | None:
+    """Steps after a first one, as a share of the run's ``span`` of steps."""
+    if steps is None:
+        return None
+
+    def share(step: float | None, start: float) -> float | None:
+        return None if step is None else (step - start) / span
+
+    return replace(
+        steps,
+        value=share(steps.value, start),
+        low=share(steps.low, start),
+        high=share(steps.high, start),
+        std_error=share(steps.std_error, 0.0),
+    )
 
 
 class PooledCurve(Result, frozen=True, kw_only=True, eq=False):

@@ -57,15 +57,25 @@ class Result(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         """The same, at most twelve lines of it."""
         lines = str(self).rstrip("\n").split("\n")
-        return "\n".join([*lines[:11], "…"] if len(lines) > 12 else lines)
+        if len(lines) > 12:
+            lines = [*lines[:11], "…"]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return str(methods.rendering().html(self))
 
 
-LOST, NO_SHIFT, ENDS, JUMP = "reward-lost", "no-level-shift", "reward-ends", "jump-at-start"
-"""Codes of findings: the run lost its reward, no level shift was found, the evaluations end before others,
-the reward jumped at the start and is flat since."""
+LOST = "reward-lost"
+"""Code of the finding that the run lost its reward."""
+
+NO_SHIFT = "no-level-shift"
+"""Code of the finding that no level shift was found."""
+
+ENDS = "reward-ends"
+"""Code of the finding that the evaluations end before others."""
+
+JUMP = "jump-at-start"
+"""Code of the finding that the reward jumped at the start and is flat since."""
 
 NO_SCORE = "not-a-score"
 """Code of the finding that the reward is no score by its name, but a length, a cost or a divergence."""

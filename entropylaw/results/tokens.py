@@ -1,4 +1,4 @@
-"""Summaries of token-level logs."""
+"""The result of ``entropylaw tokens``: a summary of token-level logs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from entropylaw.engine.constants import LARGEST_GROUPED, PRIOR
-from entropylaw.engine.reads import Cells, Reads, merged, t_below
+from entropylaw.engine.reads import Cells, Reads, merged
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import table_of
 from tests.laws import reads_under
@@ -100,7 +100,9 @@ def test_no_number_is_above_the_largest_reward():
 @pytest.mark.parametrize("df", [6.0, 9.0, 30.0, 400.0])
 def test_hills_deviate_is_students_t(df):
     z = np.linspace(-30.0, 30.0, 2001)
-    np.testing.assert_allclose(t_below(np.full(z.size, df), z), stdtr(df, z), atol=1e-7)
+    one = np.ones(1)
+    below = Cells(weight=one, location=np.zeros(1), scale=one, df=np.array([df])).below(z)
+    np.testing.assert_allclose(below, stdtr(df, z), atol=1e-7)
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.01, 1)), min_size=1, max_size=30))
