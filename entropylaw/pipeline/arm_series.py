@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.evaluations import check_rewards
 from entropylaw.analysis.seeds import series_of
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
-from entropylaw.arrays import FloatArray
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
@@ -55,6 +54,21 @@ class ArmRun(NamedTuple):
         """The name of the run."""
         return self.input.name
 
+    @property
+    def entries_by_reward(self) -> dict[str, Entry[Fit]]:
+        """Label of a reward → the entry of it."""
+        return {entry.reward: entry for entry in (self.entry, *self.others) if entry is not None}
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why it has no fit; None where it has one, and where a program gave it."""
+        return None if self.entry is None else self.entry.refusal
+
+    @property
+    def lacks_entropy(self) -> bool:
+        """Whether it has no fit because its log has no column of an entropy."""
+        return self.refusal is not None and self.refusal.slug == "no-entropy-column"
+
 
 class Member(NamedTuple):
     """A run of an arm with what is compared of it, the columns of which that is, and its unit's factor.
@@ -73,32 +87,28 @@ def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
     """The column at equal values of which rewards are compared: entropy, or the step where no run has one."""
     column = options.at_equal
     if column is None:
-        refusals = [None if run.entry is None else run.entry.refusal for run in runs]
-        lacking = [refusal is not None and refusal.slug == "no-entropy-column" for refusal in refusals]
+        lacking = [run.lacks_entropy for run in runs]
         column = STEP if lacking and all(lacking) else ENTROPY
     if column == ENTROPY:
         return Along()
     return Along(column=column, unit="steps" if column == STEP else "")
 
 
-def of_rewards(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
+def _runs_by_reward(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
     """Label of a reward → the runs with it, of the rewards that all runs with a fit have; or of the first."""
-    entries = [
-        {entry.reward: entry for entry in (run.entry, *run.others) if entry is not None} for run in runs
-    ]
-    fitted = [labels for labels, run in zip(entries, runs, strict=True) if run.fit is not None]
-    common = [
-        label for label in max(fitted, key=len, default={}) if all(label in labels for labels in fitted)
-    ]
+    entries = [run.entries_by_reward for run in runs]
+    fitted = [by_reward for by_reward, run in zip(entries, runs, strict=True) if run.fit is not None]
+    longest = max(fitted, key=len, default={})
+    common = [label for label in longest if all(label in by_reward for by_reward in fitted)]
     if len(common) < 2:
         return {"": list(runs)}
-    return {
-        label: [
-            run._replace(entry=labels[label], fit=labels[label].result) if label in labels else run
-            for run, labels in zip(runs, entries, strict=True)
-        ]
-        for label in common
-    }
+    of_labels: dict[str, list[ArmRun]] = {}
+    for label in common:
+        of_label = of_labels.setdefault(label, [])
+        for run, by_reward in zip(runs, entries, strict=True):
+            entry = by_reward.get(label)
+            of_label.append(run if entry is None else run._replace(entry=entry, fit=entry.result))
+    return of_labels
 
 
 def results_of(
@@ -111,50 +121,48 @@ def results_of(
     ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    how: dict[str, Any] = {"baseline": baseline, "paired": "seed" if options.pair == "seed" else ""}
-    rewards: dict[str, dict[str, list[RunSeries]]] = {}
     of_labels: dict[str, list[Member]] = {}
     limits: list[Finding] = []
-    for label, of_reward in of_rewards(runs).items():
-        refuse_other_columns(of_reward)
-        of_labels[label], of_along = _along_in_unit(taken(of_reward, along, options))
+    for label, of_reward in _runs_by_reward(runs).items():
+        _check_columns(of_reward)
+        of_labels[label], of_along = _along_in_unit(_members(of_reward, along, options))
         limits += of_along
-    units = _units_of(of_labels)
+    units = in_one_unit({label: _rewards_of(members) for label, members in of_labels.items()})
     limits += _said_of_units(of_labels, units, options)
+    rewards: dict[str, dict[str, list[RunSeries]]] = {}
+    of_stages: Sequence[tuple[str, str]] | None = None
     for label, of_label in of_labels.items():
         members = _in_unit(of_label, units[label])
         whole = [member for member in members if member.series.step.size]
-        refuse_same_run(whole)
+        _check_distinct(whole)
         if options.stage is None:
-            rewards[label] = {
-                arm: [member.series for member in members if member.run.arm == arm] for arm in arms
-            }
+            rewards[label] = {arm: [] for arm in arms}
+            for member in members:
+                rewards[label][member.run.arm].append(member.series)
         else:
-            rewards[label], pairs = stages_as_arms(staged_runs(whole, options))
-            how = {"pairs": pairs, "paired": "run"}
+            rewards[label], of_stages = stages_as_arms(_staged_runs(whole, options))
+    paired = "seed" if options.pair == "seed" else ""
+    if options.stage is not None:
+        # The pairs are those of stages, each with the one before.
+        paired = "run"
+        baseline = None
     results = compare_rewards(
         rewards,
         level=options.level,
         margin=options.margin,
         along=along,
-        **how,
+        baseline=baseline,
+        pairs=of_stages,
+        paired=paired,
     )
-    limits += other_entropies(runs)
+    limits += _other_entropies(runs)
     if options.at_equal is None and along.column == STEP:
         limits.append(note("no-entropy-in-arms"))
-    return [
-        replace(
-            result,
-            reward_unit=units[label].unit,
-            findings=(*result.findings, *limits),
-        )
-        for label, result in zip(rewards, results, strict=True)
-    ]
-
-
-def _units_of(of_labels: Mapping[str, Sequence[Member]]) -> dict[str, InOneUnit]:
-    """The unit of each reward of a comparison, by its label; raises as :func:`in_one_unit`."""
-    return in_one_unit({label: _rewards_of(members) for label, members in of_labels.items()})
+    in_unit = []
+    for label, result in zip(rewards, results, strict=True):
+        findings = (*result.findings, *limits)
+        in_unit.append(replace(result, reward_unit=units[label].unit, findings=findings))
+    return in_unit
 
 
 def _rewards_of(members: Sequence[Member]) -> list[Numbers]:
@@ -211,25 +219,45 @@ def _said_of_units(
     return findings
 
 
-def other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
+class _Logging(NamedTuple):
+    """At which temperature an entropy was sampled, and when in a step it was logged; None where unknown."""
+
+    temperature: str | None
+    timing: str | None
+
+    def words_beside(self, other: _Logging) -> str:
+        """The temperature in words where the other's differs, and the timing where it does not."""
+        if self.temperature != other.temperature:
+            return f"sampled at temperature {self.temperature or 'unknown'}"
+        return f"logged {self.timing or 'unknown'}"
+
+
+def _other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     """A caution where entropies were logged at another temperature or at another time in a step."""
-    kinds: dict[tuple[str | None, str | None], str] = {}
+    runs_by_logging: dict[_Logging, str] = {}
     for run in runs:
-        log, entry = run.input.run, run.entry
-        if log is not None and entry is not None and run.fit is not None:
-            meaning, set_to = entry.columns["entropy"].meaning, entropy_settings(log).temperature
-            temperature = meaning.temperature if set_to is None else f"{set_to.value:g}"
-            kinds.setdefault((temperature, meaning.timing), run.name)
-    if len(kinds) < 2:
+        log = run.input.run
+        if log is not None and run.entry is not None and run.fit is not None:
+            meaning = run.entry.columns["entropy"].meaning
+            temperature = meaning.temperature
+            setting = entropy_settings(log).temperature
+            if setting is not None:
+                temperature = f"{setting.value:g}"
+            runs_by_logging.setdefault(_Logging(temperature, meaning.timing), run.name)
+    if len(runs_by_logging) < 2:
         return []
-    (first, name), (second, other) = islice(kinds.items(), 2)
-    differ = 0 if first[0] != second[0] else 1
-    words = ("sampled at temperature {}", "logged {}")[differ]
-    how, other_how = (words.format(kind[differ] or "unknown") for kind in (first, second))
-    return [caution("entropies-not-the-same", run=name, how=how, other=other, other_how=other_how)]
+    (logging, name), (other_logging, other_name) = islice(runs_by_logging.items(), 2)
+    finding = caution(
+        "entropies-not-the-same",
+        run=name,
+        how=logging.words_beside(other_logging),
+        other=other_name,
+        other_how=other_logging.words_beside(logging),
+    )
+    return [finding]
 
 
-def taken(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list[Member]:
+def _members(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list[Member]:
     """The runs with what is compared of them: of those that have nothing the reason.
 
     Raises FitError (``reward-above-max``), UsageError (``no-such-column``, ``column-needs-logs``).
@@ -245,30 +273,33 @@ def taken(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list
     return members
 
 
-Kinds = dict[tuple[str | None, ...], ArmRun]
+_Kinds = dict[tuple[str | None, ...], ArmRun]
 """What a column is → the first run that has it."""
 
 
-def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
-    """Refuse arms whose entropies or pairings differ: their numbers do not compare.
+def _check_columns(runs: Sequence[ArmRun]) -> None:
+    """Raise where the entropies or the pairings of arms differ: their numbers do not compare.
 
-    Raises InputError (``arms-mix-columns``), which names two runs.
+    The error is InputError ``arms-mix-columns``, which names two runs.
     """
-    entropies: Kinds = {}
-    pairings: Kinds = {}
+    entropies: _Kinds = {}
+    pairings: _Kinds = {}
     for run in runs:
         if run.entry is not None and run.fit is not None:
-            entropy, reward = run.entry.columns["entropy"], run.entry.columns["reward"]
-            measures = (entropy.meaning.unit, entropy.meaning.aggregation, entropy.meaning.estimator)
-            # Of an entropy of unknown meaning the name counts.
-            entropies.setdefault(measures if any(measures) else (entropy.column,), run)
-            pairings.setdefault((reward.pair,), run)
-    refuse_mixed("entropy", entropies)
-    refuse_mixed("pairing", pairings)
+            entropy = run.entry.columns["entropy"]
+            meaning = entropy.meaning
+            kind: tuple[str | None, ...] = (meaning.unit, meaning.aggregation, meaning.estimator)
+            if not any(kind):
+                # Of an entropy of unknown meaning the name counts.
+                kind = (entropy.column,)
+            entropies.setdefault(kind, run)
+            pairings.setdefault((run.entry.columns["reward"].pair,), run)
+    _check_one_kind("entropy", entropies)
+    _check_one_kind("pairing", pairings)
 
 
-def refuse_mixed(name: str, kinds: Kinds) -> None:
-    """Refuse several kinds of what the arms have to have in common; as :func:`refuse_other_columns`."""
+def _check_one_kind(name: str, kinds: _Kinds) -> None:
+    """Raise for several kinds of what the arms have to have in common; as :func:`_check_columns`."""
     if len(kinds) > 1:
         differ = " and ".join(
             f"{shown(run.name)} ({run.arm}) has {', '.join(filter(None, kind))}"
@@ -283,11 +314,13 @@ def refuse_mixed(name: str, kinds: Kinds) -> None:
         raise InputError("arms-mix-columns", message, hint)
 
 
-def _refused(run: ArmRun, why: str) -> Member:
+def _refused(run: ArmRun, reason: str) -> Member:
     """A run that has nothing to compare."""
     none = np.empty(0)
-    why = f"refused: {why}"
-    return Member(run, RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=why))
+    refused = f"refused: {reason}"
+    return Member(
+        run, RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=refused)
+    )
 
 
 def _fitted(run: ArmRun) -> Member:
@@ -296,10 +329,11 @@ def _fitted(run: ArmRun) -> Member:
     Raises FitError ``reward-above-max``: the run did not fail, as the largest reward is one of another unit.
     """
     if run.fit is None:
-        refusal = None if run.entry is None else run.entry.refusal
-        if refusal is not None and refusal.slug == "reward-above-max":
-            raise _above_max(run, refusal)
-        return _refused(run, "it has no fit" if refusal is None else refusal.message)
+        if run.refusal is None:
+            return _refused(run, "it has no fit")
+        if run.refusal.slug == "reward-above-max":
+            raise _above_max(run, run.refusal)
+        return _refused(run, run.refusal.message)
     reward = column_of_fit(run.fit) if run.entry is None else run.entry.columns["reward"]
     return Member(run, series_of(run.fit), reward)
 
@@ -321,11 +355,15 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
     pairs = reward.pairs
     start = -np.inf if options.from_step is None else options.from_step
     inside = (max(at[0], start) <= pairs.step) & (pairs.step <= at[-1])
-    step, value = pairs.step[inside], pairs.reward[inside]
+    step = pairs.step[inside]
+    value = pairs.reward[inside]
     if not step.size:
         return _refused(run, f"it has no reward between the steps of {shown(column)}")
-    most = LARGEST.get(reward.unit) if options.max_reward is None else options.max_reward
-    most = most if isinstance(most, float) else None
+    most: float | None = None
+    if options.max_reward is None:
+        most = LARGEST.get(reward.unit)
+    elif isinstance(options.max_reward, float):
+        most = options.max_reward
     try:
         check_rewards(value, most)
     except FitError as error:
@@ -335,8 +373,16 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
     along: Choice | None = None
     if column != STEP:
         smoothed = smoothed_entropy(at, values, step)
-        smooth, noise = smoothed.entropy, smoothed.sd
-        along = _column_at(column, values)
+        smooth = smoothed.entropy
+        noise = smoothed.sd
+        along = Choice(
+            column=column,
+            meaning=Meaning(role="column", trainer="user"),
+            why="named by the user",
+            usable=values.size,
+            unit=reward_unit(column, values),
+            sort=sort_of_number(column),
+        )
     is_score = reward.choice.is_score
     # Of two scores the one at equal values of which the other is compared says whether a run died.
     judged = value if is_score else None
@@ -355,36 +401,21 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
     return Member(run, series, reward.choice, along)
 
 
-def _column_at(column: str, values: FloatArray) -> Choice:
-    """A column at equal values of which rewards are compared, with its unit."""
-    return Choice(
-        column=column,
-        meaning=Meaning(role="column", trainer="user"),
-        why="named by the user",
-        usable=values.size,
-        unit=reward_unit(column, values),
-        sort=sort_of_number(column),
-    )
-
-
-def refuse_same_run(members: Sequence[Member]) -> None:
-    """Refuse evaluations that are in two arms, or twice in one.
-
-    Raises InputError ``run-in-two-arms``.
-    """
+def _check_distinct(members: Sequence[Member]) -> None:
+    """Raise InputError ``run-in-two-arms`` for evaluations that are in two arms, or twice in one."""
     seen: dict[bytes, ArmRun] = {}
     for run, series, *_ in members:
         columns = (series.step, series.along, series.reward)
         with np.errstate(over="ignore"):
             # In single precision a percentage is the rate that it was converted from.
             arrays = [np.asarray(values, dtype=np.float32) for values in columns]
-        first = seen.setdefault(b"".join(array.tobytes() for array in arrays), run)
-        if first is run:
+        same = seen.setdefault(b"".join(array.tobytes() for array in arrays), run)
+        if same is run:
             continue
-        where = f"arms {shown(first.arm)} and {shown(run.arm)}"
-        if first.arm == run.arm:
+        where = f"arms {shown(same.arm)} and {shown(run.arm)}"
+        if same.arm == run.arm:
             where = f"arm {shown(run.arm)} twice"
-        called = "" if first.name == run.name else f" (there called {shown(first.name)})"
+        called = "" if same.name == run.name else f" (there called {shown(same.name)})"
         message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
         if run.entry is None and not run.input.path:
@@ -392,7 +423,7 @@ def refuse_same_run(members: Sequence[Member]) -> None:
         raise InputError("run-in-two-arms", message, hint)
 
 
-def staged_runs(members: Sequence[Member], options: CompareOptions) -> dict[str, list[StagedRun]]:
+def _staged_runs(members: Sequence[Member], options: CompareOptions) -> dict[str, list[StagedRun]]:
     """Arm → its runs with their stages.
 
     Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stages_of`.

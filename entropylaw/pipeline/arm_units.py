@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,10 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.result import NO_SCORE, Finding, caution, replace
 from entropylaw.units import CLEARLY_PERCENT, LARGEST, RewardUnit
 
-FIRST = 3
+_FIRST = 3
 """Evaluations whose mean says at what reward a run begins."""
 
-LIKE = 3.0
+_LIKE = 3.0
 """Runs whose rewards begin within this many times of one another are taken to begin alike."""
 
 
@@ -39,7 +40,7 @@ class Numbers(NamedTuple):
     @property
     def begins(self) -> float:
         """The level at which they begin."""
-        return float(self.values[:FIRST].mean())
+        return float(self.values[:_FIRST].mean())
 
     @property
     def said(self) -> str:
@@ -70,9 +71,8 @@ def in_one_unit(columns: Mapping[str, Sequence[Numbers]], option: str = "--rewar
         percentages, may be either.
     """
     with_units = {label: [*_with_units(numbers, option)] for label, numbers in columns.items()}
-    units = [
-        number.choice.unit for numbers in with_units.values() for number in numbers if number.values.any()
-    ]
+    moved = [number for number in chain.from_iterable(with_units.values()) if number.values.any()]
+    units = [number.choice.unit for number in moved]
     unit = "percent" if units.count("percent") > units.count("rate") else "rate"
     return {label: _converted(numbers, unit, option) for label, numbers in with_units.items()}
 
@@ -84,13 +84,11 @@ def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
     for number in numbers:
         unit = number.choice.unit
         is_within = number.values.min() >= 0 and number.most <= LARGEST["rate"]
-        percent = [
-            other
-            for other in moved
-            if other.choice.unit == "percent" and other.choice.column == number.choice.column
-        ]
+        of_column = [numbers for numbers in moved if numbers.choice.column == number.choice.column]
+        percent = [numbers for numbers in of_column if numbers.choice.unit == "percent"]
         if not number.values.any():
-            unit = moved[0].choice.unit if moved else unit  # 0 is 0 in any unit
+            if moved:
+                unit = moved[0].choice.unit  # 0 is 0 in any unit
         elif has_rates and is_within and not number.choice.column:
             unit = "rate"  # of a fit that a program gave
         elif percent and is_within and unit != "percent":
@@ -104,10 +102,10 @@ def _unit_beside(number: Numbers, percent: Sequence[Numbers], option: str) -> Re
     They are a rate if the run begins like the others then. A percentage of at most 1 is of a run that learned
     nothing; it is one only by the name of its column, and if the run begins like the others.
     """
-    others = float(np.median([other.begins for other in percent]))
-    if _alike(LARGEST["percent"] * number.begins, others):
+    usual_begin = float(np.median([other.begins for other in percent]))
+    if _is_alike(LARGEST["percent"] * number.begins, usual_begin):
         return "rate"
-    if number.choice.unit == "raw" and _alike(number.begins, others):
+    if number.choice.unit == "raw" and _is_alike(number.begins, usual_begin):
         return "percent"
     column = number.choice.column
     message = f"{shown(column)} may be a rate or a percentage: {number.said}, {percent[0].said}"
@@ -123,19 +121,19 @@ def _how_to_name(column: str, unit: str, option: str) -> str:
     return f"if all runs log {numbers}: --reward {named}; if not, write all logs in one unit"
 
 
-def _alike(one: float, other: float) -> bool:
-    """Whether two runs begin alike; of 0 that is not known."""
-    return one > 0 and other > 0 and other / LIKE <= one <= LIKE * other
+def _is_alike(level: float, other: float) -> bool:
+    """Whether two runs that begin at these levels begin alike; of 0 that is not known."""
+    return level > 0 and other > 0 and other / _LIKE <= level <= _LIKE * other
 
 
 def _converted(numbers: Sequence[Numbers], unit: str, option: str) -> InOneUnit:
     """The factors of the numbers of one column, all rates and percentages of which are to be in a unit."""
-    known = [number for number in numbers if number.choice.column] or numbers
-    if not known:
+    with_column = [number for number in numbers if number.choice.column] or numbers
+    if not with_column:
         return InOneUnit("raw", (), ())
-    first = known[0]
-    _check_alike(first, numbers, option)
-    if first.choice.unit not in LARGEST:
+    model = with_column[0]
+    _check_alike(model, numbers, option)
+    if model.choice.unit not in LARGEST:
         return InOneUnit("raw", [1.0] * len(numbers), ())
     factors = [LARGEST[unit] / LARGEST[number.choice.unit] for number in numbers]
     known_units = {number.choice.unit for number in numbers if number.values.any()}
@@ -143,36 +141,36 @@ def _converted(numbers: Sequence[Numbers], unit: str, option: str) -> InOneUnit:
     for number, factor in zip(numbers, factors, strict=True):
         if factor != 1.0 and number.values.any():
             converted.setdefault((number.choice.unit, factor), []).append(number)
-    findings = [
-        caution(
+    findings = []
+    for (unit_of_log, factor), of_unit in converted.items():
+        finding = caution(
             "rewards-converted",
-            column=first.choice.column or "the reward",
-            runs=tuple(number.run for number in those),
-            unit=of,
-            most=max(number.most for number in those),
+            column=model.choice.column or "the reward",
+            runs=tuple(number.run for number in of_unit),
+            unit=unit_of_log,
+            most=max(number.most for number in of_unit),
             factor=factor,
-            mixed=bool(first.choice.column) and len(known_units) > 1,
+            mixed=bool(model.choice.column) and len(known_units) > 1,
         )
-        for (of, factor), those in converted.items()
-    ]
+        findings.append(finding)
     return InOneUnit(unit, factors, findings)
 
 
-def _check_alike(first: Numbers, numbers: Sequence[Numbers], option: str) -> None:
+def _check_alike(model: Numbers, numbers: Sequence[Numbers], option: str) -> None:
     """Raise InputError ``unlike-rewards`` where two runs do not compare; it names both, and their values."""
     for number in numbers:
         choice = number.choice
         if not choice.column:
-            choice = replace(first.choice, unit=choice.unit)
+            choice = replace(model.choice, unit=choice.unit)
         try:
-            factor_to(first.choice, choice)
+            factor_to(model.choice, choice)
         except InputError as error:
             hint = error.hint
             if not number.choice.column:
                 hint = "give fit_law(..., max_reward=1) for a rate, and 100 for a percentage"
-            elif first.choice.column == choice.column and first.choice.unit != choice.unit:
+            elif model.choice.column == choice.column and model.choice.unit != choice.unit:
                 hint = _how_to_name(choice.column, "rate", option)
-            message = f"{error.message}; {first.said}, {number.said}"
+            message = f"{error.message}; {model.said}, {number.said}"
             raise InputError(error.slug, message, hint) from None
 
 
@@ -188,9 +186,9 @@ def scales_unlike(numbers: Sequence[Numbers], *, named: bool) -> list[Finding]:
     large = [number for number in moved if number.most > CLEARLY_PERCENT * rate]
     if not small or not large:
         return []
-    others = float(np.median([number.begins for number in large]))
+    usual_begin = float(np.median([number.begins for number in large]))
     for number in small:
-        if _alike(LARGEST["percent"] * number.begins, others):
+        if _is_alike(LARGEST["percent"] * number.begins, usual_begin):
             finding = caution(
                 "scales-unlike",
                 run=number.run,

@@ -43,33 +43,35 @@ def grouped(members: Sequence[Input], how: str | None = None, fewest: int = 2) -
     Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
     ``bad-option``); InputError (``arm-varies``).
     """
-    assigned, missing = arm_of_each(members, how)
-    whole = Grouping({}, {}, [])
+    assigned, reason = _arm_of_each(members, how)
+    grouping = Grouping({}, {}, [])
     for member, (arm, by) in zip(members, assigned, strict=True):
         if arm:
-            whole.arms.setdefault(arm, []).append(member)
-            whole.by.setdefault(arm, by)
+            grouping.arms.setdefault(arm, []).append(member)
+            grouping.by.setdefault(arm, by)
         else:
-            unread = why_unread(member)
-            whole.left_out.append(LeftOut(run=member.name, why=unread or missing, read=not unread))
-    if not whole.arms:
+            unread = _why_unread(member)
+            grouping.left_out.append(LeftOut(run=member.name, why=unread or reason, read=not unread))
+    if not grouping.arms:
         names = listing([run.name for run in members], 8)
         message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
         raise UsageError("no-arm-recognised", message, HOW)
-    if len(whole.arms) < fewest:
-        sentences = [run.sentence for run in whole.grouped]
-        if whole.left_out:
-            sentences.append(f"in no arm: {listing([run.run for run in whole.left_out], 8)}")
+    if len(grouping.arms) < fewest:
+        sentences = [run.sentence for run in grouping.grouped]
+        if grouping.left_out:
+            sentences.append(f"in no arm: {listing([run.run for run in grouping.left_out], 8)}")
         raise UsageError("too-few-arms", f"1 arm, expected at least 2: {'; '.join(sentences)}", HOW)
-    return whole
+    return grouping
 
 
-def why_unread(member: Input) -> str:
+def _why_unread(member: Input) -> str:
     """Why its log, or its columns, could not be read; empty where they were."""
     if member.error is not None:
         return refusal_of(member.error, member.path).message
     entry = next(iter(member.entries), None)
-    return entry.refusal.message if isinstance(entry, Entry) and entry.refusal and not entry.read else ""
+    if isinstance(entry, Entry) and entry.refusal and not entry.read:
+        return entry.refusal.message
+    return ""
 
 
 def config_of(member: Input) -> Mapping[str, object]:
@@ -77,71 +79,76 @@ def config_of(member: Input) -> Mapping[str, object]:
     return {} if member.run is None else configuration(member.run)
 
 
-Found = list[tuple[str | None, str]]
+_Arms = list[tuple[str | None, str]]
 """The arm of each run, None for none, and how it was found."""
 
 
-def arm_of_each(members: Sequence[Input], how: str | None) -> tuple[Found, str]:
+def _arm_of_each(members: Sequence[Input], how: str | None) -> tuple[_Arms, str]:
     """The arm of each run, and why a run may have none."""
     if any(member.arm for member in members):
         return [(member.arm, "as given") for member in members], ""
     if how is None:
-        return [recognised(member) for member in members], "no seed in its name, and no group"
+        return [_recognised(member) for member in members], "no seed in its name, and no group"
     if how.startswith(CONFIG):
-        return arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
+        return _arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
     if any(member.run and (how in member.run.words or how in member.run.columns) for member in members):
-        return arms_by_column(members, how), f"no value in column {shown(how)}"
-    return arms_by_names(members, how), f"--arms {how} does not match its name"
+        by_column = [(_arm_in_column(member, how), f"column {how}") for member in members]
+        return by_column, f"no value in column {shown(how)}"
+    return _arms_by_names(members, how), f"--arms {how} does not match its name"
 
 
-def recognised(member: Input) -> tuple[str | None, str]:
+def _recognised(member: Input) -> tuple[str | None, str]:
     """The arm of a run by its name without the seed, or else by its group at W&B."""
-    arm, by = arm_by_seed(member.name, member.path), "names without their seed"
+    arm = arm_by_seed(member.name, member.path)
     if arm is None and (group := config_of(member).get(WANDB_GROUP)):
-        arm, by = str(group), "groups at W&B"
-    return arm, by
+        return str(group), "groups at W&B"
+    return arm, "names without their seed"
 
 
-def arms_by_key(members: Sequence[Input], key: str) -> Found:
+def _arms_by_key(members: Sequence[Input], key: str) -> _Arms:
     """Arms by a key of the configuration."""
-    values = [value_of(config_of(member), key) for member in members]
-    if all(value is None for value in values):
-        keys = sorted(set(chain.from_iterable(map(config_of, members))))
-        near = nearest([key], keys) or keys
-        message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
-        hint = f"the keys are {listing(near, 8)}" if keys else f"no run has a configuration; {HOW}"
-        raise UsageError("no-such-key", message, hint)
     name = key.rpartition("/")[2]
-    return [(None if value is None else _text(name, value), f"{CONFIG}{key}") for value in values]
+    arms: list[str | None] = []
+    for member in members:
+        value = _value_of_key(config_of(member), key)
+        arms.append(None if value is None else _text(name, value))
+    if all(arm is None for arm in arms):
+        message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
+        keys = sorted(set(chain.from_iterable(map(config_of, members))))
+        hint = f"no run has a configuration; {HOW}"
+        if keys:
+            hint = f"the keys are {listing(nearest([key], keys) or keys, 8)}"
+        raise UsageError("no-such-key", message, hint)
+    return [(arm, f"{CONFIG}{key}") for arm in arms]
 
 
-def value_of(config: Mapping[str, object], key: str) -> object | None:
+def _value_of_key(config: Mapping[str, object], key: str) -> object | None:
     """The value of a key, or of the only key that ends in it; None where there is none."""
     if key in config:
         return config[key]
     ending = [name for name in config if folded(name.rpartition("/")[2]) == folded(key)]
-    return config[ending[0]] if len(ending) == 1 else None
+    if len(ending) == 1:
+        return config[ending[0]]
+    return None
 
 
-def arms_by_column(members: Sequence[Input], column: str) -> Found:
-    """Arms by a column with one value per run."""
-
-    def arm(member: Input) -> str | None:
-        if member.run is None:
-            return None
-        numbers = member.run.finite(column).tolist() if column in member.run.columns else ()
-        texts = (*member.run.words.get(column, ()), *(_text(column, number) for number in numbers))
-        values = dict.fromkeys(filter(None, texts))
-        if len(values) > 1:
-            message = f"column {shown(column)} has {len(values)} values in run {shown(member.name)}: "
-            hint = f"name its runs apart with --run {column}, or give a column with one value per run"
-            raise InputError("arm-varies", message + listing(list(values), 4), hint)
-        return next(iter(values), None)
-
-    return [(arm(member), f"column {column}") for member in members]
+def _arm_in_column(member: Input, column: str) -> str | None:
+    """The arm of a run by a column, which has one value in it."""
+    run = member.run
+    if run is None:
+        return None
+    texts = list(run.words.get(column, ()))
+    if column in run.columns:
+        texts += [_text(column, number) for number in run.finite(column).tolist()]
+    values = dict.fromkeys(filter(None, texts))
+    if len(values) > 1:
+        message = f"column {shown(column)} has {len(values)} values in run {shown(member.name)}: "
+        hint = f"name its runs apart with --run {column}, or give a column with one value per run"
+        raise InputError("arm-varies", message + listing(list(values), 4), hint)
+    return next(iter(values), None)
 
 
-def arms_by_names(members: Sequence[Input], pattern: str) -> Found:
+def _arms_by_names(members: Sequence[Input], pattern: str) -> _Arms:
     """Arms by a regular expression."""
     try:
         arms = [arm_by_pattern(member.name, pattern) for member in members]

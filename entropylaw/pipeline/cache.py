@@ -1,4 +1,4 @@
-"""Results of earlier calls in the user's cache folder, with the same bytes as computed ones.
+"""The cache: results of earlier calls in the user's own folder, with the same bytes as computed ones.
 
 A key is a digest of all that a result depends on: the run, the step and its options, this package's own
 source files, the releases of numpy and scipy, and the arithmetic of the processor. The folder is the user's
@@ -55,7 +55,7 @@ class Cache:
         if self.folder is None:
             return ""
         try:
-            content = run_content(subject) if isinstance(subject, Run) else packed(subject)
+            content = _run_content(subject) if isinstance(subject, Run) else packed(subject)
         except UnicodeEncodeError:
             return ""
         return hashlib.sha256(canonical({"step": name, "options": encode(options)}) + content).hexdigest()
@@ -78,7 +78,8 @@ class Cache:
         if self.folder is None or not key:
             return
         with contextlib.suppress(OSError, UnicodeEncodeError):
-            path, content = self._place(key), packed(result)
+            path = self._place(key)
+            content = packed(result)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
             with os.fdopen(handle, "wb") as file:
@@ -114,7 +115,7 @@ def user_cache() -> Cache:
         return OFF
     with contextlib.suppress(OSError, RuntimeError):  # the latter of links in a circle
         folder = folder.resolve()
-        if is_in_project(folder):
+        if _is_in_project(folder):
             return OFF
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid():
@@ -122,7 +123,7 @@ def user_cache() -> Cache:
     return OFF
 
 
-def is_in_project(folder: Path) -> bool:
+def _is_in_project(folder: Path) -> bool:
     """Whether a folder is in a repository, or below the working folder.
 
     The user's home and the folders above it are no project: a process that works there has the usual cache.
@@ -132,12 +133,12 @@ def is_in_project(folder: Path) -> bool:
         return True
     home = Path(os.path.expanduser("~"))  # noqa: PTH111
     # Without a home, or with a relative one, the working folder is not known to be above it.
-    own: tuple[Path, ...] = ()
+    no_project: tuple[Path, ...] = ()
     if home.is_absolute():
         home = home.resolve()
-        own = (home, *home.parents)
+        no_project = (home, *home.parents)
     working = Path.cwd()
-    return working in above and working not in own
+    return working in above and working not in no_project
 
 
 def packed(result: Any) -> bytes:
@@ -152,8 +153,11 @@ def canonical(values: Mapping[str, Any]) -> bytes:
     return json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
 
 
-def run_content(run: Run) -> bytes:
+def _run_content(run: Run) -> bytes:
     """A digest of all that was read of a run."""
+    spoiled = {}
+    for name, causes in run.spoiled.items():
+        spoiled[name] = {cause: steps.tolist() for cause, steps in causes.items()}
     content = {
         "name": run.name,
         # A result has the path as it is shown, which depends on the working folder.
@@ -163,9 +167,7 @@ def run_content(run: Run) -> bytes:
         "dropped": dict(run.dropped),
         "notes": run.notes,
         "texts": dict(run.texts),
-        "spoiled": {
-            name: {cause: at.tolist() for cause, at in causes.items()} for name, causes in run.spoiled.items()
-        },
+        "spoiled": spoiled,
         "unread": run.unread,
         "settings": {str(name): repr(value) for name, value in run.settings.items()},
         "format": run.source.format,
@@ -181,11 +183,13 @@ def _program() -> str:
     """A digest of the source files of this package, and of the libraries that compute for it."""
     digest = hashlib.sha256(f"{sys.version} {platform.machine()}".encode())
     package = Path(entropylaw.__file__).parent
-    names = ("numpy/version.py", "scipy/version.py", "matplotlib/_version.py")
-    specs = [(find_spec(name.partition("/")[0]), name.partition("/")[2]) for name in names]
-    libraries = [Path(spec.origin).with_name(file) for spec, file in specs if spec and spec.origin]
     files = sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    for path in (*files, *libraries):
+    versions = {"numpy": "version.py", "scipy": "version.py", "matplotlib": "_version.py"}
+    for library, file in versions.items():
+        spec = find_spec(library)
+        if spec and spec.origin:
+            files.append(Path(spec.origin).with_name(file))
+    for path in files:
         with contextlib.suppress(OSError):
             digest.update(path.read_bytes())
     return digest.hexdigest()

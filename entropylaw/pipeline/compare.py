@@ -25,7 +25,7 @@ from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
-from entropylaw.roles.rewards import require_one_reward
+from entropylaw.roles.rewards import check_one_reward
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
 
     Raises UsageError (``arms-named-twice``, ``arm-missing``); InputError ``arm-without-logs``.
     """
-    split = list(map(split_arm, arguments))
     named: dict[str, list[str]] = {}
-    for words in split:
+    for argument in arguments:
+        words = split_arm(argument)
         arm = words[0] if len(words) == 2 else ""
         named.setdefault(arm, []).extend(_paths(arm, words[-1]))
     if arms is not None and any(named):
@@ -60,9 +60,9 @@ def _paths(arm: str, argument: str) -> list[str]:
         return [argument]
     if paths := _matching(argument):
         return paths
-    of_names = [*map(_matching, argument.split(","))]
+    of_names = [_matching(name) for name in argument.split(",")]
     if all(of_names):
-        return [*chain.from_iterable(of_names)]
+        return list(chain.from_iterable(of_names))
     if set(argument) & set("*?["):
         message = f"{quoted_path(argument)} matches no file"
         if arm:
@@ -75,7 +75,9 @@ def _matching(name: str) -> list[str]:
     """The path of that name, or those that match it as a pattern; empty where there is none."""
     paths = expanded(name)
     # Not pathlib, which raises for names that no file can have.
-    return paths if paths != [name] or os.path.exists(name) else []  # noqa: PTH110
+    if paths == [name] and not os.path.exists(name):  # noqa: PTH110
+        return []
+    return paths
 
 
 def gather_arms(
@@ -102,7 +104,7 @@ def gather_arms(
         if not gathered.entries:
             raise _empty(arm, paths)
         for entry in gathered.entries:
-            warnings += unread_log(entry, arm)
+            warnings += _unread_log(entry, arm)
             entries.append(replace(entry, arm=arm))
         warnings += gathered.warnings
         parts.append(gathered)
@@ -114,25 +116,27 @@ def gather_arms(
     )
 
 
-def unread_log(entry: Input, arm: str) -> list[str]:
+def _unread_log(entry: Input, arm: str) -> list[str]:
     """A warning of a log of an arm that could not be read, which is a run of it.
 
     Raises InputError (``file-not-found``, ``arm-without-logs``, ``no-logs-in-folder``).
     """
-    error, path = entry.error, entry.path
+    error = entry.error
     if error is None:
         return []
     if error.slug == "no-logs-in-folder" and arm:
         raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
     if error.slug in ("file-not-found", "no-logs-in-folder"):
         raise error
-    return [f"{shown_path(path)} could not be read: {refusal_of(error, path).message}"]
+    message = refusal_of(error, entry.path).message
+    return [f"{shown_path(entry.path)} could not be read: {message}"]
 
 
 def _empty(arm: str, paths: Sequence[Any]) -> InputError:
+    """The error of an arm that has no log."""
     listed = ", ".join(map(str, paths)) or "nothing"
-    message = f"arm {shown(arm)} has no log: {listed}" if arm else f"there is no log: {listed}"
-    return InputError("arm-without-logs", message, f"as in {EXAMPLE}")
+    subject = f"arm {shown(arm)} has" if arm else "there is"
+    return InputError("arm-without-logs", f"{subject} no log: {listed}", f"as in {EXAMPLE}")
 
 
 def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
@@ -161,21 +165,24 @@ def fitted_runs(
     members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
     if options.at_equal not in (None, "entropy"):
         return [ArmRun(arm, member, None, None) for arm, member in members]
+    fitted = fit([_without_texts(member) for _, member in members])
     runs: list[ArmRun] = []
-    for (arm, member), results in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
-        first, *others = [getattr(result, "fit", result) for result in results]
-        if isinstance(first, Fit):
-            runs.append(ArmRun(arm, member, None, first))
+    for (arm, member), results in zip(members, fitted, strict=True):
+        best, *further = [getattr(result, "fit", result) for result in results]
+        if isinstance(best, Fit):
+            runs.append(ArmRun(arm, member, None, best))
         else:
             # A training reward beside a validation is not compared.
-            others = [entry for entry in others if entry.columns["reward"].meaning.kind != "training"]
-            runs.append(ArmRun(arm, member, first, first.result, tuple(others)))
+            others = tuple(entry for entry in further if entry.columns["reward"].meaning.kind != "training")
+            runs.append(ArmRun(arm, member, best, best.result, others))
     return runs
 
 
-def without_texts(member: Input) -> Input:
+def _without_texts(member: Input) -> Input:
     """A run without configuration and texts, which are of no use to another process that fits it."""
-    return member if member.run is None else replace(member, run=replace(member.run, config={}, words={}))
+    if member.run is None:
+        return member
+    return replace(member, run=replace(member.run, config={}, words={}))
 
 
 def compared(
@@ -183,7 +190,7 @@ def compared(
 ) -> ComparisonDocument:
     """The document of a comparison; raises as :func:`entropylaw.pipeline.arm_series.results_of`."""
     names = list(grouping.arms)
-    comparison, *others = results_of(names, runs, options, baseline_of(names, options))
+    comparison, *of_other_rewards = results_of(names, runs, options, baseline_of(names, options))
     left_out = list(grouping.left_out)
     present = {run.run for arm in comparison.arms for run in arm.runs if run.n}
     for run in runs:
@@ -191,7 +198,8 @@ def compared(
             reason = run.entry.refusal.message
             left_out.append(LeftOut(run=run.name, why=reason, arm=run.arm, read=run.entry.read))
     fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
-    fit_settings["pair"] = options.pair if options.pair == "seed" else fit_settings["pair"]
+    if options.pair == "seed":
+        fit_settings["pair"] = "seed"
     return as_stored(
         ComparisonDocument(
             inputs=inputs.files,
@@ -199,7 +207,7 @@ def compared(
             grouped=grouping.grouped,
             left_out=tuple(left_out),
             comparison=comparison,
-            others=tuple(others),
+            others=tuple(of_other_rewards),
             warnings=inputs.warnings,
         )
     )
@@ -251,47 +259,43 @@ def compare(
         kind = type(arms).__name__
         message = f"arms: expected a mapping from names to runs, found an object of type {kind}"
         raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
-    checked = steps.checked(
-        CompareOptions(
-            baseline=baseline,
-            all_pairs=all_pairs,
-            margin=margin,
-            level=level,
-            **options,
-        )
-    )
+    given = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)
+    checked = steps.checked(given)
     jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     members: dict[str, list[Input]] = {}
     logs: dict[str, list[Any]] = {}
     for arm, runs in as_items(arms, "arms"):
-        listed = list(listed_runs(runs))
+        name = str(arm)
+        listed = list(_listed_runs(runs))
         if not listed:
-            raise _empty(str(arm), ())
-        members[str(arm)] = given_fits(str(arm), listed)
-        if len(members[str(arm)]) < len(listed):
-            logs[str(arm)] = [run for run in listed if not isinstance(run, Fit)]
+            raise _empty(name, ())
+        members[name] = _inputs_of_fits(name, listed)
+        if len(members[name]) < len(listed):
+            logs[name] = [run for run in listed if not isinstance(run, Fit)]
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
         members[entry.arm].append(entry)
     fit = partial(steps.answers, steps.Law(inputs.settings), jobs=jobs, cache=user_cache())
-    runs = fitted_runs(members, checked, fit)
-    for run in runs:
-        labels = [entry.reward for entry in (run.entry, *run.others) if entry is not None]
-        require_one_reward(run.name, labels)
-    return as_stored(results_of(list(members), runs, checked, baseline_of(list(members), checked))[0])
+    fitted = fitted_runs(members, checked, fit)
+    for run in fitted:
+        check_one_reward(run.name, list(run.entries_by_reward))
+    names = list(members)
+    comparison, *_ = results_of(names, fitted, checked, baseline_of(names, checked))
+    return as_stored(comparison)
 
 
-def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
+def _inputs_of_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
     """The runs of an arm that were given as fits; those without a name get a number."""
     fits = [run for run in runs if isinstance(run, Fit)]
     named = [replace(fit, run=fit.run or f"{arm} {number}") for number, fit in enumerate(fits, 1)]
     return [Input(name=fit.run, path="", entries=(fit,), arm=arm) for fit in named]
 
 
-def listed_runs(runs: Any) -> Iterator[Any]:
+def _listed_runs(runs: Any) -> Iterator[object]:
     """The runs of an arm, paths as texts and patterns expanded."""
-    several = isinstance(runs, Sequence) and not isinstance(runs, str)
-    for run in runs if several else [runs]:
+    if isinstance(runs, str) or not isinstance(runs, Sequence):
+        runs = [runs]
+    for run in runs:
         if isinstance(run, str | os.PathLike):
             yield from _paths("", os.fspath(run))
         else:

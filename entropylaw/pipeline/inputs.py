@@ -115,7 +115,8 @@ class _Found:
         indices = (stored for stored in documents if stored.kind == "index" and Path(stored.path) in places)
         index = next(indices, None)
         if index is not None and "index" in kinds:
-            self.documents += find([*map(str, whole_pages(index))], kinds).documents
+            runs_of_index = [str(page) for page in whole_pages(index)]
+            self.documents += find(runs_of_index, kinds).documents
             for fits in (stored for stored in documents if stored.kind == "fit"):
                 self.warnings.append(f"{shown_path(fits.path)} is skipped: a report is in its folder")
         elif documents and not others:
@@ -125,11 +126,11 @@ class _Found:
 
     def take_all(self, path: str, documents: Sequence[Stored], *, others: bool, folder: bool) -> None:
         """All documents at a path, and its logs, for gates: nothing is skipped in silence."""
-        if others and is_own_table(path):
-            shown = shown_path(path)
-            message = f"{shown} is a table that entropylaw wrote, and gates read documents"
+        if others and _is_own_table(path):
+            name = shown_path(path)
+            message = f"{name} is a table that entropylaw wrote, and gates read documents"
             hint = "give the JSON of the same call, or the folder of the report"
-            self.flaws.append((shown, InputError("not-a-document", message, hint)))
+            self.flaws.append((name, InputError("not-a-document", message, hint)))
             return
         used: list[Stored] = []
         for stored in documents:
@@ -147,7 +148,9 @@ class _Found:
         if stored.kind == "index":
             self.seen.add(path)
             self.flaws += flaws_of(stored)
-            return [] if folder else documents_of(stored)
+            if folder:
+                return []
+            return documents_of(stored)
         if not folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
             return [stored]
         self.warnings.append(f"{shown_path(stored.path)} was not read: no gate uses such a document")
@@ -198,18 +201,22 @@ def gather(
         message = f"{shown_path(sources.documents[0].path)} was given together with {', '.join(fixed)}, "
         message += "an option of the fit"
         raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
-    documents = [] if strict else [load(stored, kinds or ()) for stored in sources.documents]
-    settings = common_settings(documents, options, fresh=bool(sources.logs))
-    entries = list(chain.from_iterable(map(stored_entries, documents)))
+    documents = []
+    if not strict:
+        documents = [load(stored, kinds or ()) for stored in sources.documents]
+    settings = _common_settings(documents, options, fresh=bool(sources.logs))
+    entries = list(chain.from_iterable(map(_stored_entries, documents)))
     files = [document.inputs for document in documents]
     if sources.logs:
-        read = read_logs(sources, options, strict=strict, named=named)
+        read = _read_logs(sources, options, strict=strict, named=named)
         if join is not None:
-            read = with_table(read, join)
+            read = _with_table(read, join)
         entries += read
         files += [entry.files for entry in read]
+    if not strict:
+        entries = list(distinct(entries))
     return Inputs(
-        entries=tuple(entries if strict else distinct(entries)),
+        entries=tuple(entries),
         settings=settings,
         files=distinct_files(chain.from_iterable(files)),
         documents=tuple(sources.documents),
@@ -219,12 +226,15 @@ def gather(
     )
 
 
-def common_settings(documents: Sequence[Document[Any]], options: Any, *, fresh: bool) -> Any:
-    """The settings of documents, and those of ``options`` where anything is made fresh; as below."""
+def _common_settings(documents: Sequence[Document[Any]], options: Any, *, fresh: bool) -> Any:
+    """The settings of documents, and those of ``options`` where anything is made fresh.
+
+    Raises as :func:`same_settings`.
+    """
     settings = [document.settings for document in documents]  # type: ignore[attr-defined]
     if fresh or not documents:
-        whole = isinstance(options, FitOptions | PhaseOptions)
-        settings.append(options if whole else part(options, FitOptions))
+        is_family = isinstance(options, FitOptions | PhaseOptions)
+        settings.append(options if is_family else part(options, FitOptions))
     return same_settings(settings)
 
 
@@ -240,21 +250,25 @@ def find(arguments: Sequence[Any], kinds: Sequence[str] | None, *, strict: bool 
     Raises UsageError (``already-a-fit``) and, of an index, InputError.
     """
     sources = _Found()
-    # A shell expands no pattern in quotes, and that of Windows none at all.
-    paths = ([argument] if not isinstance(argument, str) else expanded(argument) for argument in arguments)
-    for argument in chain.from_iterable(paths):
-        if kinds is None or not isinstance(argument, str):
+    for argument in arguments:
+        if not isinstance(argument, str):
             sources.logs.append(argument)
             continue
-        documents, others, folder = documents_at(argument, kinds)
-        if strict:
-            sources.take_all(argument, documents, others=others, folder=folder)
-        else:
-            sources.take(argument, documents, kinds, others=others)
+        # A shell expands no pattern in quotes, and that of Windows none at all.
+        paths = expanded(argument)
+        if kinds is None:
+            sources.logs += paths
+            continue
+        for path in paths:
+            documents, others, folder = _documents_at(path, kinds)
+            if strict:
+                sources.take_all(path, documents, others=others, folder=folder)
+            else:
+                sources.take(path, documents, kinds, others=others)
     return sources
 
 
-def documents_at(path: str, kinds: Sequence[str]) -> tuple[list[Stored], bool, bool]:
+def _documents_at(path: str, kinds: Sequence[str]) -> tuple[list[Stored], bool, bool]:
     """The documents at a path, whether anything else is there, and whether it is a folder.
 
     Folders are searched for documents where the command can use any.
@@ -276,38 +290,42 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
 
     Raises InputError (``not-a-document``, ``damaged-document``, ``other-document-version``).
     """
-    shown = shown_path(stored.path)
+    name = shown_path(stored.path)
     if stored.data is None:
-        raise stored.damaged(shown)
+        raise stored.damaged(name)
     note_input(stored.path)
     # Of an index its runs are taken.
-    return as_document(stored.data, [kind for kind in kinds if kind != "index"], shown, or_log=True)
+    return as_document(stored.data, [kind for kind in kinds if kind != "index"], name, or_log=True)
 
 
-def stored_entries(document: Document[Any]) -> Iterator[Input]:
+def _stored_entries(document: Document[Any]) -> Iterator[Input]:
     """The runs of a document."""
     runs: dict[tuple[str, str], list[Any]] = {}
     for entry in getattr(document, "reports", document.runs):
         fit = getattr(entry, "fit", entry)
         runs.setdefault((fit.run, fit.path), []).append(entry)
-    alone, kind = len(runs) == 1, document.schema.split("/")[1]
     for (name, path), entries in runs.items():
-        files = tuple(file for file in document.inputs if alone or file.path == path)
-        source: dict[str, Any] = {"kind": kind, "files": files, "config": document.config}
-        yield Input(name=name, path=path, entries=tuple(entries), **source)
+        yield Input(
+            name=name,
+            path=path,
+            entries=tuple(entries),
+            kind=document.schema.split("/")[1],
+            files=tuple(file for file in document.inputs if len(runs) == 1 or file.path == path),
+            config=document.config,
+        )
 
 
-def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:
+def _read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:
     """The runs of the logs that were found, argument by argument, each with what could not be read of it.
 
     Parameters as :func:`gather`. Raises UsageError: an option that is wrong for one log is wrong for all.
     """
     from entropylaw.logs.load import read_all
 
-    columns = columns_named(options)
+    columns = _columns_named(options)
     reading = read_all(sources.logs, step=options.step, run=options.run, columns=columns, any_table=strict)
     order = list(dict.fromkeys(reading.given.values()))
-    entries = [*map(Input.of_run, reading.runs)]
+    entries = [Input.of_run(run) for run in reading.runs]
     for path, error, name in reading.failures:
         if isinstance(error, UsageError):
             raise error
@@ -321,28 +339,34 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
     return sorted(entries, key=lambda entry: order.index(reading.given[entry.path]))
 
 
-def with_table(entries: Sequence[Input], join: Joined) -> list[Input]:
+def _with_table(entries: Sequence[Input], join: Joined) -> list[Input]:
     """The runs of logs with the columns of a table, which is one of their files."""
     from entropylaw.pipeline.joining import joined, table_of
 
     table = table_of(join)
     runs = iter(joined([entry.run for entry in entries if entry.run is not None], table, join))
     files = input_files(table.values())
-    return [
-        entry if entry.run is None else replace(entry, run=next(runs), files=(*entry.files, *files))
-        for entry in entries
-    ]
+    with_columns = []
+    for entry in entries:
+        if entry.run is not None:
+            entry = replace(entry, run=next(runs), files=(*entry.files, *files))
+        with_columns.append(entry)
+    return with_columns
 
 
-def columns_named(options: Any) -> list[str]:
+def _columns_named(options: Any) -> list[str]:
     """The columns that some options name; the noise of an entropy may be a number."""
     from entropylaw.roles.pairing import as_number
 
     named: list[str] = []
     for option in NAMED:
         value = getattr(options, option, None)
-        if option != "entropy_sd" or as_number(value or "") is None:
-            named += value if isinstance(value, tuple) else filter(None, [value])
+        if not value or (option == "entropy_sd" and as_number(value) is not None):
+            continue
+        if isinstance(value, tuple):
+            named += value
+        else:
+            named.append(value)
     return named
 
 
@@ -365,18 +389,19 @@ def same_settings(settings: Sequence[Any]) -> Any:
 
     Raises UsageError ``settings-differ``; it names the first difference.
     """
-    first, *others = settings
-    for other, option in product(others, fields(first)):
-        left, right = (getattr(options, option.name, None) for options in (first, other))
-        if left != right:
-            differ = f"{option.name} {left} and {right}"
+    common, *further = settings
+    for options, option in product(further, fields(common)):
+        value = getattr(common, option.name, None)
+        other_value = getattr(options, option.name, None)
+        if value != other_value:
+            differ = f"{option.name} {value} and {other_value}"
             message = f"fits with different settings ({differ}), but one document has one"
             hint = "fit the logs anew with the same options, or treat them one by one"
             raise UsageError("settings-differ", message, hint)
-    return first
+    return common
 
 
-def is_own_table(path: str) -> bool:
+def _is_own_table(path: str) -> bool:
     """Whether a file is a table that entropylaw wrote."""
     if Path(path).suffix.lower() != ".csv" or not is_file(path):
         return False

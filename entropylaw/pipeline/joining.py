@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from entropylaw.logs.runs import Run
     from entropylaw.options import Joined
 
-WHOLE = ("step", "run", "arm")
+_OF_ROWS = ("step", "run", "arm")
 """Columns of a joined table that are of its rows, and not joined."""
 
 
@@ -34,8 +34,8 @@ def table_of(options: Joined) -> dict[str, Run]:
     if reading.failures:
         raise reading.failures[0].error
     repeated = [f"{count} rows: {reason}" for run in reading.runs for reason, count in run.dropped.items()]
-    message, hint = f"{shown_path(path)} has several rows of a step", "name what divides them `run`, or take "
-    hint += "one group: entropylaw samples --only COLUMN=VALUE"
+    message = f"{shown_path(path)} has several rows of a step"
+    hint = "name what divides them `run`, or take one group: entropylaw samples --only COLUMN=VALUE"
     if repeated:
         raise InputError("join-repeats-steps", f"{message} ({', '.join(repeated[:3])})", hint)
     if any(run.labels for run in reading.runs):
@@ -73,15 +73,17 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     matched &= np.append(at[1:] != at[:-1], True)
     left_out = rows.step[~matched]
     if not matched.any() and "" in table:
-        path, steps = shown_path(str(options.join)), counted(len(rows.step), "step")
-        message = f"the log has none of the {steps} of {path} ({_steps(left_out)})"
+        steps = counted(len(rows.step), "step")
+        message = f"the log has none of the {steps} of {shown_path(str(options.join))} ({_steps(left_out)})"
         hint = "--join-nearest joins each row with the next step of the log"
         raise InputError("join-no-steps", message, hint)
     columns = dict(run.columns)
-    for column in (key for key in rows.columns if key not in WHOLE):
+    for column, values in rows.columns.items():
+        if column in _OF_ROWS:
+            continue
         label = column if column not in run.names else f"{PurePath(name).stem}.{column}"
         columns[label] = np.full(len(run.step), np.nan)
-        columns[label][at[matched]] = rows.columns[column][matched]
+        columns[label][at[matched]] = values[matched]
     rule = "the next step" if options.join_nearest else "equal step"
     note = f"{name}: {matched.sum()} of {counted(len(rows.step), 'row')} joined by {rule}"
     if len(left_out):
@@ -91,4 +93,5 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
 
 
 def _steps(steps: FloatArray) -> str:
+    """The first of some steps in words."""
     return listing([f"{step:g}" for step in steps], 4)

@@ -74,7 +74,7 @@ class Task:
         return self.input.config if self.input.entries else self.making.config
 
     @property
-    def dependencies(self) -> dict[str, Any]:
+    def dependencies(self) -> dict[str, object]:
         """What its files depend on besides the run."""
         making = self.making
         return {
@@ -141,11 +141,12 @@ def _without_law(task: Task, error: EntropyLawError) -> Done:
 
 def _made(task: Task) -> tuple[Done, Files]:
     """The result of a task and its files, which are kept in the cache where nothing was refused."""
-    making, run = task.making, task.input.run
+    making = task.making
+    run = task.input.run
     key = making.cache.key("page", task.dependencies, task.input.entries if run is None else run)
-    kept = making.cache.get(key, tuple[Done, Files])
-    if kept is not None:
-        return kept
+    cached = making.cache.get(key, tuple[Done, Files])
+    if cached is not None:
+        return cached
     (results,) = steps.answers(steps.Fit(making.settings), [task.input], cache=making.cache)
     reports: Any = results
     if not isinstance(results[0], RunReport):
@@ -177,8 +178,9 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
 
 def _drawn(task: Task, reports: tuple[RunReport, ...]) -> tuple[Done, Files]:
     """The result of a task and its files, the document last; of a report in one file the page alone."""
-    making, entries = task.making, [report.fit for report in reports]
-    phases = reports[0].phases.result if reports[0].phases is not None else None
+    making = task.making
+    entries = [report.fit for report in reports]
+    phases = None if reports[0].phases is None else reports[0].phases.result
     document = report_of(reports, inputs=task.input.files, settings=making.settings, config=task.config)
     contents = dict(_page(document, task))
     if making.folder is not None:
@@ -189,7 +191,7 @@ def _drawn(task: Task, reports: tuple[RunReport, ...]) -> tuple[Done, Files]:
         refused=tuple((entry.name, entry.refusal) for entry in entries if entry.refusal is not None),
         # A run whose columns could not be chosen counts as not read.
         read=entries[0].read,
-        phases=as_stored(phases.summary) if phases is not None else None,
+        phases=None if phases is None else as_stored(phases.summary),
     )
     return done, {name: zlib.compress(data, 1) for name, data in contents.items()}
 
@@ -201,7 +203,8 @@ def _written(task: Task, done: Done, files: Files) -> Done:
         return replace(done, page=files[f"runs/{task.slug}.html"])
     unchanged = True
     for name, compressed in files.items():
-        path, data = folder / name, zlib.decompress(compressed)
+        path = folder / name
+        data = zlib.decompress(compressed)
         with suppress(OSError):
             if read_regular(path, LARGEST, follow=False) == data:
                 continue
@@ -218,21 +221,22 @@ def _page(document: Any, task: Task) -> Iterator[tuple[str, bytes]]:
     slug = task.slug
     drawn: list[pages.Drawn] = []
     for stem, report in stems(slug, document.reports):
-        svgs, links = yield from _figures(stem, parts(report), task.making)
-        drawn.append(pages.Drawn(report, stem, svgs, links))
-    first = drawn[0]
-    figures, of_figures = dict(first.figures), dict(first.links)
-    several = [reward.report.fit for reward in drawn]
-    if len(several) > 1 and any(entry.result is not None for entry in several):
-        of_all, files = yield from _figures(slug, {"rewards": several}, task.making)
-        figures |= of_all
-        of_figures |= files
+        svgs, of_files = yield from _figures(stem, parts(report), task.making)
+        drawn.append(pages.Drawn(report, stem, svgs, of_files))
+    main = drawn[0]
+    figures = dict(main.figures)
+    links = dict(main.links)
+    rewards = [reward.report.fit for reward in drawn]
+    if len(rewards) > 1 and any(entry.result is not None for entry in rewards):
+        figures_of_all, links_of_all = yield from _figures(slug, {"rewards": rewards}, task.making)
+        figures |= figures_of_all
+        links |= links_of_all
     before, after = task.neighbours
     page = pages.run_page(
         document,
-        first.report,
+        main.report,
         figures,
-        of_figures,
+        links,
         section=task.section,
         rewards=drawn if len(drawn) > 1 else (),
         previous=before,
@@ -259,16 +263,17 @@ def _figures(
                 name = f"{stem}-{entry.name}"
                 images = drawings.files(entry.name, available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
-                yield from (
-                    (f"figures/{name}.{kind}", image) for kind, image in images.items() if kind in kinds
-                )
+                for kind, image in images.items():
+                    if kind in kinds:
+                        yield f"figures/{name}.{kind}", image
     return svgs, {name: [f"../figures/{stem}-{name}.{kind}" for kind in kinds] for name in svgs}
 
 
 def stems(slug: str, reports: Sequence[RunReport]) -> list[tuple[str, RunReport]]:
     """The rewards of a run with what the names of their figures begin with."""
     taken: set[str] = set()
-    return [
-        (f"{slug}-{safe_name(report.fit.reward, taken)}" if position else slug, report)
-        for position, report in enumerate(reports)
-    ]
+    named: list[tuple[str, RunReport]] = []
+    for report in reports:
+        stem = f"{slug}-{safe_name(report.fit.reward, taken)}" if named else slug
+        named.append((stem, report))
+    return named

@@ -90,7 +90,7 @@ def _until_broken(
     start(work.__module__)
     running: dict[Future[R], T] = {}
     count = min(jobs, len(waiting))
-    with ProcessPoolExecutor(count, _CONTEXT, initializer=prepare_worker, initargs=(dict(INPUTS),)) as pool:
+    with ProcessPoolExecutor(count, _CONTEXT, initializer=_prepare_worker, initargs=(dict(INPUTS),)) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * jobs:
@@ -106,7 +106,7 @@ def _until_broken(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def prepare_worker(read: Inputs) -> None:
+def _prepare_worker(read: Inputs) -> None:
     """Ignore Ctrl-C, which the main process handles, and end when it ends for any reason."""
     # What was imported before the fork stays: no search for garbage goes through it.
     gc.freeze()

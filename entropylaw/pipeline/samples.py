@@ -1,4 +1,4 @@
-"""Documents of samples: from tables, and from two that are paired."""
+"""Documents of samples per problem: the rows of tables, and the pairing of two tables or steps."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def summarise_samples(*tables: Any, against: Any = None, **options: Any) -> Samp
     another type, and as :func:`document_of`.
     """
     many = ("problem", "by", "only", "k")
-    settings: dict[str, Any] = {
-        name: (value if isinstance(value, list | tuple) else (value,)) if name in many else value
-        for name, value in options.items()
-    }
+    settings = dict(options)
+    for name in many:
+        if name in settings and not isinstance(settings[name], list | tuple):
+            settings[name] = (settings[name],)
     paths = [as_path(table, "tables") for table in tables]
     base = None
     if isinstance(against, Real):
@@ -72,12 +72,13 @@ def document_of(
     ``no-such-row``, ``several-rows``.
     """
     sampled = summarise_tables(tables, options, progress=progress)
-    notes, comparison = sampled.notes, None
+    notes = sampled.notes
     unread = list(sampled.unread)
+    comparison: PairedSamples | None = None
     if against is not None:
-        comparison, further, others = compared(sampled, against, options, progress)
-        notes += further
-        unread += others
+        comparison, further_notes, further_unread = _compared(sampled, against, options, progress)
+        notes += further_notes
+        unread += further_unread
     return as_stored(
         SamplesDocument(
             tables=tuple(SampleTable(name=name, bytes=size) for name, size in sampled.files),
@@ -93,57 +94,66 @@ def document_of(
     )
 
 
-def compared(
+def _compared(
     sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
 ) -> tuple[PairedSamples, tuple[str, ...], list[Unread]]:
     """The last step against another step of the same tables, or the last one of another table.
 
-    Returns notes, too, and what is not read of another table.
+    Returns the comparison, notes on it, and what could not be read of another table.
     """
     group = against.rpartition("=")[0]
-    other, file, notes = sampled, "", tuple[str, ...]()
-    unread = list[Unread]()
     # pathlib raises for a name that is too long.
-    there = os.path.exists(against)  # noqa: PTH110
-    if there or (number(against) is None and group not in sampled.groups):
-        other, file = summarise_tables([against], options, progress=progress), f"{Path(against).name}, "
-        row, other_row = last_of(sampled), last_of(other)
-        notes = tuple(f"of {Path(against).name}: {note}" for note in other.notes if note not in sampled.notes)
-        unread = [replace(lost, name=f"{Path(against).name}/{lost.name}") for lost in other.unread]
+    exists = os.path.exists(against)  # noqa: PTH110
+    if exists or (number(against) is None and group not in sampled.groups):
+        base_sampled = summarise_tables([against], options, progress=progress)
+        row = _row_of_last_step(sampled)
+        base_row = _row_of_last_step(base_sampled)
+        table = Path(against).name
+        base_name = f"{table}, {base_sampled.name(base_row)}"
+        new_notes = [note for note in base_sampled.notes if note not in sampled.notes]
+        notes = tuple(f"of {table}: {note}" for note in new_notes)
+        unread = [replace(lost, name=f"{table}/{lost.name}") for lost in base_sampled.unread]
     else:
-        row, other_row = rows_of(sampled, against)
-    name, base_name = sampled.name(row), file + other.name(other_row)
-    every, every_base = sampled.counts[row], other.counts[other_row]
-    now, base = common(every, every_base)
+        base_sampled = sampled
+        row, base_row = _rows_of(sampled, against)
+        base_name = sampled.name(base_row)
+        notes = ()
+        unread = []
+    name = sampled.name(row)
+    counts = sampled.counts[row]
+    base_counts = base_sampled.counts[base_row]
+    now, base = common(counts, base_counts)
     if len(now.n) < 2:
         message = f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed"
-        first = f"{shown(every.problem[0])} and {shown(every_base.problem[0])}"
-        raise InputError("no-common-problems", message, f"the first problems are {first}; see --problem")
+        problems = f"{shown(counts.problem[0])} and {shown(base_counts.problem[0])}"
+        raise InputError("no-common-problems", message, f"the first problems are {problems}; see --problem")
     fewest = min(now.least, base.least)
     if fewest * options.solved < FEWEST_EXPECTED:
         message = f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly "
         message += "distinguished from 0: kept, gained and lost problems rest on assumptions; "
         notes += (f"{message}more samples, or --solved {min(1 / fewest, 0.5):.1g}, decide them",)
-    left_out = len(every.n) + len(every_base.n) - 2 * len(now.n)
+    left_out = len(counts.n) + len(base_counts.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes, unread
 
 
-def rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
+def _rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
     """The row that is compared, and that of ``against``: STEP or COLUMN=VALUE; UsageError ``no-such-row``."""
     group, _, value = against.rpartition("=")
     column = group or "step"
     cells = [str(row[column]) for row in sampled.rows]
     same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
     inside = np.isin(cells, [*same])
-    rows, others = np.flatnonzero(inside).tolist(), np.flatnonzero(~inside).tolist()
-    if not rows or not others or (len(rows) > 1 and not group):
-        message = f"--against {against}: {len(rows)} rows are of it, and {len(others)} are not"
+    base_rows = np.flatnonzero(inside).tolist()
+    rows = np.flatnonzero(~inside).tolist()
+    if not base_rows or not rows or (len(base_rows) > 1 and not group):
+        message = f"--against {against}: {len(base_rows)} rows are of it, and {len(rows)} are not"
         hint = f"{column} is {listing([*dict.fromkeys(cells)])}; see --only"
         raise UsageError("no-such-row", message, hint)
-    return others[-1] if group else last_of(sampled), rows[-1]
+    row = rows[-1] if group else _row_of_last_step(sampled)
+    return row, base_rows[-1]
 
 
-def last_of(sampled: Sampled) -> int:
+def _row_of_last_step(sampled: Sampled) -> int:
     """The one row of the last step; UsageError ``several-rows``."""
     last = sampled.rows[-1]["step"]
     rows = [row for row, cells in enumerate(sampled.rows) if cells["step"] == last]
@@ -159,59 +169,99 @@ def pairing(
     name: str, now: Counts, base_name: str, base: Counts, left_out: int, options: SampleOptions
 ) -> PairedSamples:
     """The comparison of two tables with the same problems."""
-    ks, level, size = sizes([min(now.least, base.least)], options.k), options.level, len(now.n)
+    at_k = _at_each_k(now, base, options)
+    return PairedSamples(
+        now=name,
+        base=base_name,
+        problems=len(now.n),
+        left_out=left_out,
+        solved=options.solved,
+        level=options.level,
+        at_k=tuple(at_k),
+        fates=tuple(_fates(now, base, options)),
+        unsolved=_unsolved(now, base, options.level),
+        first_loss=next((row.k for row in at_k if row.word == "loss"), None),
+    )
+
+
+def _at_each_k(now: Counts, base: Counts, options: SampleOptions) -> list[AtK]:
+    """The pass rate at each k of both tables, with their difference and its simultaneous band over all k."""
+    level = options.level
+    ks = sizes([min(now.least, base.least)], options.k)
     passes = [pass_at(now.n, now.right, k) for k in ks]
     base_passes = [pass_at(base.n, base.right, k) for k in ks]
     band = critical(np.column_stack([*np.subtract(passes, base_passes)]), level)
-    wide, at_k = student(size, level), []
-
-    def estimate(value: float, error: float) -> Estimate:
-        low, high, method = value - wide * error, value + wide * error, "t over problems"
-        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=error)
-
+    size = len(now.n)
+    at_k = []
     for k, ours, theirs in zip(ks, passes, base_passes, strict=True):
-        value, spread = float((ours - theirs).mean()), float((ours - theirs).std(ddof=1) / np.sqrt(size))
-        low, high = value - band * spread, value + band * spread
-        word = "gain" if low > 0 else "unclear"
+        gain = float((ours - theirs).mean())
+        std_error = float((ours - theirs).std(ddof=1) / np.sqrt(size))
+        band_low = gain - band * std_error
+        band_high = gain + band * std_error
+        word = "unclear"
+        if band_low > 0:
+            word = "gain"
+        if band_high < 0:
+            word = "loss"
         at_k.append(
             AtK(
                 k=k,
                 now=float(ours.mean()),
                 base=float(theirs.mean()),
-                difference=estimate(value, spread),
-                band_low=low,
-                band_high=high,
-                word="loss" if high < 0 else word,
+                difference=_estimate_by_t(gain, std_error, size, level),
+                band_low=band_low,
+                band_high=band_high,
+                word=word,
             )
         )
+    return at_k
+
+
+def _estimate_by_t(value: float, std_error: float, problems: int, level: float) -> Estimate:
+    """A mean over problems with its interval by Student's t."""
+    half_width = student(problems, level) * std_error
+    return Estimate(
+        value=value,
+        low=value - half_width,
+        high=value + half_width,
+        level=level,
+        method="t over problems",
+        std_error=std_error,
+    )
+
+
+def _fates(now: Counts, base: Counts, options: SampleOptions) -> list[Fate]:
+    """The problems that were kept, gained, lost and never solved, with the number expected of each."""
+    level = options.level
     by_fate, draws = chances(now, base, options.solved)
-    likeliest, fates = by_fate.argmax(axis=1), []
+    likeliest = by_fate.argmax(axis=1)
     ends = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0).T.tolist()
+    fates = []
     for column, (fate, (low, high)) in enumerate(zip(CLASSES, ends, strict=True)):
-        called, value = np.flatnonzero(likeliest == column), float(by_fate[:, column].sum())
-        low, high, method = min(low, value), max(high, value), "bootstrap of problems"
+        called = np.flatnonzero(likeliest == column)
+        expected = float(by_fate[:, column].sum())
         fates.append(
             Fate(
                 fate=fate,
                 problems=tuple(now.problem[row] for row in called),
                 mistakes=float((1.0 - by_fate[called, column]).sum()),
-                expected=Estimate(value=value, low=low, high=high, level=level, method=method),
+                expected=Estimate(
+                    value=expected,
+                    low=min(low, expected),
+                    high=max(high, expected),
+                    level=level,
+                    method="bootstrap of problems",
+                ),
             )
         )
-    number, distinct = on_unsolved(now, base)
-    unsolved = Unsolved(problems=number)
-    if distinct is not None:
-        held_out, before, *difference = distinct
-        unsolved = Unsolved(problems=number, now=held_out, base=before, difference=estimate(*difference))
-    return PairedSamples(
-        now=name,
-        base=base_name,
-        problems=size,
-        left_out=left_out,
-        solved=options.solved,
-        level=level,
-        at_k=tuple(at_k),
-        fates=tuple(fates),
-        unsolved=unsolved,
-        first_loss=next((row.k for row in at_k if row.word == "loss"), None),
-    )
+    return fates
+
+
+def _unsolved(now: Counts, base: Counts, level: float) -> Unsolved:
+    """What the two tables show on the problems that the base does not solve."""
+    problems, distinct = on_unsolved(now, base)
+    if distinct is None:
+        return Unsolved(problems=problems)
+    held_out, before, gain, std_error = distinct
+    difference = _estimate_by_t(gain, std_error, len(now.n), level)
+    return Unsolved(problems=problems, now=held_out, base=before, difference=difference)

@@ -1,4 +1,4 @@
-"""A report of many runs: gather them, make what is not made yet in parallel, write the index.
+"""A report of many runs: they are gathered, fitted in parallel where that is not done yet, and indexed.
 
 Every file is written whole, and the cache holds what was made of each run: an interrupted report is usable,
 and the same command completes it.
@@ -128,56 +128,58 @@ def report_logs(
     Raises OutputError (``cannot-write``, ``folder-busy``), UsageError (``not-a-report``,
     ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
-    outcome, folder = tasks_of(sources, making, fixed), making.folder
+    outcome = tasks_of(sources, making, fixed)
+    folder = making.folder
     if folder is None:
         assert target is not None
         check_targets([target])
-        outcome = worked(outcome, jobs, progress)
+        outcome = _worked(outcome, jobs, progress)
         if not outcome.answered:
             return outcome
-        write_atomically(target, one_page(outcome))
+        write_atomically(target, _one_page(outcome))
         return replace(outcome, written=(target,))
-    targets = targets_of(outcome.tasks, folder)
+    targets = _targets_of(outcome.tasks, folder)
     check_targets(targets)
-    taken = next((path for path in targets if os.path.lexists(path)), None)
-    if taken is not None and not is_own(earlier_index(folder)):
-        message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
+    existing = next((path for path in targets if os.path.lexists(path)), None)
+    if existing is not None and not is_own(_earlier_index(folder)):
+        message = f"{existing} would be overwritten, and {folder} is not a report that entropylaw wrote"
         raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
     with only_writer(folder):
-        first = not earlier_index(folder)
-        if first:
+        is_new = not _earlier_index(folder)
+        if is_new:
             # It says whose folder this is from the first file on, and that nothing in it is finished.
-            write_atomically(folder / FILES["JSON"], dumps(index_of(outcome).to_json()))
-        outcome = worked(outcome, jobs, progress)
+            write_atomically(folder / FILES["JSON"], dumps(_index_of(outcome).to_json()))
+        outcome = _worked(outcome, jobs, progress)
         if outcome.answered:
             if not outcome.unfinished:
-                remove_figures(outcome, folder)
-            return replace(outcome, written=write_index(outcome, folder))
+                _remove_figures(outcome, folder)
+            return replace(outcome, written=_write_index(outcome, folder))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
-        if first:
+        if is_new:
             (folder / FILES["JSON"]).unlink()
         return outcome
 
 
-def one_page(outcome: Outcome) -> str:
+def _one_page(outcome: Outcome) -> str:
     """A report as one page: that of its only run, or the index with all pages below it."""
     sections = [zlib.decompress(run.page).decode() for run in outcome.done]
     if len(outcome.tasks) == 1:
         return sections[0]
-    return index_html(index_of(outcome), outcome, one_file=True, sections=sections)
+    return _index_html(_index_of(outcome), outcome, one_file=True, sections=sections)
 
 
-def remove_figures(outcome: Outcome, folder: Path) -> None:
+def _remove_figures(outcome: Outcome, folder: Path) -> None:
     """Remove the figures of these runs that an earlier call wrote, and that this report does not have."""
-    kept = set(chain.from_iterable(run.figures for run in outcome.done))
+    current = set(chain.from_iterable(run.figures for run in outcome.done))
     slugs = tuple(f"{run.rows[0].slug}-" for run in outcome.done)
     ends = tuple(f"-{name}.{kind}" for name, kind in product(NAMED, PICTURES))
     for path in (folder / "figures").glob("*"):
-        if path.name.startswith(slugs) and path.name.endswith(ends) and f"figures/{path.name}" not in kept:
+        is_of_these_runs = path.name.startswith(slugs) and path.name.endswith(ends)
+        if is_of_these_runs and f"figures/{path.name}" not in current:
             path.unlink()
 
 
-def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
+def _targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
     targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in tasks:
@@ -193,22 +195,22 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
     folder = making.folder
-    how: dict[str, Any] = {"fixed": fixed, "join": making.join}
     # A report into the folder of its logs is made of them, and not of the report that is there.
-    into = folder is not None and any(Path(source).resolve() == folder.resolve() for source in sources)
-    inputs = gather(sources, making.settings, kinds=RUNS[:2] if into else RUNS, **how)
-    if into and not inputs.runs:
-        inputs = gather(sources, making.settings, kinds=RUNS, **how)
+    is_into_logs = folder is not None and any(Path(name).resolve() == folder.resolve() for name in sources)
+    kinds_read = RUNS[:2] if is_into_logs else RUNS
+    inputs = gather(sources, making.settings, kinds=kinds_read, fixed=fixed, join=making.join)
+    if is_into_logs and not inputs.runs:
+        inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
     tasks = [Task(input=entry, making=making) for entry in inputs.entries]
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
     final = replace(making, settings=inputs.settings, kinds=kinds)
-    return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=inputs.warnings)
+    return Outcome(tasks=tuple(_in_order(tasks, final)), settings=inputs.settings, warnings=inputs.warnings)
 
 
-def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
+def _in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
     """The tasks in the order of the index, each with its neighbours there, or its section of one file."""
     taken: set[str] = set()
     slugs = [safe_name(task.name, taken) for task in tasks]
@@ -222,7 +224,7 @@ def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
             yield replace(task, section=section_of(slug) if len(tasks) > 1 else "")
 
 
-def worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
+def _worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
     """The outcome with the result of every task, without those that an interrupt left."""
     done: dict[str, Done] = {}
     with contextlib.suppress(KeyboardInterrupt):
@@ -232,12 +234,13 @@ def worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
     return replace(outcome, done=tuple(done[task.slug] for task in outcome.tasks if task.slug in done))
 
 
-def index_of(outcome: Outcome) -> IndexDocument:
+def _index_of(outcome: Outcome) -> IndexDocument:
     """The index of the runs that are done."""
     done = {run.rows[0].slug for run in outcome.done}
-    files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
+    files = chain.from_iterable(task.input.files for task in outcome.tasks if task.slug in done)
     # The phases over all runs that have some, where there are two or more.
-    summaries, across = [run.phases for run in outcome.done if run.phases is not None], None
+    across: PhasesAcross | None = None
+    summaries = [run.phases for run in outcome.done if run.phases is not None]
     if len(summaries) > 1:
         from entropylaw.analysis.phases import combine_summaries
 
@@ -253,19 +256,19 @@ def index_of(outcome: Outcome) -> IndexDocument:
     )
 
 
-def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
-    index = index_of(outcome)
+    index = _index_of(outcome)
     data = dumps(index.to_json())
     # To draw and to write it takes longest, and needs matplotlib.
     cache = outcome.tasks[0].making.cache
     key = cache.key("index page", {}, data)
     page = cache.get(key, Files)
     if page is None:
-        page = {PAGE: zlib.compress(index_html(index, outcome, files=FILES).encode())}
+        page = {PAGE: zlib.compress(_index_html(index, outcome, files=FILES).encode())}
         cache.put(key, page)
     contents = {
-        "report.md": markdown_of(index, outcome, folder).encode(),
+        "report.md": _markdown_of(index, outcome, folder).encode(),
         "report.csv": csv_text(index_table(index.rows)).encode(),
         "report.json": data.encode(),
         PAGE: zlib.decompress(page[PAGE]),
@@ -275,13 +278,18 @@ def write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in contents)
 
 
-def index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
+def _index_html(index: IndexDocument, outcome: Outcome, **addresses: Any) -> str:
     """The page of the index; ``addresses`` are those of other pages and files."""
-    said: dict[str, Any] = {"warnings": outcome.interrupted, "skipped": outcome.warnings}
-    return pages.index_page(index.rows, across=index.across, **said, **addresses)
+    return pages.index_page(
+        index.rows,
+        across=index.across,
+        warnings=outcome.interrupted,
+        skipped=outcome.warnings,
+        **addresses,
+    )
 
 
-def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
+def _markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
     """All runs in Markdown, with their figures, from the documents that were written."""
     figures: dict[str, dict[str, str]] = {}
 
@@ -293,11 +301,12 @@ def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
                 figures[stem] = {name: path for name, path in paths.items() if path in run.figures}
                 yield report, stem
 
-    said: dict[str, Any] = {"warnings": index.warnings, "figures": figures, "across": index.across}
-    return pages.markdown(index.rows, sections(), **said)
+    return pages.markdown(
+        index.rows, sections(), warnings=index.warnings, figures=figures, across=index.across
+    )
 
 
-def earlier_index(folder: Path) -> bytes:
+def _earlier_index(folder: Path) -> bytes:
     """The content of the index that is in a folder; empty where there is none, or an unreadable one."""
     try:
         return read_regular(folder / FILES["JSON"], LARGEST)
@@ -333,6 +342,6 @@ def only_writer(folder: Path) -> Iterator[None]:
                 hint = "wait for it, or choose another folder with -o"
                 raise OutputError("folder-busy", message, hint) from None
         for part_of_report in (folder, *(folder / inner for inner in INNER)):
-            for left in part_of_report.glob(f"{TEMPORARY}*.part"):
-                left.unlink(missing_ok=True)
+            for unfinished in part_of_report.glob(f"{TEMPORARY}*.part"):
+                unfinished.unlink(missing_ok=True)
         yield

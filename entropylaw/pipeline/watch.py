@@ -161,11 +161,13 @@ class Watcher:
                 columns.setdefault(name, {})[at_step] = value
         entropies = columns.pop("")
         for name, values in columns.items():
-            step, reward = np.array([*values]), np.array([*values.values()])
-            at = np.searchsorted([*entropies], step, side="right") - 1
-            # Rewards before the first entropy have none.
-            logged = np.array([np.nan, *entropies.values()])
-            entropy = logged[at + 1] if entropies else None
+            step = np.array(list(values))
+            reward = np.array(list(values.values()))
+            entropy: FloatArray | None = None
+            if entropies:
+                # The number of entropies up to each step; rewards before the first entropy have none.
+                earlier = np.searchsorted(list(entropies), step, side="right")
+                entropy = np.array([np.nan, *entropies.values()])[earlier]
             is_score = sort_of_number(name) in LOSABLE
             yield name, step, entropy, reward, largest_reward(name, reward), is_score
 
@@ -307,11 +309,11 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[E
         if error.slug != "no-entropy-column" or not columns:
             raise
         for column in columns:
-            there = np.isfinite(run.columns[column])
-            values = run.columns[column][there]
+            logged = np.isfinite(run.columns[column])
+            values = run.columns[column][logged]
             if values.size:
                 is_score = sort_of_number(column) in LOSABLE
-                yield column, run.step[there], None, values, largest_reward(column, values), is_score
+                yield column, run.step[logged], None, values, largest_reward(column, values), is_score
 
 
 def _catalogued(run: Run) -> tuple[str, ...]:
@@ -371,14 +373,17 @@ class EntropyLawCallback:
 
     def _run(self, state: Any) -> Run | None:
         """The run by the log of a trainer, of which only what is new is read; None without any record."""
-        history = [dict(entry) if isinstance(entry, dict) else {} for entry in state.log_history]
+        history = [dict(record) if isinstance(record, dict) else {} for record in state.log_history]
         if not _begins_with(history, self._history):
             # Another training, or this one from an earlier step.
             self._forget()
-        for entry in history[len(self._history) :]:
-            values = {"step": state.global_step, **entry}
-            numbers = ((str(name), _number(value)) for name, value in values.items())
-            self._records.add({name: x for name, x in numbers if x is not None and math.isfinite(x)})
+        for record in history[len(self._history) :]:
+            numbers: dict[str, float] = {}
+            for name, value in {"step": state.global_step, **record}.items():
+                number = _number(value)
+                if number is not None and math.isfinite(number):
+                    numbers[str(name)] = number
+            self._records.add(numbers)
         self._history = history
         if not history:
             return None
@@ -398,4 +403,6 @@ def _begins_with(history: list[Any], earlier: list[Any]) -> bool:
 def _planned_end(state: Any) -> float | None:
     """The step at which a trainer ends; None where it has no such step."""
     planned = _number(state.max_steps)
-    return planned if planned is not None and 0 < planned < math.inf else None
+    if planned is None or not 0 < planned < math.inf:
+        return None
+    return planned

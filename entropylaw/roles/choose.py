@@ -1,4 +1,4 @@
-"""Choosing the columns of entropy and reward.
+"""Choice of the columns of entropy and reward of a run.
 
 The user's columns have precedence over those of the catalog. Rewards are chosen by the pairs that they
 give with the entropy.
@@ -30,9 +30,10 @@ from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5
-# With fewer validation pairs, or entropies over less than this share of its range, a training reward with as
-# many pairs is used too.
-ANSWERING_PAIRS, NARROW = 12, 0.5
+# With fewer validation pairs a training reward with as many pairs is also used.
+ANSWERING_PAIRS = 12
+# So it is where the validation has entropies over less than this share of the training reward's range.
+NARROW = 0.5
 NAMED = "named by the user"
 BY_NAME = "by its name, as the catalog has no column with a value"
 # So many evaluations that are dropped for one reason are listed.
@@ -59,8 +60,8 @@ class Reward(NamedTuple):
 
     match: catalog.Match
     values: FloatArray
-    how: str
-    how_why: str
+    pairing: str
+    pairing_why: str
     averaged: bool
     pairs: Pairs
     why: str = ""
@@ -88,13 +89,14 @@ class Reward(NamedTuple):
     @property
     def choice(self) -> Choice:
         """The column with the reasons for it."""
-        column, key = self.match.column, self.match.key
+        column = self.match.column
+        key = self.match.key
         return Choice(
             column=column,
             meaning=key.meaning,
             why=self.why,
             usable=int(np.isfinite(self.values).sum()),
-            pair=self.how,
+            pair=self.pairing,
             label=key.label(column),
             unit=self.unit,
             sort=units.sort_of_number(column),
@@ -102,7 +104,8 @@ class Reward(NamedTuple):
 
     def notes(self, run: Run) -> Iterator[str]:
         """Note that it is a training reward, which evaluations are left out, and how initial ones pair."""
-        column, pairs = self.match.column, self.pairs
+        column = self.match.column
+        pairs = self.pairs
         if self.training:
             yield f"the reward is a training reward ({shown(column)})"
         if self.unit == "percent":
@@ -113,8 +116,9 @@ class Reward(NamedTuple):
                 yield f"{reason}: {places('step', at.tolist())}"
         if pairs.initial:
             before = shown(catalog.initial_column(self.match.key, column, run.columns))
-            note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
-            yield f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step"
+            evaluations = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}"
+            verb = "is" if pairs.initial == 1 else "are"
+            yield f"{evaluations}, {verb} paired with the entropy of that step"
 
 
 def choose_entropy(run: Run, column: str | None = None, reward: str | None = None) -> Chosen:
@@ -132,10 +136,12 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
         if (evident := suggest.evident(run, "entropy")) is not None:
             return as_entropy(run, evident, BY_NAME)
         raise suggest.missing(run, matches, "entropy", {"reward": reward} if reward else {})
-    key, others = usable[0].key, [match.column for match in usable[1:]]
-    reason = f"{key.meaning.trainer}'s key {shown(key.template)}"
-    reason += f", preferred to {listing(others, 4)}" if others else ""
-    return as_entropy(run, usable[0].column, reason)
+    preferred = usable[0]
+    reason = f"{preferred.key.meaning.trainer}'s key {shown(preferred.key.template)}"
+    less_preferred = [match.column for match in usable[1:]]
+    if less_preferred:
+        reason += f", preferred to {listing(less_preferred, 4)}"
+    return as_entropy(run, preferred.column, reason)
 
 
 def as_entropy(
@@ -151,22 +157,25 @@ def as_entropy(
     settings = run_settings.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
     aggregation = settings.aggregation
-    require_mean(column, option, where, aggregation, None if accept_sum else meaning)
-    mean = run_settings.MEANS.get(aggregation.value) if aggregation else None
-    if mean and meaning.aggregation:
-        meaning = replace(meaning, aggregation=mean)
-    of_whom = "as the user says" if unit else "by its name"
-    nats, unit = units.nats_per_unit(f"{column}:{unit}" if unit else column)
-    sign, notes = entropy_sign(run, column, option, meaning.sign, nats)
+    _check_mean(column, option, where, aggregation, None if accept_sum else meaning)
+    if aggregation is not None and meaning.aggregation and aggregation.value in run_settings.MEANS:
+        meaning = replace(meaning, aggregation=run_settings.MEANS[aggregation.value])
+    if unit:
+        nats, unit = units.nats_per_unit(f"{column}:{unit}")
+        authority = "as the user says"
+    else:
+        nats, unit = units.nats_per_unit(column)
+        authority = "by its name"
+    sign, notes = _entropy_sign(run, column, option, meaning.sign, nats)
     if unit != "nats":
         meaning = replace(meaning, unit=f"nats, converted from {unit}")
-        notes += (f"{shown(column)} is in {unit} {of_whom}: it was multiplied by {nats:.6f}, to nats",)
-    values, usable = run.columns[column] * (sign * nats), run.finite(column).size
+        notes += (f"{shown(column)} is in {unit} {authority}: it was multiplied by {nats:.6f}, to nats",)
+    usable = run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
-    return Chosen(choice=choice, values=values, notes=notes)
+    return Chosen(choice=choice, values=run.columns[column] * (sign * nats), notes=notes)
 
 
-def require_mean(
+def _check_mean(
     column: str, option: str, where: str, aggregation: run_settings.Setting | None, meaning: Meaning | None
 ) -> None:
     """Raise ``entropy-is-perplexity`` by a column's name, or ``entropy-not-a-mean`` for sums over tokens.
@@ -188,16 +197,18 @@ def require_mean(
         raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
 
 
-def entropy_sign(
+def _entropy_sign(
     run: Run, column: str, option: str, expected: int, nats: float
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the sign of a column of entropies, with a note where it is negative or not as expected."""
-    _require_values(run, column, option)
+    """The sign of a column of entropies, with a note where it is negative or not as expected."""
+    _check_values(run, column, option)
     values = run.finite(column)
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     where = f"{shown(column)} of run {shown(run.name)}"
     if low < -_ROUNDING and high > _ROUNDING:
-        below, above = int((values < 0).sum()), int((values > 0).sum())
+        below = int((values < 0).sum())
+        above = int((values > 0).sum())
         message = f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
         hint = f"name the policy's entropy with {option} COLUMN"
         raise InputError("entropy-both-signs", f"{message}an entropy has one sign", hint)
@@ -231,46 +242,47 @@ def choose_rewards(
         raise UsageError("pair-unknown", message, "use same or next")
     unit = ""
     if column is not None and (name := named_column(run, column, "--reward")) != column:
-        unit, column = units.named_unit(column)[1], name
-    if unit == "percent":
-        run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
+        unit = units.named_unit(column)[1]
+        column = name
+        if unit == "percent":
+            run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
     best, usable = _best(run, entropy, column, pair)
-    training, rewards = longer_reward(best, [reward for reward in usable if reward.training]), [best]
+    training = _longer_training(best, [reward for reward in usable if reward.training])
+    longer = ""
     if training is not None:
         longer = f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
         longer += f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
-        rewards = [best._replace(longer=longer)]
-    rewards = [reward._replace(named_unit=unit) for reward in rewards]
+    rewards = [best._replace(longer=longer, named_unit=unit)]
     if column is None:
-        rewards += others_of_kind(best, usable)
+        rewards += _others_of_kind(best, usable)
         if training is not None:
             pairs = counted(len(training.pairs), "pair")
-            why = f"the training reward with {pairs}, fitted with the validation"
-            rewards.append(training._replace(why=why))
-    require_within_buckets(run, rewards)
+            reason = f"the training reward with {pairs}, fitted with the validation"
+            rewards.append(training._replace(why=reason))
+    _check_within_buckets(run, rewards)
     return rewards
 
 
-def require_within_buckets(run: Run, rewards: Iterable[Reward]) -> None:
+def _check_within_buckets(run: Run, rewards: Iterable[Reward]) -> None:
     """Raise ``pair-across-buckets`` where means over buckets of steps are paired beyond their own."""
-    if any(reward.how == "next" and reward.averaged for reward in rewards):
+    if any(reward.pairing == "next" and reward.averaged for reward in rewards):
         message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
 
 
-def others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
+def _others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
     """The other validations of the best one's kind, in the catalog's order; none for a training reward."""
-    if best.training or not best.match.key.kind:
+    kind = best.match.key.kind
+    if best.training or not kind:
         return []
-    validations = (reward for reward in usable if not reward.training)
-    alike = [reward for reward in validations if reward.match.key.kind == best.match.key.kind]
-    others = [reward for reward in sorted(alike, key=catalog_order) if reward.match != best.match]
-    counts = (counted(len(reward.pairs), "pair") for reward in others)
-    return [
-        reward._replace(why=f"{reward.known_as} ({pairs})")
-        for reward, pairs in zip(others, counts, strict=True)
-    ]
+    validations = [reward for reward in usable if not reward.training]
+    of_kind = []
+    for reward in sorted(validations, key=_catalog_order):
+        if reward.match.key.kind == kind and reward.match != best.match:
+            pairs = counted(len(reward.pairs), "pair")
+            of_kind.append(reward._replace(why=f"{reward.known_as} ({pairs})"))
+    return of_kind
 
 
 def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tuple[Reward, Sequence[Reward]]:
@@ -280,22 +292,22 @@ def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tu
     matches = [match for match in of_rewards if match.column != entropy_column]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
     if column is not None:
-        best = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair, NAMED)
-    elif not any(len(candidate.pairs) for candidate in usable) and (
-        evident := suggest.evident(run, "reward", [entropy_column, *(match.column for match in matches)])
-    ):
-        kind = "validation" if catalog.is_evaluation(evident) else "training"
-        key = Key(evident, Meaning(role="reward", trainer="generic", kind=kind))
-        best = _paired(run, entropy, catalog.Match(evident, key, 0), pair, BY_NAME)
-    elif usable:
-        best = best_reward(usable)
-    else:
-        named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
-        raise suggest.missing(run, matches, "reward", named)
-    return best, usable
+        named_match = _named_reward(run, column, entropy_column, matches)
+        return _paired(run, entropy, named_match, pair, NAMED), usable
+    if not any(len(candidate.pairs) for candidate in usable):
+        taken = [entropy_column, *(match.column for match in matches)]
+        evident = suggest.evident(run, "reward", taken)
+        if evident:
+            kind = "validation" if catalog.is_evaluation(evident) else "training"
+            key = Key(evident, Meaning(role="reward", trainer="generic", kind=kind))
+            return _paired(run, entropy, catalog.Match(evident, key, 0), pair, BY_NAME), usable
+    if usable:
+        return _best_of(usable), usable
+    named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
+    raise suggest.missing(run, matches, "reward", named)
 
 
-def named_reward(
+def _named_reward(
     run: Run, column: str, entropy_column: str, matches: Sequence[catalog.Match]
 ) -> catalog.Match:
     """The column that the user names for the reward, with its key in the catalog, or one of the user's."""
@@ -303,24 +315,30 @@ def named_reward(
     if column == entropy_column:
         message = f"{shown(column)} is named as entropy and as reward; two columns are needed"
         raise UsageError("same-column", message, "name another one with --entropy or --reward")
-    _require_values(run, column)
+    _check_values(run, column)
     unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
     return next((match for match in matches if match.column == column), unknown)
 
 
-def longer_reward(best: Reward, trainings: Sequence[Reward]) -> Reward | None:
+def _longer_training(best: Reward, trainings: Sequence[Reward]) -> Reward | None:
     """The training reward that answers where a validation has few pairs, or a part of the entropies alone.
 
     None where there is none.
     """
     many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
-    longer = next((training for training in many if training.how == "same" or not training.averaged), None)
+    longer = next(
+        (training for training in many if training.pairing == "same" or not training.averaged), None
+    )
     if best.training or longer is None:
         return None
-    if len(best.pairs) >= ANSWERING_PAIRS:
-        spans = (np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))) for reward in (best, longer))
-        return longer if next(spans) < NARROW * next(spans) else None
+    if len(best.pairs) >= ANSWERING_PAIRS and _entropy_span(best) >= NARROW * _entropy_span(longer):
+        return None
     return longer
+
+
+def _entropy_span(reward: Reward) -> float:
+    """The range of the entropies that a reward is paired with, in nats, without a twentieth at each end."""
+    return float(np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))))
 
 
 def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, why: str = "") -> Reward:
@@ -328,53 +346,60 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, w
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
     average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
     if pair is not None:
-        how, reason = pair, NAMED
+        pairing = pair
+        reason = NAMED
     elif match.key.pair == "same":
-        how = "same"
+        pairing = "same"
         reason = "entropy and reward of the same policy are on the same row, according to the catalog"
     elif average:
-        how, reason = "same", "points are means over buckets of steps, and none is paired beyond its bucket"
+        pairing = "same"
+        reason = "points are means over buckets of steps, and none is paired beyond its bucket"
     else:
-        how = "next"
+        pairing = "next"
         reason = "the row holds the entropy from before its update and the evaluation from after it"
     before = catalog.initial_column(match.key, match.column, run.columns)
-    initial = run.columns[before] if before else None
-    spoiled = (run.spoiled.get(column) for column in (match.column, entropy.choice.column))
     values = run.columns[match.column]
-    pairs = pair_values(run.step, entropy.values, values, how, initial, *spoiled)
-    return Reward(match, values, how, reason, average, pairs, why)
+    pairs = pair_values(
+        run.step,
+        entropy.values,
+        values,
+        pairing,
+        initial=run.columns[before] if before else None,
+        spoiled=run.spoiled.get(match.column),
+        spoiled_entropy=run.spoiled.get(entropy.choice.column),
+    )
+    return Reward(match, values, pairing, reason, average, pairs, why)
 
 
-def catalog_order(reward: Reward) -> tuple[int, int, str]:
+def _catalog_order(reward: Reward) -> tuple[int, int, str]:
     """By the catalog's order, then by pairs, then by name."""
     return reward.match.rank, -len(reward.pairs), reward.match.column
 
 
-def best_reward(candidates: Sequence[Reward]) -> Reward:
+def _best_of(candidates: Sequence[Reward]) -> Reward:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     trainings = [candidate for candidate in candidates if candidate.training]
-    ordered = sorted((candidate for candidate in candidates if not candidate.training), key=catalog_order)
+    validations = [candidate for candidate in candidates if not candidate.training]
+    ordered = sorted(validations, key=_catalog_order)
     enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
-        others = [candidate.match.column for candidate in ordered if candidate is not enough]
-        others_named = f"; other validation columns: {listing(others, 4)}" if others else ""
-        pairs = counted(len(enough.pairs), "pair")
-        return enough._replace(why=f"{enough.known_as} ({pairs}){others_named}")
+        reason = f"{enough.known_as} ({counted(len(enough.pairs), 'pair')})"
+        not_chosen = [candidate.match.column for candidate in ordered if candidate is not enough]
+        if not_chosen:
+            reason += f"; other validation columns: {listing(not_chosen, 4)}"
+        return enough._replace(why=reason)
     if not ordered:
-        return best_training(trainings)
+        # The first training reward in the catalog's order with at least half as many pairs as any.
+        most = max(len(candidate.pairs) for candidate in trainings)
+        training = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
+        reason = f"training reward: the log has no validation reward; {training.known_as}"
+        return training._replace(why=reason)
     best = max(ordered, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
         return best._replace(why=f"{best.known_as}; no training reward gives more pairs")
     few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
     return longest._replace(why=f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}")
-
-
-def best_training(trainings: Sequence[Reward]) -> Reward:
-    """Choose the first training reward in the catalog's order with at least half as many pairs as any."""
-    most = max(len(candidate.pairs) for candidate in trainings)
-    longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
-    return longer._replace(why=f"training reward: the log has no validation reward; {longer.known_as}")
 
 
 def named_column(run: Run, column: str, option: str) -> str:
@@ -385,8 +410,8 @@ def named_column(run: Run, column: str, option: str) -> str:
     if column not in (*run.columns, *run.texts):
         column, _ = units.named_unit(column)
     if column not in run.columns and column in run.texts:
-        first = shown_cell(run.texts[column])
-        message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
+        cell = shown_cell(run.texts[column])
+        message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {cell}"
         hint = f"name another column with {option}, {suggest.NUMBERS}"
         raise InputError("column-not-numeric", message, hint)
     if column not in run.columns and folded(column) == folded(run.step_column):
@@ -396,7 +421,8 @@ def named_column(run: Run, column: str, option: str) -> str:
     return require_column(column, tuple(run.columns), run.source.path, option, width=run.width)
 
 
-def _require_values(run: Run, column: str, option: str = "--entropy") -> None:
+def _check_values(run: Run, column: str, option: str = "--entropy") -> None:
+    """Raise ``column-empty`` where a column has no finite value."""
     if not run.finite(column).size:
         steps = counted(len(run.step), "step")
         message = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError
@@ -12,7 +11,7 @@ from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
-from entropylaw.results.result import sentences
+from entropylaw.results.result import replace, sentences
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import Chosen, Reward, choose_entropy, choose_rewards
 from entropylaw.roles.rewards import named_columns, select_all
@@ -30,18 +29,20 @@ def explain(
 
     An error is part of the report, and not raised. ``problem`` is one of reading, and stands before others.
     """
-    entropy, reward = texts(entropy, "entropy"), texts(reward, "reward")
+    entropy = texts(entropy, "entropy")
+    reward = texts(reward, "reward")
     chosen: list[Chosen] = []
     rewarded: list[Reward] = []
     error = problem
-    settings, paired = run_settings.entropy_settings(run), dict[str, Any]()
-    notes, findings = list(run.notes), [*run_settings.findings(settings, run, None)]
+    settings = run_settings.entropy_settings(run)
+    notes = list(run.notes)
+    findings = run_settings.findings(settings, run, None)
     try:
         for column in named_columns(run, entropy) or (None,):
             chosen.append(choose_entropy(run, column, next(iter(reward), None)))
         notes += chosen[0].notes
-        findings = [*run_settings.findings(settings, run, chosen[0].values)]
-        # A reward may be named by its label, too.
+        findings = run_settings.findings(settings, run, chosen[0].values)
+        # A reward may also be named by its label.
         by_name = by_folded_name(run.columns)
         columns = [name for name in named_columns(run, reward) if folded(name) in by_name]
         for column in columns or (None,):
@@ -51,18 +52,15 @@ def explain(
         error = problem or refused
     notes += run_settings.notes(settings)
     if rewarded:
-        best, pairs = rewarded[0], rewarded[0].pairs
-        notes += best.notes(run)
-        paired = {"pair": best.how, "pair_why": best.how_why, "pairs": len(pairs)}
-        paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
+        notes += rewarded[0].notes(run)
     trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    decoys = tuple(decoys_of(run, listed))
+    decoys = tuple(_decoys_of(run, listed))
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
-    return ColumnReport(
+    report = ColumnReport(
         run=run.name,
         source=run.source,
         trainer=trainer.name,
@@ -83,26 +81,37 @@ def explain(
         cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
-        others=other_columns(run, used),
+        others=_other_columns(run, used),
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
-        **paired,
+    )
+    if not rewarded:
+        return report
+    best = rewarded[0]
+    return replace(
+        report,
+        pair=best.pairing,
+        pair_why=best.pairing_why,
+        pairs=len(best.pairs),
+        unpaired_entropy=best.pairs.unpaired_entropy,
+        dropped=best.pairs.dropped,
     )
 
 
-def decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
+def _decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
     """Columns with entropy in their names that are none, and the reasons."""
     for name in (*run.columns, *run.texts):
         if name not in listed and (reason := catalog.decoy(name)):
             yield Decoy(column=name, why=reason)
 
 
-def other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
+def _other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
     """The columns without a role, and what each could be."""
-    possible, others = suggest.could_be(run), dict[str, str]()
+    possible = suggest.could_be(run)
+    without_role: dict[str, str] = {}
     for position, name in enumerate((*run.names, *run.texts), start=1):
         if name not in used:
-            others[suggest.showable(name, position)] = possible.get(name, "")
-    return others
+            without_role[suggest.showable(name, position)] = possible.get(name, "")
+    return without_role
 
 
 def _candidates(
@@ -120,24 +129,21 @@ def _candidates(
             meanings.setdefault(match.column, match.key.meaning)
     candidates = []
     for column, meaning in meanings.items():
-        values, low, high = run.finite(column), None, None
-        if values.size:
-            low, high = float(values.min()), float(values.max())
-        reason = used[column].why if column in used else why_not_used(meaning, values.size, bool(used))
+        values = run.finite(column)
         candidate = Candidate(
             column=column,
             meaning=meaning,
             usable=values.size,
-            low=low,
-            high=high,
+            low=float(values.min()) if values.size else None,
+            high=float(values.max()) if values.size else None,
             used=column in used,
-            why=reason,
+            why=used[column].why if column in used else _why_not_used(meaning, values.size, bool(used)),
         )
         candidates.append(candidate)
     return tuple(candidates)
 
 
-def why_not_used(meaning: Meaning, usable: int, others_used: bool) -> str:
+def _why_not_used(meaning: Meaning, usable: int, others_used: bool) -> str:
     """Why a column that the catalog has is not used, or what it is where none is."""
     if not usable:
         return "no finite value"

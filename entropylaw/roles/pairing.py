@@ -68,7 +68,7 @@ def pair_values(
     every = np.arange(len(step))
     partner = np.where(logged, every, -1)
     if how == "next":
-        partner = following_entropies(step, np.flatnonzero(logged))
+        partner = _following_entropies(step, np.flatnonzero(logged))
     if initial is None:
         initial = np.full(len(step), np.nan)
     from_initial = np.isnan(reward) & ~np.isnan(initial)
@@ -90,7 +90,8 @@ def pair_values(
     for reason, bad in tests.items():
         lost[reason] = step[rows[fine & bad]]
         fine &= ~bad
-    good, partners = rows[fine], partners[fine]
+    good = rows[fine]
+    partners = partners[fine]
     alone = rows[~fine & np.isfinite(reward[rows])]
     return Pairs(
         step=step[good],
@@ -105,11 +106,13 @@ def pair_values(
     )
 
 
-def following_entropies(step: FloatArray, logged: IntArray) -> IntArray:
+def _following_entropies(step: FloatArray, logged: IntArray) -> IntArray:
     """Row of the first entropy after each row, at most a median spacing of entropies later; else -1."""
     if not logged.size:
         return np.full(len(step), -1)
-    spacing = float(np.median(np.diff(step[logged]))) if logged.size > 1 else 1.0
+    spacing = 1.0
+    if logged.size > 1:
+        spacing = float(np.median(np.diff(step[logged])))
     index = np.searchsorted(logged, np.arange(len(step)), side="right")
     following = logged[np.minimum(index, logged.size - 1)]
     near = (index < logged.size) & (step[following] - step <= spacing * (1 + 1e-9))
@@ -150,9 +153,9 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
-        first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")
-        message = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} with the entropy of step "
-        message += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
+        row = int(np.argmax(lacking))
+        message = f"{shown(column)} of run {shown(run.name)} is {values[row]:g} with the entropy of step "
+        message += f"{pairs.step[row]:g}, and no sd above 0 at {counted(int(lacking.sum()), 'evaluation')}"
         hint = "leave out these rows, or give one number for all: --entropy-sd 0.02"
         raise InputError("entropy-sd-missing", message, hint)
     return values

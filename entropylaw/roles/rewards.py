@@ -53,27 +53,33 @@ def select_all(
     series; one alone has none.
     """
     check_run(run)
-    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
-    rewards, columns = texts(reward, "reward"), named_columns(run, texts(entropy, "entropy"))
+    pair = text_or_none(pair, "pair")
+    entropy_sd = text_or_none(entropy_sd, "entropy_sd")
+    rewards = texts(reward, "reward")
+    columns = named_columns(run, texts(entropy, "entropy"))
     series: list[Series] = []
     for column in columns or (None,):
         chosen = choose_entropy(run, column, next(iter(rewards), None))
         of_entropy = _rewards(run, chosen, rewards, pair, entropy_sd)
         for paired in of_entropy:
-            label = f"{paired.label} × {column}" if len(of_entropy) > 1 else str(column)
-            series.append(replace(paired, label=label) if len(columns) > 1 else paired)
-    return tuple(series) if len(series) > 1 else (replace(series[0], label=""),)
+            if len(columns) > 1:
+                label = f"{paired.label} × {column}" if len(of_entropy) > 1 else str(column)
+                paired = replace(paired, label=label)
+            series.append(paired)
+    if len(series) == 1:
+        return (replace(series[0], label=""),)
+    return tuple(series)
 
 
 def named_columns(run: Run, names: Iterable[str]) -> list[str]:
     """The columns that the user names, some of them by patterns; a name is not checked."""
     columns: list[str] = []
     for name in names:
-        columns += matching(run, name) or [name]
+        columns += _matching(run, name) or [name]
     return columns
 
 
-def require_one_reward(run: str, labels: Sequence[str]) -> None:
+def check_one_reward(run: str, labels: Sequence[str]) -> None:
     """Refuse several rewards of a run, not counting a training reward beside a validation.
 
     Raises InputError ``several-rewards``, which names them.
@@ -84,7 +90,7 @@ def require_one_reward(run: str, labels: Sequence[str]) -> None:
         raise InputError("several-rewards", f"{message}{listing(labels, 8)}", hint)
 
 
-def matching(run: Run, name: str) -> list[str]:
+def _matching(run: Run, name: str) -> list[str]:
     """The columns with a value that match a shell pattern; none for the name of a column."""
     if name in run.columns or not set(name) & set("*?["):
         return []
@@ -97,33 +103,38 @@ def _rewards(
     """The rewards with one entropy: by default, or those that the user names by column or label."""
     if not names:
         series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair), entropy_sd))
-        return ended([*series, *mean_of(series)])
+        return _ended([*series, *_mean_of(series)])
     series = []
     for name in names:
-        columns = [column for column in matching(run, name) if column != chosen.choice.column]
+        columns = [column for column in _matching(run, name) if column != chosen.choice.column]
         labelled: list[Series] = []
         if not columns and folded(name) not in by_folded_name(run.columns):
             with suppress(InputError):  # there may be no reward by default
                 by_default = _rewards(run, chosen, (), pair, entropy_sd)
                 labelled = [paired for paired in by_default if reward_matches(name, paired.label)]
         series += labelled
-        for column in () if labelled else columns or [name]:
-            series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
+        if not labelled:
+            for column in columns or [name]:
+                series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
     return list({paired.reward_choice.column: paired for paired in series}.values())
 
 
 def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: str | None) -> Iterator[Series]:
     """The series of some rewards, each with a label of its own."""
-    require_pairs(run, chosen, rewarded)
-    settings, labels = run_settings.entropy_settings(run), Counter(reward.choice.label for reward in rewarded)
+    _check_pairs(run, chosen, rewarded)
+    settings = run_settings.entropy_settings(run)
+    labels = Counter(reward.choice.label for reward in rewarded)
     for reward in rewarded:
-        pairs, column = reward.pairs, reward.match.column
-        try:
-            noise = None if entropy_sd is None else noise_of(run, pairs, entropy_sd)
-        except InputError:
-            if reward is rewarded[0] or not reward.training:
-                raise
-            continue  # not all entropies of the training reward beside the validation have a known noise
+        pairs = reward.pairs
+        noise: FloatArray | None = None
+        if entropy_sd is not None:
+            try:
+                noise = noise_of(run, pairs, entropy_sd)
+            except InputError:
+                if reward is rewarded[0] or not reward.training:
+                    raise
+                continue  # not all entropies of the training reward beside the validation have a known noise
+        label = reward.choice.label
         yield Series(
             run=run.name,
             source=run.source,
@@ -140,25 +151,32 @@ def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: st
             entropy_sd=noise,
             logged=logged_entropies(run.step, chosen.values, pairs),
             unpaired=pairs.unpaired,
-            label=reward.choice.label if labels[reward.choice.label] == 1 else column,
+            label=label if labels[label] == 1 else reward.match.column,
         )
 
 
-def require_pairs(run: Run, chosen: Chosen, rewarded: Sequence[Reward]) -> None:
+def _check_pairs(run: Run, chosen: Chosen, rewarded: Sequence[Reward]) -> None:
     """Raise ``no-pairs`` where no reward has a pair with the entropy."""
     if any(len(reward.pairs) for reward in rewarded):
         return
     best = rewarded[0]
-    there = (run.step[np.isfinite(side.values)] for side in (chosen, best))
-    first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
+    entropy_steps = _first_steps(run, chosen.values)
+    reward_steps = _first_steps(run, best.values)
     reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
     message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-    message += f"{first}, {shown(best.choice.column)} at steps {second} ({reasons})"
+    message += f"{entropy_steps}, {shown(best.choice.column)} at steps {reward_steps} ({reasons})"
     hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
     raise InputError("no-pairs", message, best.longer or hint)
 
 
-def mean_of(series: Sequence[Series]) -> list[Series]:
+def _first_steps(run: Run, values: FloatArray) -> str:
+    """The first steps at which there is a value, in words."""
+    steps = run.step[np.isfinite(values)]
+    listed = ", ".join(f"{step:g}" for step in steps[:4])
+    return f"{listed}, …" if len(steps) > 4 else listed
+
+
+def _mean_of(series: Sequence[Series]) -> list[Series]:
     """The mean of several validation rewards with enough pairs, at the steps that all of them have.
 
     It is in the unit of the first. There is none where the unit of another does not convert into that.
@@ -166,35 +184,35 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
     averaged = [paired for paired in series if len(paired.step) >= ENOUGH_PAIRS and not paired.is_training]
     if len(averaged) < 2:
         return []
-    first = averaged[0]
-    units = [paired.reward_choice.unit for paired in averaged]
-    factors = [unit_factor(units[0], unit) for unit in units]
+    base = averaged[0]
+    unit = base.reward_choice.unit
+    factors = [unit_factor(unit, paired.reward_choice.unit) for paired in averaged]
     if None in factors:
         return []
-    step = reduce(np.intersect1d, (paired.step for paired in averaged))
-    rows = np.isin(first.step, step)
-    columns = [paired.evaluations for paired in averaged]
-    every = reduce(np.intersect1d, (steps for steps, _, _ in columns))
-    common = [reward[np.isin(steps, every)] for steps, _, reward in columns]
+    # Every step at which all rewards have a value, and those of them at which there also is an entropy.
+    evaluations = [paired.evaluations for paired in averaged]
+    every_step = reduce(np.intersect1d, (step for step, _, _ in evaluations))
+    paired_step = reduce(np.intersect1d, (paired.step for paired in averaged))
+    common = [reward[np.isin(step, every_step)] for step, _, reward in evaluations]
     mean = np.mean(np.array(factors)[:, None] * common, axis=0)
-    both = np.isin(every, step)
+    rows = np.isin(base.step, paired_step)
+    is_paired = np.isin(every_step, paired_step)
     names = listing([paired.label for paired in averaged], 8)
-    reason = f"with equal weights, as the log does not have the sizes of the data sets: {names}"
     choice = replace(
-        first.reward_choice,
+        base.reward_choice,
         column=f"mean of {len(averaged)} rewards",
-        why=reason,
+        why=f"with equal weights, as the log does not have the sizes of the data sets: {names}",
         usable=int(rows.sum()),
         label=MEAN,
         parts=tuple(paired.reward_choice.column for paired in averaged),
     )
     averages = replace(
-        first,
-        step=first.step[rows],
-        entropy=first.entropy[rows],
-        reward=mean[both],
-        unpaired=None if both.all() else (every[~both], mean[~both]),
-        entropy_sd=None if first.entropy_sd is None else first.entropy_sd[rows],
+        base,
+        step=base.step[rows],
+        entropy=base.entropy[rows],
+        reward=mean[is_paired],
+        unpaired=None if is_paired.all() else (every_step[~is_paired], mean[~is_paired]),
+        entropy_sd=None if base.entropy_sd is None else base.entropy_sd[rows],
         reward_choice=choice,
         dropped=added({"another reward has no value at that step": int(np.sum(~rows))}),
         offer="",
@@ -203,14 +221,15 @@ def mean_of(series: Sequence[Series]) -> list[Series]:
     return [averages]
 
 
-def ended(series: Sequence[Series]) -> list[Series]:
+def _ended(series: Sequence[Series]) -> list[Series]:
     """The series, with a caution for a validation whose evaluations end long before those of another."""
     validations = [paired for paired in series if not paired.is_training and len(paired.step)]
     until = max((float(paired.step[-1]) for paired in validations), default=0.0)
     marked = []
     for paired in series:
         if paired in validations and len(paired.step) > 1:
-            last, interval = float(paired.step[-1]), float(np.median(np.diff(paired.step)))
+            last = float(paired.step[-1])
+            interval = float(np.median(np.diff(paired.step)))
             if last + LATE * interval < until:
                 finding = caution("reward-ends", last=last, until=until)
                 paired = replace(paired, findings=(*paired.findings, finding))
@@ -228,7 +247,9 @@ def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[Reward, Flo
     InputError
         ``several-rewards``; ``no-reward-column`` and others, as :func:`entropylaw.roles.select.select`.
     """
-    values = run.step if column == STEP and column not in run.columns else run.columns.get(column)
+    values = run.columns.get(column)
+    if values is None and column == STEP:
+        values = run.step
     if values is None or not np.isfinite(values).any():
         numbers = [name for name in run.columns if run.finite(name).size]
         near = nearest([column], numbers) or [STEP, *numbers]
@@ -238,10 +259,10 @@ def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[Reward, Flo
     meaning = Meaning(role="column", trainer="user")
     choice = Choice(column=column, meaning=meaning, why="named by the user", usable=values.size)
     chosen = Chosen(choice=choice, values=np.zeros(run.step.size), notes=())
-    there = np.isfinite(values)
+    logged = np.isfinite(values)
     rewards = choose_rewards(run, chosen, next(iter(named_columns(run, names)), None), "same")
-    require_one_reward(run.name, [reward.choice.label for reward in rewards if not reward.training])
-    return rewards[0], run.step[there], values[there]
+    check_one_reward(run.name, [reward.choice.label for reward in rewards if not reward.training])
+    return rewards[0], run.step[logged], values[logged]
 
 
 def is_reward(run: Run, column: str) -> bool:

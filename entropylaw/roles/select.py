@@ -16,7 +16,7 @@ from entropylaw.results.columns import SEMANTIC, TOKEN, Choice
 from entropylaw.results.phases import CURVES
 from entropylaw.results.result import Finding, caution, replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import Chosen, as_entropy, choose_entropy, named_column
+from entropylaw.roles.choose import NAMED, Chosen, as_entropy, choose_entropy, named_column
 from entropylaw.roles.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH
 from entropylaw.roles.rewards import named_columns, select_all
 from entropylaw.roles.series import PhaseSeries, Series
@@ -78,13 +78,15 @@ def phase_series(
     UsageError
         ``same-column``.
     """
-    plans, act = of_class(run, "planning", planning), of_class(run, "execution", execution)
-    require_two_curves(run, plans, act)
-    semantic = of_class(run, "semantic", None)
+    plans = _of_class(run, "planning", planning)
+    acts = _of_class(run, "execution", execution)
+    _check_two_curves(run, plans, acts)
+    semantic = _of_class(run, "semantic", None)
     if plans is not None and _phase_column(plans).meaning.kind == SEMANTIC:
-        plans, semantic = None, plans
-    classes = plans, act, semantic
-    whole, notes = whole_curve(run, entropy, alone=not any(classes))
+        semantic = plans
+        plans = None
+    classes = (plans, acts, semantic)
+    whole, notes = _whole_curve(run, entropy, alone=not any(classes))
     if whole is not None and whole.choice.column in (curve.choice.column for curve in classes if curve):
         whole = None
     chosen = dict(zip(CURVES, (*classes, whole), strict=True))
@@ -96,21 +98,25 @@ def phase_series(
             notes += curve.notes
             columns[kind] = _phase_column(curve)
             tokens = CURVES[kind]
-            infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
-            values[kind] = np.where(infinite | high, np.nan, curve.values)
+            infinite = np.isinf(curve.values)
+            too_high = np.isfinite(curve.values) & (curve.values > MOST_NATS)
+            values[kind] = np.where(infinite | too_high, np.nan, curve.values)
             losses = {f"{tokens}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
             for cause, at in run.spoiled.get(curve.choice.column, {}).items():
                 losses[f"{tokens}: entropy is {cause}"] = at.size
-            dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(high.sum())})
-    there = np.isfinite(list(values.values())).any(axis=0)
+            dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(too_high.sum())})
+    has_value = np.isfinite(list(values.values())).any(axis=0)
+    curves = {kind: curve[has_value] for kind, curve in values.items()}
     return PhaseSeries(
-        step=run.step[there],
+        step=run.step[has_value],
+        planning=curves.get("planning"),
+        execution=curves.get("execution"),
+        semantic=curves.get("semantic"),
+        aggregate=curves.get("aggregate"),
         columns=columns,
         dropped=dropped,
         notes=tuple(notes),
-        findings=tuple(phase_findings(run)),
-        label="",
-        **{kind: values[kind][there] if kind in values else None for kind in CURVES},
+        findings=tuple(_phase_findings(run)),
     )
 
 
@@ -121,21 +127,23 @@ def phase_series_all(
     columns = named_columns(run, entropy)
     if len(columns) < 2:
         return (phase_series(run, planning=planning, execution=execution, entropy=next(iter(columns), None)),)
-    series = (phase_series(run, planning=planning, execution=execution, entropy=name) for name in columns)
-    return tuple(replace(curves, label=name) for curves, name in zip(series, columns, strict=True))
+    series = []
+    for name in columns:
+        curves = phase_series(run, planning=planning, execution=execution, entropy=name)
+        series.append(replace(curves, label=name))
+    return tuple(series)
 
 
-def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
+def _of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
     """Choose the entropy of one class of tokens, or of plans; None where no column has its name."""
-    option, reason = f"--{kind}", "by its name" if column is None else "named by the user"
-    name = (
-        run_settings.first_usable(run, class_names(kind))
-        if column is None
-        else named_column(run, column, option)
-    )
-    if name is None:
+    option = f"--{kind}"
+    if column is not None:
+        name = named_column(run, column, option)
+        return as_entropy(run, name, NAMED, option, accept_sum=True)
+    usable = run_settings.first_usable(run, class_names(kind))
+    if usable is None:
         return None
-    return as_entropy(run, name, reason, option, accept_sum=True)
+    return as_entropy(run, usable, "by its name", option, accept_sum=True)
 
 
 def _phase_column(chosen: Chosen) -> Choice:
@@ -144,11 +152,12 @@ def _phase_column(chosen: Chosen) -> Choice:
     return replace(choice, meaning=replace(choice.meaning, kind=kind))
 
 
-def require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
+def _check_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
     """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
     if planning is None or execution is None:
         return
-    plan, act = _phase_column(planning), _phase_column(execution)
+    plan = _phase_column(planning)
+    act = _phase_column(execution)
     if plan.column == act.column:
         message = f"{shown(plan.column)} of run {shown(run.name)} is named as planning and as execution; "
         hint = "name another one with --planning or --execution"
@@ -164,13 +173,13 @@ def require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | No
         raise InputError("entropy-signs-differ", message, hint)
 
 
-def whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
+def _whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
     """Choose the curve of all tokens; an error only where the user names it, or no other curve exists."""
     try:
         return choose_entropy(run, column), []
     except InputError as error:
-        lacking = error.slug == "no-entropy-column"
-        if alone and lacking:
+        is_missing = error.slug == "no-entropy-column"
+        if alone and is_missing:
             message = f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
             message += "tokens, none of execution tokens and none of all tokens"
             hint = "name the columns with --planning and --execution, or make them with `entropylaw tokens`"
@@ -178,10 +187,11 @@ def whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | 
         if column is not None or alone:
             raise
         # Next to the two classes it is optional; a column that exists and is no entropy gets a note.
-        return None, [] if lacking else [f"no curve of all tokens: {error.message}"]
+        notes = [] if is_missing else [f"no curve of all tokens: {error.message}"]
+        return None, notes
 
 
-def phase_findings(run: Run) -> Iterator[Finding]:
+def _phase_findings(run: Run) -> Iterator[Finding]:
     """Yield what changes the slope of an entropy curve and is no phase."""
     if any("resumed run" in note for note in run.notes):
         yield caution("run-resumed")

@@ -19,14 +19,14 @@ from entropylaw.logs.runs.number_parsing import parse_number
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.results.result import Finding, caution
 
-#: verl's names of aggregations with which what is logged as entropy is a sum over the tokens of a response or
-#: a batch, and the others with the mean that is logged, in the catalog's terms.
 SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
+"""verl's aggregations with which the logged entropy is a sum over the tokens of a response or a batch."""
 
 MEANS: Mapping[float | str, str] = {
     "token-mean": "token mean",
     "seq-mean-token-mean": "mean of per-response means",
 }
+"""verl's other aggregations → the mean that is logged, in the catalog's terms."""
 
 # Kinds of names in the catalog → by what a column of such a name shows that the entropy is controlled.
 _CONTROL_COLUMNS = {
@@ -35,10 +35,8 @@ _CONTROL_COLUMNS = {
     "learned_coefficient": "learned-coefficient",
 }
 
-
-DEAD = 0.9
+_DEAD = 0.9
 """Share of groups without a gradient, in the mean of the last third of a run, that is a caution."""
-
 
 # Coefficients that differ by less, relative to the largest, are one number in single precision.
 _ROUNDING = 1e-6
@@ -82,8 +80,10 @@ def entropy_settings(run: Run) -> EntropySettings:
 def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Report what the settings mean for the law; ``entropy`` has the values that are used."""
     control = _control(run, entropy)
-    reported = [caution("entropy-controlled", **control)] if control else []
-    if not control and (term := settings.entropy_weight):
+    reported: list[Finding] = []
+    if control:
+        reported.append(caution("entropy-controlled", **control))
+    elif term := settings.entropy_weight:
         reported.append(caution("entropy-term", weight=term.value, name=term.name))
     if term := settings.kl_weight:
         reported.append(caution("kl-term", weight=term.value, name=term.name))
@@ -93,7 +93,7 @@ def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) ->
     if (groups := first_usable(run, names("dead_groups"))) is not None:
         values = run.finite(groups)
         share = float(values[-max(values.size // 3, 1) :].mean())
-        if share >= DEAD:
+        if share >= _DEAD:
             reported.append(caution("dead-groups", name=groups, share=share))
     return tuple(reported)
 
@@ -113,9 +113,11 @@ def divergence(run: Run, step: FloatArray) -> tuple[str, FloatArray] | None:
     column = first_usable(run, names("kl"))
     if column is None:
         return None
-    there = np.isfinite(run.columns[column])
-    values = np.interp(step, run.step[there], run.columns[column][there])
-    return (column, values) if np.ptp(values) > 0 else None
+    logged = np.isfinite(run.columns[column])
+    values = np.interp(step, run.step[logged], run.columns[column][logged])
+    if np.ptp(values) == 0:
+        return None
+    return column, values
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
@@ -126,16 +128,15 @@ def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
             coefficients[name] = run.columns[name]
     if coefficients and not any(run.finite(name).any() for name in coefficients):
         return {}  # turned on or not, it never had an effect
-    by_name = chain(controls_by_setting(run), controls_by_column(run, coefficients))
-    return next(chain(by_name, controls_by_value(coefficients, entropy)), {})
+    by_name = chain(_controls_by_setting(run), _controls_by_column(run, coefficients))
+    return next(chain(by_name, _controls_by_value(coefficients, entropy)), {})
 
 
-def controls_by_setting(run: Run) -> Iterator[dict[str, float | str]]:
+def _controls_by_setting(run: Run) -> Iterator[dict[str, float | str]]:
     """Yield the settings that turn a control of the entropy on."""
-    switches, targets = (
-        {name: str(value).casefold() for name, value in run.settings.items() if is_a(name, kind)}
-        for kind in ("entropy_control", "entropy_target")
-    )
+    values = {name: str(value).casefold() for name, value in run.settings.items()}
+    switches = {name: value for name, value in values.items() if is_a(name, "entropy_control")}
+    targets = {name: value for name, value in values.items() if is_a(name, "entropy_target")}
     active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
     if not switches:
         active = [name for name, value in targets.items() if value not in ("none", "null", "")]
@@ -143,26 +144,28 @@ def controls_by_setting(run: Run) -> Iterator[dict[str, float | str]]:
         yield {"by": "setting", "name": name, "value": str(run.settings[name])}
 
 
-def controls_by_column(run: Run, coefficients: Collection[str]) -> Iterator[dict[str, float | str]]:
+def _controls_by_column(run: Run, coefficients: Collection[str]) -> Iterator[dict[str, float | str]]:
     """Yield logged switches and targets of the entropy's control, which are none of the coefficients."""
     for name, kind in product(run.columns, _CONTROL_COLUMNS):
         if name not in coefficients and is_a(name, kind):
             # A switch that is logged as 0 is off; a target may be 0.
-            there = run.finite(name)
-            if there.any() if kind == "entropy_control" else there.size:
+            logged = run.finite(name)
+            is_off = kind == "entropy_control" and not logged.any()
+            if logged.size and not is_off:
                 yield {"by": _CONTROL_COLUMNS[kind], "name": name}
 
 
-def controls_by_value(
+def _controls_by_value(
     coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
 ) -> Iterator[dict[str, float | str]]:
     """Yield coefficients that follow the entropy, then those that vary."""
     for name, values in coefficients.items():
-        if entropy is not None and (target := adaptive_target(values, entropy)) is not None:
+        if entropy is not None and (target := _adaptive_target(values, entropy)) is not None:
             yield {"by": "coefficient", "name": name, "value": target}
     for name, values in coefficients.items():
         finite = values[np.isfinite(values)]
-        low, high = float(finite.min()), float(finite.max())
+        low = float(finite.min())
+        high = float(finite.max())
         if high - low > _ROUNDING * max(abs(low), abs(high)):
             yield {"by": "varying-coefficient", "name": name, "low": low, "high": high}
 
@@ -176,14 +179,15 @@ def notes(settings: EntropySettings) -> tuple[str, ...]:
     return (f"{note}another temperature",)
 
 
-def adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:
+def _adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:
     """Estimate the entropy below which a coefficient rises and above which it falls; None without any."""
     rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
     change = np.diff(coefficient[rows])
     # A change of the coefficient depends on the entropy of the same row, or of the one before it: adaptive
     # where the entropy orders nine tenths of the pairs of a rise and a fall, with three of each at least.
     for seen in (entropy[rows][1:], entropy[rows][:-1]):
-        rising, falling = seen[change > 0], seen[change < 0]
+        rising = seen[change > 0]
+        falling = seen[change < 0]
         if min(rising.size, falling.size) < 3:
             return None
         below = np.searchsorted(np.sort(rising), falling).sum() / (rising.size * falling.size)
@@ -208,7 +212,7 @@ def _setting(run: Run, *candidates: str, text: bool = False) -> Setting | None:
 def _logged(run: Run, kind: str) -> Setting | None:
     """Return a coefficient that the run logs: its largest value, for a schedule may end at 0."""
     for name in catalog.coefficients(run.columns):
-        there = run.columns[name][~np.isnan(run.columns[name])]
-        if (kind == "ent") == ("ent" in folded(name)) and there.size:
-            return Setting(name, float(max(there, key=abs)))
+        logged = run.columns[name][~np.isnan(run.columns[name])]
+        if (kind == "ent") == ("ent" in folded(name)) and logged.size:
+            return Setting(name, float(max(logged, key=abs)))
     return None

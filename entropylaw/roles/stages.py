@@ -14,9 +14,8 @@ from entropylaw.escaping import listing, nearest, shown
 from entropylaw.logs.runs import Run
 from entropylaw.results.arms import Stage
 
-FEWEST_VALUES = 2
+_FEWEST_VALUES = 2
 """Fewest values of the reward of a domain in a run."""
-
 
 Rewards = dict[str, tuple[FloatArray, FloatArray]]
 """Domain → the steps at which there is a reward on it, and these rewards."""
@@ -49,23 +48,25 @@ def stages_of(run: Run, stage: str, domain: str | None, reward: str) -> tuple[tu
     names = _carried(_words(run, stage, "--stage", "no-stage-column"))
     labels = _words(run, domain, "--domain", "no-domain-column") if domain else [""] * len(names)
     domains = list(dict.fromkeys(chain.from_iterable(map(_parts, labels if domain else names))))
-    rewards = rewards_of(run, reward, domains)
+    rewards = _rewards_of(run, reward, domains)
     labelled = [(name, label) for name, label in zip(names, labels, strict=True) if label]
     # Labels that come back again and again are those of evaluations, and not of stages.
     if domain and not rewards and len([*groupby(labelled)]) > 2 * len(set(labelled)):
         for name in domains:
-            there = np.isfinite(run.columns[reward]) & [name in _parts(label) for label in labels]
-            rewards[name] = run.step[there], run.columns[reward][there]
+            evaluated = np.isfinite(run.columns[reward]) & [name in _parts(label) for label in labels]
+            rewards[name] = (run.step[evaluated], run.columns[reward][evaluated])
         labels = [""] * len(names)
     keys = list(zip(names, _carried(labels), strict=True))
     stages = []
     for (name, label), group in groupby(range(len(keys)), key=keys.__getitem__):
         rows = list(group)
-        trained = tuple(text for text in _parts(label or name) if domain or text in rewards)
-        first, last = float(run.step[rows[0]]), float(run.step[rows[-1]])
-        stages.append(
-            Stage(name="+".join(filter(None, (name, label))), trained=trained, first=first, last=last)
+        stage_of_rows = Stage(
+            name="+".join(filter(None, (name, label))),
+            trained=tuple(text for text in _parts(label or name) if domain or text in rewards),
+            first=float(run.step[rows[0]]),
+            last=float(run.step[rows[-1]]),
         )
+        stages.append(stage_of_rows)
     return tuple(stages), rewards
 
 
@@ -79,14 +80,17 @@ def _words(run: Run, column: str, option: str, slug: str) -> list[str]:
         message = f"the text of {shown(column)} in run {shown(run.name)} was not kept while reading"
         raise UsageError(slug, message, f"read the log with {option} {column}, or with columns=[{column!r}]")
     near = nearest([column], [*run.texts, *run.columns]) or list(run.texts)
-    there = f"; columns with text: {listing(near, 6)}" if near else ""
-    example = f"type {option} {near[0]}" if near else f"leave out {option}: no column of this log holds text"
-    raise UsageError(slug, f"run {shown(run.name)} has no column {shown(column)}{there}", example)
+    message = f"run {shown(run.name)} has no column {shown(column)}"
+    if not near:
+        raise UsageError(slug, message, f"leave out {option}: no column of this log holds text")
+    hint = f"type {option} {near[0]}"
+    raise UsageError(slug, f"{message}; columns with text: {listing(near, 6)}", hint)
 
 
 def _carried(names: Sequence[str]) -> list[str]:
     """Names with those that are missing as in the row before, or as the first one."""
-    carried, last = [], next(filter(None, names), "")
+    carried = []
+    last = next(filter(None, names), "")
     for name in names:
         last = name or last
         carried.append(last)
@@ -100,21 +104,27 @@ def _parts(name: str) -> tuple[str, ...]:
 
 def _without(column: str, domain: str) -> list[str] | None:
     """The words of a column's name without those of a domain; None where they are not in it."""
-    tokens, words = (re.findall(r"[^\W_]+", name.casefold()) for name in (column, domain))
+    tokens = _tokens(column)
+    words = _tokens(domain)
     for start in range(len(tokens) - len(words) + 1):
         if words and tokens[start : start + len(words)] == words:
             return tokens[:start] + tokens[start + len(words) :]
     return None
 
 
-def rewards_of(run: Run, reward: str, domains: Sequence[str]) -> Rewards:
+def _tokens(name: str) -> list[str]:
+    """The words of a name in lower case, without what divides them."""
+    return re.findall(r"[^\W_]+", name.casefold())
+
+
+def _rewards_of(run: Run, reward: str, domains: Sequence[str]) -> Rewards:
     """The rewards of domains, each in a column that is named as the reward's with the domain in it."""
-    bases = [re.findall(r"[^\W_]+", reward.casefold())]
+    bases = [_tokens(reward)]
     bases += [words for domain in domains if (words := _without(reward, domain))]
     rewards: Rewards = {}
     for domain in domains:
         for column, values in run.columns.items():
-            there = np.isfinite(values)
-            if _without(column, domain) in bases and np.count_nonzero(there) >= FEWEST_VALUES:
-                rewards.setdefault(domain, (run.step[there], values[there]))
+            logged = np.isfinite(values)
+            if _without(column, domain) in bases and np.count_nonzero(logged) >= _FEWEST_VALUES:
+                rewards.setdefault(domain, (run.step[logged], values[logged]))
     return rewards
