@@ -53,8 +53,8 @@ _SORTS = {
     "diversity": r"distinct\w*|divers\w*|unique\w*|self_?bleu|novel\w*|std|std_?dev|variance",
     "length": r"len|lens|seq_?len|lengths?|(?:num_?)?tokens?|turns|(?:num|n)_?turns?|tool_?calls?"
     r"|(?:num_?)?words|characters|truncat\w*|clip(?:ped)?_?ratio",
-    "cost": r"costs?|loss\w*|time|run_?time|price|memory|throughput|penalt\w*|errors?|cer|wer|violat\w*"
-    r"|fail\w*|abort\w*|invalid\w*|norm",
+    "cost": r"costs?|loss\w*|time|run_?time|seconds?|latency|price|memory|throughput|penalt\w*|errors?|cer"
+    r"|wer|violat\w*|fail\w*|abort\w*|invalid\w*|norm",
     "part": r"format\w*|(?:tag|xml|syntax|structure)_?(?:count|reward|score)\w*",
 }
 """Sort of a number but for scores → the words of a name that say so, the first that fits."""
@@ -65,8 +65,8 @@ SORTS = ("score", *_SORTS)
 LOSABLE = ("score", "part")
 """The sorts that a run can lose: of these alone more is better."""
 
-_MEASURED_TIME = r"timing\w*|profiling|seconds?|latency"
-"""Words of a cost, whatever it is that took the time: the computation of a reward, too."""
+_TIMED = r"timing\w*|profiling"
+"""Words of a cost, whatever it is that took the time, even the computation of a reward."""
 
 _OF_REWARD = r"rewards?|scores?|returns?|f1|bleu|rouge\w*"
 """Words of a reward, whatever it is given for."""
@@ -117,7 +117,8 @@ def reward_unit(column: str, values: FloatArray) -> RewardUnit:
     named_percent = _has_word(column, _PERCENT)
     if largest <= LARGEST["rate"]:
         return "rate" if is_share(column) and not named_percent else "raw"
-    shown_percent = largest > CLEARLY_PERCENT and _has_word(column, _RATE)
+    # The name of a data set before the metric may have the word of a count.
+    shown_percent = largest > CLEARLY_PERCENT and any(map(is_rate, column.split("/")))
     return "percent" if largest <= LARGEST["percent"] and (named_percent or shown_percent) else "raw"
 
 
@@ -169,15 +170,22 @@ def written_number(text: str) -> float:
 
 def sort_of_number(column: str) -> str:
     """Return what sort of number the name of a column says it has: one of :data:`SORTS`."""
-    if _has_word(column, _MEASURED_TIME):
+    if _has_word(column, _TIMED):
         return "cost"
-    sort = next((sort for sort, words in _SORTS.items() if _has_word(column, words)), "score")
+    # Before the metric, a path may have the name of a data set: val/novel_math/acc is no diversity.
+    metric = next((part for part in reversed(column.split("/")) if _says_sort(part)), column)
+    sort = next((sort for sort, words in _SORTS.items() if _has_word(metric, words)), "score")
     if sort in ("score", "diversity", "part"):
         return sort
-    if is_share(column):
+    if is_share(metric):
         return "score"
     # A reward for short responses is a part of the score, and no length.
     return "part" if _has_word(column, _OF_REWARD) else sort
+
+
+def _says_sort(part: str) -> bool:
+    """Whether a part of a column's path says what sort of number it has."""
+    return is_share(part) or any(_has_word(part, words) for words in _SORTS.values())
 
 
 def _has_word(column: str, words: str) -> bool:

@@ -15,7 +15,7 @@ from entropylaw.errors import InputError
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
 from entropylaw.results.result import caution, has, replace
-from entropylaw.units import SORTS, sort_of_number
+from entropylaw.units import SORTS, reward_unit, sort_of_number
 from tests.typed import assert_error, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -359,6 +359,9 @@ NAMES = {
         "val/pass@8",
         "tool_call_accuracy",
         "resolved",
+        "val/novel_math/acc",
+        "val/unique_problems/accuracy/mean@4",
+        "val/latency_qa/acc",
     ),
     "part": ("rewards/format_reward/mean", "length_reward", "val/token_f1"),
     "diversity": ("val_distinct_correct", "self_bleu", "reward_std"),
@@ -372,6 +375,14 @@ NAMES = {
 @pytest.mark.parametrize("sort", SORTS)
 def test_the_sort_of_a_number_is_by_its_name(sort):
     assert {name: sort_of_number(name) for name in NAMES[sort]} == dict.fromkeys(NAMES[sort], sort)
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [("val/accuracy_count", "raw"), ("val/acc", "percent"), ("val/max_len_8/acc/mean@8", "percent")],
+)
+def test_a_count_is_no_percentage(column, unit):
+    assert reward_unit(column, np.array([3.0, 40.0, 64.0])) == unit
 
 
 def falling(last: float = 0.1, seed: int = 0) -> np.ndarray:
