@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError
@@ -57,7 +57,10 @@ def explain(
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    decoys = tuple(_decoys_of(run, listed))
+    decoys = []
+    for name in (*run.columns, *run.texts):
+        if name not in listed and (reason := catalog.decoy(name)):
+            decoys.append(Decoy(column=name, why=reason))
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     report = ColumnReport(
@@ -72,7 +75,7 @@ def explain(
         last_step=float(run.step[-1]),
         entropy=entropies,
         reward=rewards,
-        decoys=decoys,
+        decoys=tuple(decoys),
         coefficients={
             name: (float(values[0]), float(values[-1])) for name, values in weights.items() if values.size
         },
@@ -95,13 +98,6 @@ def explain(
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
-
-
-def _decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
-    """Columns with entropy in their names that are none, and the reasons."""
-    for name in (*run.columns, *run.texts):
-        if name not in listed and (reason := catalog.decoy(name)):
-            yield Decoy(column=name, why=reason)
 
 
 def _other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
