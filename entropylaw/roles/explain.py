@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError
@@ -57,10 +57,7 @@ def explain(
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    decoys = []
-    for name in (*run.columns, *run.texts):
-        if name not in listed and (reason := catalog.decoy(name)):
-            decoys.append(Decoy(column=name, why=reason))
+    decoys = tuple(_decoys_of(run, listed))
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     report = ColumnReport(
@@ -75,7 +72,7 @@ def explain(
         last_step=float(run.step[-1]),
         entropy=entropies,
         reward=rewards,
-        decoys=tuple(decoys),
+        decoys=decoys,
         coefficients={
             name: (float(values[0]), float(values[-1])) for name, values in weights.items() if values.size
         },
@@ -87,6 +84,11 @@ def explain(
         others=_other_columns(run, used),
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
     )
+    return _with_pairing(report, rewarded)
+
+
+def _with_pairing(report: ColumnReport, rewarded: Sequence[Reward]) -> ColumnReport:
+    """The report with how its best reward is paired, if there is one."""
     if not rewarded:
         return report
     best = rewarded[0]
@@ -98,6 +100,13 @@ def explain(
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
+
+
+def _decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
+    """Columns with entropy in their names that are none, and the reasons."""
+    for name in (*run.columns, *run.texts):
+        if name not in listed and (reason := catalog.decoy(name)):
+            yield Decoy(column=name, why=reason)
 
 
 def _other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
