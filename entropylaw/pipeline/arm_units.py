@@ -102,7 +102,7 @@ def _unit_beside(number: Numbers, percent: Sequence[Numbers], option: str) -> Re
     They are a rate if the run begins like the others then. A percentage of at most 1 is of a run that learned
     nothing; it is one only by the name of its column, and if the run begins like the others.
     """
-    usual_begin = float(np.median([other.begins for other in percent]))
+    usual_begin = float(np.median([numbers.begins for numbers in percent]))
     if _is_alike(LARGEST["percent"] * number.begins, usual_begin):
         return "rate"
     if number.choice.unit == "raw" and _is_alike(number.begins, usual_begin):

@@ -165,7 +165,13 @@ def fitted_runs(
     members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
     if options.at_equal not in (None, "entropy"):
         return [ArmRun(arm, member, None, None) for arm, member in members]
-    fitted = fit([_without_texts(member) for _, member in members])
+    to_fit = []
+    for _, member in members:
+        if member.run is not None:
+            # Configuration and texts are of no use to another process that fits the run.
+            member = replace(member, run=replace(member.run, config={}, words={}))
+        to_fit.append(member)
+    fitted = fit(to_fit)
     runs: list[ArmRun] = []
     for (arm, member), results in zip(members, fitted, strict=True):
         best, *further = [getattr(result, "fit", result) for result in results]
@@ -173,16 +179,9 @@ def fitted_runs(
             runs.append(ArmRun(arm, member, None, best))
         else:
             # A training reward beside a validation is not compared.
-            others = tuple(entry for entry in further if entry.columns["reward"].meaning.kind != "training")
-            runs.append(ArmRun(arm, member, best, best.result, others))
+            further = [entry for entry in further if entry.columns["reward"].meaning.kind != "training"]
+            runs.append(ArmRun(arm, member, best, best.result, tuple(further)))
     return runs
-
-
-def _without_texts(member: Input) -> Input:
-    """A run without configuration and texts, which are of no use to another process that fits it."""
-    if member.run is None:
-        return member
-    return replace(member, run=replace(member.run, config={}, words={}))
 
 
 def compared(
@@ -259,8 +258,8 @@ def compare(
         kind = type(arms).__name__
         message = f"arms: expected a mapping from names to runs, found an object of type {kind}"
         raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
-    given = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)
-    checked = steps.checked(given)
+    family = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)
+    checked = steps.checked(family)
     jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     members: dict[str, list[Input]] = {}
     logs: dict[str, list[Any]] = {}
@@ -269,8 +268,13 @@ def compare(
         listed = list(_listed_runs(runs))
         if not listed:
             raise _empty(name, ())
-        members[name] = _inputs_of_fits(name, listed)
-        if len(members[name]) < len(listed):
+        members[name] = []
+        fits = [run for run in listed if isinstance(run, Fit)]
+        for number, answer in enumerate(fits, start=1):
+            # One without a name gets a number.
+            named = replace(answer, run=answer.run or f"{name} {number}")
+            members[name].append(Input(name=named.run, path="", entries=(named,), arm=name))
+        if len(fits) < len(listed):
             logs[name] = [run for run in listed if not isinstance(run, Fit)]
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
@@ -282,13 +286,6 @@ def compare(
     names = list(members)
     comparison, *_ = results_of(names, fitted, checked, baseline_of(names, checked))
     return as_stored(comparison)
-
-
-def _inputs_of_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
-    """The runs of an arm that were given as fits; those without a name get a number."""
-    fits = [run for run in runs if isinstance(run, Fit)]
-    named = [replace(fit, run=fit.run or f"{arm} {number}") for number, fit in enumerate(fits, 1)]
-    return [Input(name=fit.run, path="", entries=(fit,), arm=arm) for fit in named]
 
 
 def _listed_runs(runs: Any) -> Iterator[object]:

@@ -226,12 +226,15 @@ def gather(
     )
 
 
-def _common_settings(documents: Sequence[Document[Any]], options: Any, *, fresh: bool) -> Any:
+def _common_settings(
+    documents: Sequence[Document[Any]], options: Any, *, fresh: bool
+) -> FitOptions | PhaseOptions:
     """The settings of documents, and those of ``options`` where anything is made fresh.
 
     Raises as :func:`same_settings`.
     """
-    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
+    settings: list[FitOptions | PhaseOptions] = []
+    settings += [document.settings for document in documents]  # type: ignore[attr-defined]
     if fresh or not documents:
         is_family = isinstance(options, FitOptions | PhaseOptions)
         settings.append(options if is_family else part(options, FitOptions))
@@ -260,11 +263,11 @@ def find(arguments: Sequence[Any], kinds: Sequence[str] | None, *, strict: bool 
             sources.logs += paths
             continue
         for path in paths:
-            documents, others, folder = _documents_at(path, kinds)
+            documents, has_others, folder = _documents_at(path, kinds)
             if strict:
-                sources.take_all(path, documents, others=others, folder=folder)
+                sources.take_all(path, documents, others=has_others, folder=folder)
             else:
-                sources.take(path, documents, kinds, others=others)
+                sources.take(path, documents, kinds, others=has_others)
     return sources
 
 
@@ -384,7 +387,7 @@ def distinct_files(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
     return tuple({(file.path, file.sha256): file for file in files}.values())
 
 
-def same_settings(settings: Sequence[Any]) -> Any:
+def same_settings(settings: Sequence[FitOptions | PhaseOptions]) -> FitOptions | PhaseOptions:
     """The common settings of several documents.
 
     Raises UsageError ``settings-differ``; it names the first difference.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,29 @@ from entropylaw.results.stop import STATES, StopLine
 from entropylaw.roles.rewards import select_all
 from entropylaw.units import LOSABLE, largest_reward, sort_of_number
 
-Evaluations = tuple[str, FloatArray, FloatArray | None, FloatArray, float | None, bool]
-"""The label, steps, entropies, values and largest value of one reward; (n,) each; whether it is a score."""
+
+class _Evaluations(NamedTuple):
+    """The evaluations of one reward by its label, arrays of shape (n,); no entropy where none was logged.
+
+    ``max_reward`` is the largest that is possible, None where that is unknown. Only a score stops a run: a
+    length, a cost or a divergence is none.
+    """
+
+    label: str
+    step: FloatArray
+    entropy: FloatArray | None
+    reward: FloatArray
+    max_reward: float | None
+    is_score: bool
+
+    def digest(self) -> bytes:
+        """A digest of their values."""
+        content = (self.label, self.step.size, self.entropy is None, self.is_score, self.max_reward)
+        digest = sha256(repr(content).encode())
+        for values in (self.step, self.entropy, self.reward):
+            if values is not None:
+                digest.update(values.tobytes())
+        return digest.digest()
 
 
 def _print_at_once(text: str) -> None:
@@ -102,7 +123,7 @@ class Watcher:
             raise UsageError("bad-argument", message, "give ('stop', 'lost')")
         self.say = as_callable(say, "say")
         self.lines: tuple[StopLine, ...] = ()
-        self._judged: dict[bytes, StopLine] = {}
+        self._judged: dict[tuple[object, ...], StopLine] = {}
         self._last_said: dict[str, StopLine] = {}
         self._complaints: set[str] = set()
         self._unsaid: list[str] = []
@@ -153,7 +174,7 @@ class Watcher:
         self._rows = {earlier: row for earlier, row in self._rows.items() if earlier <= at}
         return self._rows.setdefault(at, {})
 
-    def _updated(self) -> Iterator[Evaluations]:
+    def _updated(self) -> Iterator[_Evaluations]:
         """The rewards of all updates, each with the last entropy up to its step, if there is any."""
         columns: dict[str, dict[float, float]] = {"": {}}
         for at_step, row in self._rows.items():
@@ -169,7 +190,7 @@ class Watcher:
                 earlier = np.searchsorted(list(entropies), step, side="right")
                 entropy = np.array([np.nan, *entropies.values()])[earlier]
             is_score = sort_of_number(name) in LOSABLE
-            yield name, step, entropy, reward, largest_reward(name, reward), is_score
+            yield _Evaluations(name, step, entropy, reward, largest_reward(name, reward), is_score)
 
     def read(self) -> tuple[StopLine, ...]:
         """Read what is new in the log, and return the stop line of every reward."""
@@ -179,13 +200,23 @@ class Watcher:
             self._judge(_rewards(self._log.read(), self._entropy, self._reward))
         return self.lines
 
-    def _judge(self, rewards: Iterable[Evaluations]) -> None:
-        """Make the stop lines; a reward whose evaluations are those of its line keeps it."""
-        judged: dict[bytes, StopLine] = {}
+    def _judge(self, rewards: Iterable[_Evaluations]) -> None:
+        """Make the stop lines; a reward whose line depends on the same values as before keeps it."""
+        judged: dict[tuple[object, ...], StopLine] = {}
         try:
             for evaluations in rewards:
-                digest = self._digest(evaluations)
-                judged[digest] = self._judged.get(digest) or self._line(evaluations)
+                key = (evaluations.digest(), self.steps, self.gain, self.cost_per_step, self.max_reward)
+                judged[key] = self._judged.get(key) or stop_line(
+                    evaluations.step,
+                    evaluations.entropy,
+                    evaluations.reward,
+                    steps=self.steps,
+                    gain=self.gain,
+                    cost_per_step=self.cost_per_step,
+                    max_reward=self.max_reward or evaluations.max_reward,
+                    label=evaluations.label,
+                    is_score=evaluations.is_score,
+                )
         except Exception:
             # No line is left of evaluations that are no longer those of the run.
             self.lines = ()
@@ -196,31 +227,6 @@ class Watcher:
             if _is_news(line, self._last_said.get(line.reward)):
                 self._last_said[line.reward] = line
                 self._unsaid.append(stop_words(line))
-
-    def _digest(self, evaluations: Evaluations) -> bytes:
-        """A digest of all that the stop line of a reward depends on."""
-        label, step, entropy, reward, max_reward, is_score = evaluations
-        options = (self.steps, self.gain, self.cost_per_step, self.max_reward, max_reward)
-        digest = sha256(repr((label, step.size, entropy is None, is_score, options)).encode())
-        for values in (step, entropy, reward):
-            if values is not None:
-                digest.update(values.tobytes())
-        return digest.digest()
-
-    def _line(self, evaluations: Evaluations) -> StopLine:
-        """The stop line of a reward."""
-        label, step, entropy, reward, max_reward, is_score = evaluations
-        return stop_line(
-            step,
-            entropy,
-            reward,
-            steps=self.steps,
-            gain=self.gain,
-            cost_per_step=self.cost_per_step,
-            max_reward=self.max_reward or max_reward,
-            label=label,
-            is_score=is_score,
-        )
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -298,12 +304,14 @@ def _number(value: object) -> float | None:
     return None
 
 
-def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[Evaluations]:
+def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[_Evaluations]:
     """The rewards of a run as ``entropylaw fit`` chooses them; without an entropy those of the catalog."""
     try:
         for series in select_all(run, entropy=entropy, reward=reward):
             label = series.label or series.reward_choice.column
-            yield label, *series.evaluations, series.max_reward, series.reward_choice.is_score
+            step, entropies, values = series.evaluations
+            is_score = series.reward_choice.is_score
+            yield _Evaluations(label, step, entropies, values, series.max_reward, is_score)
     except InputError as error:
         columns = tuple(reward) or _catalogued(run)
         if error.slug != "no-entropy-column" or not columns:
@@ -313,7 +321,8 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[E
             values = run.columns[column][logged]
             if values.size:
                 is_score = sort_of_number(column) in LOSABLE
-                yield column, run.step[logged], None, values, largest_reward(column, values), is_score
+                most = largest_reward(column, values)
+                yield _Evaluations(column, run.step[logged], None, values, most, is_score)
 
 
 def _catalogued(run: Run) -> tuple[str, ...]:

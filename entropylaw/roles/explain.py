@@ -84,6 +84,11 @@ def explain(
         others=_other_columns(run, used),
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
     )
+    return _with_pairing(report, rewarded)
+
+
+def _with_pairing(report: ColumnReport, rewarded: Sequence[Reward]) -> ColumnReport:
+    """The report with how its best reward is paired, if there is one."""
     if not rewarded:
         return report
     best = rewarded[0]

@@ -37,14 +37,23 @@ ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
 
 _TABLES = frozenset((".parquet", ".pq", ".jsonl", ".ndjson", ".csv", ".tsv", *ARROW))
-_SPREADSHEETS = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
+_SPREADSHEETS = (".csv", ".tsv", ".tab", ".psv", ".xlsx", ".xls", ".ods")
 _DATABASES = (".orc", ".avro", ".db", ".sqlite", ".sqlite3", ".h5", ".hdf5", ".eval")
 _ARCHIVES = (".bz2", ".xz", ".lz4", ".br", ".lzma", ".zip", ".tar", ".tgz", ".7z", ".rar")
 _NOT_READ = frozenset(_SPREADSHEETS + _DATABASES + _ARCHIVES)
 """Suffixes of tables, compressions and archives; each command reads some of them."""
 
-_SIGNATURES = (b"PAR1", b"ARROW1", b'{"')
-"""How tables begin whose name says nothing of what they are."""
+_BEGIN = re.compile(rb"PAR1|ARROW1|(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*\"")
+"""How tables begin whose name says nothing of what they are: Parquet, Arrow, or JSON with an object."""
+
+_PART = re.compile(r"part-\d+[^.]*")
+"""A file of a table that a cluster wrote; of text without a suffix its bytes say nothing."""
+
+_BEGINNING = 64
+"""Bytes of a file that are looked at for that."""
+
+_JSON_BUT_NO_TABLE = (".ipynb", ".map", ".webmanifest")
+"""Suffixes of documents that begin so, and are no tables."""
 
 _KEY = re.compile(r"([^=/\\]+)=(.*)", re.DOTALL)
 _SET_ASIDE = re.compile(r"_[^=]*", re.DOTALL)
@@ -251,19 +260,21 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
         message = f"{name} may be a table, in a format or a compression that is not read here ({last})"
         hint = f"unpack it, or write it as one of {', '.join(sorted(suffixes))}"
         return InputError("format-not-read", message, hint)
-    if (last and not last[1:].isdigit()) or _SET_ASIDE.fullmatch(source.path.name):
+    if last in (".json", *_JSON_BUT_NO_TABLE) or _SET_ASIDE.fullmatch(source.path.name):
         return None
     with suppress(OSError):
-        if not _exists(source.path) or (is_file(source.path) and _begins_as_table(source.path)):
-            message = f"{name} may be a table, and its name does not say of which format"
+        if not _exists(source.path) or (is_file(source.path) and _may_be_table(source.path)):
+            message = f"{name} may be a table, and its name does not say which format it has"
             return InputError("format-not-read", message, f"rename it: {', '.join(sorted(suffixes))}")
     return None
 
 
-def _begins_as_table(path: Path) -> bool:
-    """Whether the first bytes of a file are those of a table."""
+def _may_be_table(path: Path) -> bool:
+    """Whether the first bytes of a file are those of a table, or its name that of a part of one."""
+    if _PART.fullmatch(path.name):
+        return True
     with path.open("rb") as content:
-        return content.read(8).startswith(_SIGNATURES)
+        return _BEGIN.match(content.read(_BEGINNING)) is not None
 
 
 def pickled(name: str) -> InputError:
