@@ -297,14 +297,22 @@ def _without_copies(gathered: Gathered, place: Callable[[Source], Hashable]) -> 
         paths_seen.add(path)
         same = by_content_and_place.setdefault((content, place(source)), source)
         if same is not source:
-            reason = f"{shown(source.name)} has the same content as {shown(same.name)}, which is read once"
+            reason = f"{_same_content(source, same)}, which is read once"
             gathered.unread.append(Unread(name=source.name, fate="copy", why=reason))
             continue
         earlier = by_content.setdefault(content, source)
         if earlier is not source:
-            same_bytes = f"{shown(source.name)} has the same content as {shown(earlier.name)}"
-            gathered.notes.append(f"{same_bytes}, of another step or group: both are read")
+            gathered.notes.append(
+                f"{_same_content(source, earlier)}, of another step or group: both are read"
+            )
         yield source
+
+
+def _same_content(source: Source, other: Source) -> str:
+    """That two files have the same content; of arguments with one name by their paths."""
+    if source.name == other.name:
+        return f"{shown_path(str(source.path))} has the same content as {shown_path(str(other.path))}"
+    return f"{shown(source.name)} has the same content as {shown(other.name)}"
 
 
 def _contents(sources: Sequence[Source]) -> list[Hashable]:

@@ -7,7 +7,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
-    "logs": 0,
+    "logs": 6_135,
+    "report": 3_761,
+    "analysis": 2_564,
+    "pipeline": 2_489,
+    "tokens": 2_241,
+    "engine": 1_506,
+    "cli": 1_392,
+    "gates": 1_162,
+    "samples": 1_145,
+    "roles": 1_085,
+    "top": 1_071,
+    "results": 955,
+    "documents": 700,
 }
 """Package → its statements when the number was last set; ``top`` are the modules beside the packages."""
 

@@ -63,6 +63,14 @@ REFUSED: dict[str, tuple[str, Callable[[Path, list[dict[str, Any]]], Any], str]]
     "another format": ("b.orc", lambda path, rows: path.write_bytes(b"ORC"), "format-not-read"),
     "a copy set aside": ("b.jsonl.bak", lambda path, rows: path.write_bytes(b"x"), "format-not-read"),
     "a file without suffix": ("part-0", lambda path, rows: path.write_bytes(b'{"x": 1}'), "format-not-read"),
+    "a part of text": (
+        "part-00000",
+        lambda path, rows: path.write_text("problem,right\n"),
+        "format-not-read",
+    ),
+    "lines of JSON with another suffix": ("b.jsonlines", written, "format-not-read"),
+    "lines of JSON called a text": ("b.txt", written, "format-not-read"),
+    "a table of tabs": ("b.tab", lambda path, rows: path.write_text("problem\tright\n"), "format-not-read"),
     "an underscore": ("_b.jsonl", written, "file-set-aside"),
     "Parquet without its end": ("b.parquet", lambda path, rows: path.write_bytes(b"PAR1x"), "file-corrupt"),
     "a pointer of Git LFS": ("b.jsonl", lambda path, rows: path.write_bytes(b"version"), "file-corrupt"),
@@ -72,7 +80,7 @@ REFUSED: dict[str, tuple[str, Callable[[Path, list[dict[str, Any]]], Any], str]]
 }
 """What a folder may hold → its name, what writes it, and the slug of its error."""
 
-ALWAYS = {"a link to nothing", "Zstandard that breaks off", "an empty file"}
+ALWAYS = {"a link to nothing", "Zstandard that breaks off", "an empty file", "lines of JSON called a text"}
 
 
 @pytest.mark.parametrize("command", READ)
@@ -89,6 +97,23 @@ def test_what_cannot_be_read_is_named(run: Any, tmp_path: Path, what: str, comma
     # Tokens are read of no CSV.
     expected_slug = "format-not-read" if (command, name) == ("tokens", "b.csv.gz") else slug
     assert f"error[{expected_slug}]: '{name}'" in said
+
+
+def test_copies_of_one_name_are_named_by_their_paths(run: Any, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        written(tmp_path / folder / "a.jsonl", sampled(1))
+    done = run("samples", "one/a.jsonl", "two/a.jsonl", "-o", "s.json")
+    assert "two/a.jsonl has the same content as one/a.jsonl, which is read once" in done.stderr
+
+
+@pytest.mark.parametrize("command", READ)
+def test_what_is_plainly_no_table_is_not_named(run: Any, tmp_path: Path, command: str) -> None:
+    written(tmp_path / "runs" / "a.jsonl", ROWS[command])
+    texts = {"b.toml": "[section]\n", "README.md": "# Samples, of a run\n", "c.ipynb": '{"cells": []}'}
+    for name, text in texts.items():
+        (tmp_path / "runs" / name).write_text(text)
+    found, _ = document(run, command, "runs")
+    assert unread(found) == {}
 
 
 @pytest.mark.parametrize("command", READ)
