@@ -107,16 +107,6 @@ def test_copies_of_one_name_are_named_by_their_paths(run: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("command", READ)
-def test_what_is_plainly_no_table_is_not_named(run: Any, tmp_path: Path, command: str) -> None:
-    written(tmp_path / "runs" / "a.jsonl", ROWS[command])
-    texts = {"b.toml": "[section]\n", "README.md": "# Samples, of a run\n", "c.ipynb": '{"cells": []}'}
-    for name, text in texts.items():
-        (tmp_path / "runs" / name).write_text(text)
-    found, _ = document(run, command, "runs")
-    assert unread(found) == {}
-
-
-@pytest.mark.parametrize("command", READ)
 def test_what_cannot_be_read_makes_gates_unknown(run: Any, tmp_path: Path, command: str) -> None:
     """On a document, on a table that is joined, and on a table as a log."""
     folder = tmp_path / "runs"
@@ -199,7 +189,14 @@ def test_what_is_plainly_no_table_is_passed_over(run: Any, tmp_path: Path, comma
     folder = written(tmp_path / "runs" / "a.jsonl", ROWS[command]).parent
     for name in PASSED_OVER:
         (folder / name).write_bytes(b"\x00 step 1")
-    (folder / "config.json").write_text('{"model": "x"}', encoding="utf-8")
+    texts = {
+        "config.json": '{"model": "x"}',
+        "b.toml": "[section]\n",
+        "README.md": "# Samples, of a run\n",
+        "c.ipynb": '{"cells": []}',
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
     found, _ = document(run, command, "runs")
     assert unread(found) == {"config.json": "skipped"}
 
