@@ -29,8 +29,8 @@ def samples(options: SamplesCommand) -> None:
     with share_shown("counting samples") as progress:
         document = document_of(options.tables, options, options.against, progress)
     used = ", ".join(f"{role} {name}" for role, name in document.columns.items())
-    passed_over = [file.why for file in document.unread if file.fate != "refused"]
-    for line in (f"{document.format}: {used}", *map("note: {}".format, (*passed_over, *document.notes))):
+    left_out = [file.why for file in document.unread if file.fate != "refused"]
+    for line in (f"{document.format}: {used}", *map("note: {}".format, (*left_out, *document.notes))):
         say(one_line(line), quiet=options.quiet)
     check_targets(options.output)
     for path in [path for path, format in formats.items() if format == "parquet"]:

@@ -25,8 +25,8 @@ def tokens(options: TokensCommand) -> None:
         for role, name in summary.about["columns"].items()
     )
     unread = summary.about["read"].get("unread", ())
-    passed_over = [file["why"] for file in unread if file["fate"] != "refused"]
-    for line in (f"columns: {used}", *(f"note: {note}" for note in (*passed_over, *summary.notes))):
+    left_out = [file["why"] for file in unread if file["fate"] != "refused"]
+    for line in (f"columns: {used}", *(f"note: {note}" for note in (*left_out, *summary.notes))):
         say(one_line(line), quiet=options.quiet)
     if target is None:
         print_result(output.shown(summary, kind))

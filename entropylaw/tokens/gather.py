@@ -3,7 +3,7 @@
 The commands are those for tables of tokens or samples.
 
 Nothing is left out in silence: what was found and is not read has its reason. Only files that are plainly no
-tables, such as pictures and texts, and hidden ones are left out, as among logs.
+tables, such as pictures and texts, and hidden ones are not named, as among logs.
 """
 
 from __future__ import annotations

@@ -97,9 +97,9 @@ def describe(result: SamplesDocument) -> list[b.Block]:
 def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
     """What was not read, the notes, and every file with its bytes; a terminal has these on standard error."""
     refused = [file.why for file in result.refused]
-    passed_over = [file.why for file in result.unread if file.fate != "refused"]
+    left_out = [file.why for file in result.unread if file.fate != "refused"]
     yield b.Notes(b.labelled("not read", refused, ""))
-    yield b.Notes(b.labelled("note", (*passed_over, *result.notes), ""))
+    yield b.Notes(b.labelled("note", (*left_out, *result.notes), ""))
     columns = [b.Column("file", "file"), b.Column("bytes", "bytes"), b.Column("not read", "not read")]
     files = [(file.name, f"{file.bytes:,}", "") for file in result.tables]
     files += [(file.name, "", file.fate) for file in result.unread]
