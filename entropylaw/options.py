@@ -124,7 +124,8 @@ class Joined:
         "--join",
         "A table with a row per step, whose columns are joined to the log at equal steps: what `entropylaw "
         "samples -o FILE.parquet` wrote.",
-        *(PATH, COLUMNS),
+        kind=PATH,
+        group=COLUMNS,
     )
     join_nearest: bool = switch(
         "--join-nearest",
@@ -191,19 +192,22 @@ class LawOptions(ColumnOptions):
     from_step: float | None = setting(
         "--from-step STEP",
         "Fit from this step on; the number of evaluations before it is printed.",
-        *(NUMBER, ADVANCED),
+        kind=NUMBER,
+        group=ADVANCED,
         unset="the first",
     )
     max_reward: float | Literal["none"] | None = setting(
         "--max-reward",
         "The largest reward that is possible: no ceiling, curve or prediction is above it. none: not known.",
-        *(MOST, ADVANCED),
+        kind=MOST,
+        group=ADVANCED,
         unset="1 for an accuracy, 100 in percent",
     )
     keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
         "Fit gross outliers too; by default they are listed and left out.",
-        *(SWITCH, ADVANCED),
+        kind=SWITCH,
+        group=ADVANCED,
         default=False,
     )
 
@@ -215,19 +219,22 @@ class Gained:
     gain: float | None = setting(
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
-        *(GAIN, INTERVALS),
+        kind=GAIN,
+        group=INTERVALS,
         unset=HUNDREDTH,
     )
     steps: float | None = setting(
         "--steps N",
         "The step at which the training is planned to end, for the forecast.",
-        *(STEP, INTERVALS),
+        kind=STEP,
+        group=INTERVALS,
         unset="half as many again",
     )
     cost_per_step: float | None = setting(
         "--cost-per-step C",
         "What a step costs, in any unit: what the rest of the run costs is printed.",
-        *(COST, INTERVALS),
+        kind=COST,
+        group=INTERVALS,
         unset="not known",
     )
 
@@ -242,7 +249,8 @@ class FitOptions(LawOptions, Gained, Coverage):
     seams: tuple[float, ...] = setting(
         "--seam STEP",
         "A step of a level shift, such as a new stage: the reward has another level from there. Repeatable.",
-        *(NUMBER, ADVANCED),
+        kind=NUMBER,
+        group=ADVANCED,
         many=True,
     )
     find_seams: bool = setting(
@@ -265,13 +273,15 @@ class CompareOptions(LawOptions, Coverage):
         "Runs of one arm have the same text where REGEX matches their names (its first group, if there is "
         "one), in a column, or under a key of their configuration. Without it they have names that differ "
         "by a seed alone, or one group at W&B.",
-        *(TEXT, ARMS),
+        kind=TEXT,
+        group=ARMS,
         unset="recognised",
     )
     baseline: str | None = setting(
         "--baseline ARM",
         "The arm that the others are compared with.",
-        *(TEXT, ARMS),
+        kind=TEXT,
+        group=ARMS,
         unset="vanilla, base, baseline, grpo or control; else the one with most seeds",
     )
     all_pairs: bool = setting(
@@ -280,13 +290,15 @@ class CompareOptions(LawOptions, Coverage):
     margin: float | None = setting(
         "--margin",
         "The smallest difference of reward that counts, in the unit that is printed.",
-        *(GAIN, INTERVALS),
+        kind=GAIN,
+        group=INTERVALS,
         unset=HUNDREDTH,
     )
     at_equal: str | None = setting(
         "--at-equal COLUMN",
         "Compare rewards at equal values of this column: a pass rate, tokens, a cost, step.",
-        *(COLUMN, ARMS),
+        kind=COLUMN,
+        group=ARMS,
         unset="entropy, or step where no run has one",
     )
     pair: str | None = setting(

@@ -64,7 +64,8 @@ class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
         "--save/--no-save",
         f"Store the fits in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o they are "
         "written there instead.",
-        *(SWITCH, OUTPUT),
+        kind=SWITCH,
+        group=OUTPUT,
         key="save",
         default=True,
     )
@@ -248,7 +249,8 @@ class ReportCommand(Parallel, Strict, FitOptions, Logs, Quiet):
     output: str = option(
         "-o --output FOLDER|FILE.html",
         "Folder to write into, or the one HTML file to write, with everything in it.",
-        *(PATH, OUTPUT),
+        kind=PATH,
+        group=OUTPUT,
         default=FOLDER,
     )
     figures: tuple[str, ...] | None = option(

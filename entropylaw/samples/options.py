@@ -35,7 +35,8 @@ class SampleOptions(EngineOptions):
     only: tuple[str, ...] = option(
         "--only COLUMN=VALUE",
         "Read only these rows, such as filter=strict-match. Repeatable.",
-        *(TEXT, COLUMNS),
+        kind=TEXT,
+        group=COLUMNS,
         many=True,
     )
     missing: str = option(
@@ -47,7 +48,8 @@ class SampleOptions(EngineOptions):
     solved: float = option(
         "--solved P",
         "A problem is solved where a sample is right with a probability above this.",
-        *(NUMBER, INTERVALS),
+        kind=NUMBER,
+        group=INTERVALS,
         default=0.01,
     )
     level: float = option("--level", "Coverage of the intervals.", LEVEL, INTERVALS, default=0.95)
