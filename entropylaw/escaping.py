@@ -149,8 +149,10 @@ def safe_name(name: str, taken: set[str]) -> str:
     slug = re.sub(r"-{2,}", "-", slug).strip("-._")[:80].rstrip("-._") or "run"
     if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", slug, re.IGNORECASE):
         slug = f"run-{slug}"
-    unique, count = slug, 2
+    unique = slug
+    count = 2
     while unique.casefold() in taken:
-        unique, count = f"{slug}-{count}", count + 1
+        unique = f"{slug}-{count}"
+        count = count + 1
     taken.add(unique.casefold())
     return unique

@@ -49,7 +49,8 @@ def check(options: CheckCommand) -> None:
     formats = output.destinations(options.output, options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
-    settings, fixed = part(options, FitOptions), options.flags_given(FitOptions)
+    settings = part(options, FitOptions)
+    fixed = options.flags_given(FitOptions)
     more: dict[str, Any] = {"kinds": READ, "fixed": fixed, "strict": True}
     inputs = output.gather(options.sources, options, settings, **more)
     refuse_settings(options, inputs.documents)
@@ -175,7 +176,8 @@ def write_check(
             append_summary(document, summary)
             say(f"appended to {SUMMARY}", quiet=quiet)
         except OutputError as error:
-            problems, unwritten = [*problems, error], True
+            problems = [*problems, error]
+            unwritten = True
     for problem in problems:
         show_error(problem)
     return unwritten

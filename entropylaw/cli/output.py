@@ -84,7 +84,8 @@ def format_of(path: str, choices: Sequence[str] = ()) -> str:
 
     Raises UsageError (``unknown-suffix``).
     """
-    suffix, choices = Path(path).suffix.lower(), choices or tuple(SUFFIXES)
+    suffix = Path(path).suffix.lower()
+    choices = choices or tuple(SUFFIXES)
     suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
     format = suffixes.get({".markdown": ".md", ".htm": ".html"}.get(suffix, suffix))
     if format is None:
@@ -194,7 +195,8 @@ def write_all(files: Mapping[str, str], printed: str | None) -> tuple[list[str],
     """
     # A closed descriptor may be any file by now.
     check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
-    written, problems = list[str](), list[OutputError]()
+    written = list[str]()
+    problems = list[OutputError]()
     for path, content in files.items():
         try:
             write_atomically(path, content)
@@ -252,7 +254,9 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool) -> 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     """Name the files of a folder that were skipped, and the copies apart; print other warnings."""
-    strangers, copies, others = list[str](), list[str](), list[str]()
+    strangers = list[str]()
+    copies = list[str]()
+    others = list[str]()
     for path, skipped, reason in (warning.partition(NOT_READ) for warning in warnings):
         name = PurePath(path).name
         if reason.startswith("written by entropylaw"):

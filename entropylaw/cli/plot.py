@@ -31,7 +31,8 @@ MOST_NAMED = 8
 
 def plot(options: PlotCommand) -> None:
     """Run ``entropylaw plot``."""
-    output, quiet = options.output, options.quiet
+    output = options.output
+    quiet = options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
     figure = DRAWN[options.figure]
     content, run = drawn_part(options)
@@ -120,7 +121,8 @@ def _phases(report: RunReport) -> Entry[PhaseFit]:
 
 def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
     """The run of the name that is an option, or the only one."""
-    source, name = options.source, options.run
+    source = options.source
+    name = options.run
     if name is None and len(runs) == 1:
         return runs[0]
     names = [run.name for run in runs]

@@ -71,7 +71,8 @@ def check_target(given: str, logs: Sequence[str]) -> None:
 
     Raises UsageError (``output-is-input``, ``not-a-folder``, ``unknown-suffix``).
     """
-    target, suffix = Path(given), Path(given).suffix.lower()
+    target = Path(given)
+    suffix = Path(given).suffix.lower()
     if suffix in PAGES or target.is_dir():
         return
     folder, page = (shlex.quote(str(target.with_suffix(end))) for end in ("", ".html"))
@@ -97,7 +98,8 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
     """Say what was written, or what was not, and what failed, and exit with the code for it."""
     output.say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
-    failures, runs = outcome.failures, counted(len(outcome.done), "run")
+    failures = outcome.failures
+    runs = counted(len(outcome.done), "run")
     say(f"{runs}, {sum(run.fitted for run in outcome.done)} fitted{same}", quiet=quiet)
     for path in outcome.written:
         say(f"wrote {path}", quiet=quiet)

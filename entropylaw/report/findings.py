@@ -16,7 +16,8 @@ def sentence(finding: Finding) -> str:
 
     The ``name`` of a setting or a column is quoted and escaped.
     """
-    wording, values = SENTENCES.get(finding.code, finding.code), finding.values
+    wording = SENTENCES.get(finding.code, finding.code)
+    values = finding.values
     if "name" in values:
         values = {**values, "name": shown(values["name"])}
     return wording(values) if callable(wording) else wording.format_map(values)
@@ -50,9 +51,11 @@ def _rests_on_first(values: Values) -> str:
     ceiling = "no ceiling"
     if values["value"] is not None:
         ceiling = "ceiling {value:.3g} [{low:.3g}, {high:.3g}]"
-    first, them = "the first evaluation is", "it"
+    first = "the first evaluation is"
+    them = "it"
     if values["dropped"] > 1:
-        first, them = "the first {dropped} evaluations are", "they"
+        first = "the first {dropped} evaluations are"
+        them = "they"
     text = (
         f"{first} off the curve of the others (P = {{probability:.2f}}); if {them} were on it: {ceiling} "
         f"(--from-step {{step:g}} leaves {'it' if them == 'it' else 'them'} out)"

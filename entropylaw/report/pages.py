@@ -120,11 +120,13 @@ def run_page(
     """
     if rewards:
         reports = [reward.report for reward in rewards]
-        (heading, *blocks), name = runs.of_rewards(reports, document.settings.steps), run.run
+        heading, *blocks = runs.of_rewards(reports, document.settings.steps)
+        name = run.run
         title = f"{one_line(name)}: {counted(len(rewards), 'reward')}"
         blocks += runs.of_phases(run) if run.phases is not None else []
     else:
-        (heading, *blocks), name = describe(run), run.fit.name
+        heading, *blocks = describe(run)
+        name = run.fit.name
         title = f"{one_line(name)}: {words.verdict_cell(run.fit)}"
     assert isinstance(heading, Heading)
     inputs = [Heading("Files and settings", name="inputs"), *_inputs(document, run)]
@@ -146,7 +148,8 @@ def run_page(
 
 def _folded(reward: Drawn) -> dict[str, Any]:
     """What the template needs of a reward that is folded away."""
-    entry, section = reward.report.fit, f"reward:{reward.stem}"
+    entry = reward.report.fit
+    section = f"reward:{reward.stem}"
     body = fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section))
     about = words.why(entry.refusal) if entry.result is None else words.headline(entry.result)
     return {"id": section, "name": entry.reward, "verdict": entry.verdict, "about": about, "body": body}
@@ -154,7 +157,8 @@ def _folded(reward: Drawn) -> dict[str, Any]:
 
 def _inputs(document: ReportDocument, run: RunReport) -> list[Block]:
     """The files that were read, and the options that were given."""
-    settings, default = document.settings, type(document.settings)()
+    settings = document.settings
+    default = type(document.settings)()
     options = f"Level {format_percent(settings.level)}"
     for field in fields(settings):
         value = getattr(settings, field.name)
@@ -274,7 +278,8 @@ def markdown(
     runs with the names of their pages, taken one by one while there is room; ``figures`` maps the name of a
     page to the names of its figures and their addresses.
     """
-    named, shown = by_name(rows), list(warnings[:20])
+    named = by_name(rows)
+    shown = list(warnings[:20])
     if len(warnings) > len(shown):
         left_out = len(warnings) - len(shown)
         shown.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")

@@ -83,7 +83,9 @@ NO_FORECAST = "none was made"
 
 def answers(fit: Fit) -> list[Answer]:
     """What comes next, what is left on the curve, the law, and what that rests on."""
-    ahead, law, (steps, _, rewards) = fit.forecast, fit.law, fit.evaluations
+    ahead = fit.forecast
+    law = fit.law
+    steps, _, rewards = fit.evaluations
     spread = max(rewards) - min(rewards)
     level = format_number(fit.now)
     if fit.now == fit.reward_now.value:
@@ -115,11 +117,13 @@ def answers(fit: Fit) -> list[Answer]:
     if line is not None and (line.cost is not None or (is_over and not fit.lost)):
         rows.append(answer("stop line", line.says, *stop_reasons(line), *cost_of_rest(line), after=": "))
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
-    r_squared, by = f"R² {format_r_squared(law.r_squared)}", "by least squares"
+    r_squared = f"R² {format_r_squared(law.r_squared)}"
+    by = "by least squares"
     quoted = float(least_squares(law.entropy, law.reward)[1])
     if quoted * (fit.a.value or 0.0) < 0:
         by += f", whose a is {format_number(quoted, 2)}"
-    size, number = "effective sample size", f"{law.residuals.effective_n:.0f}"
+    size = "effective sample size"
+    number = f"{law.residuals.effective_n:.0f}"
     return [
         *rows,
         answer("entropy law", fit.verdict.value, headline(fit), after=": ", verdict=fit.verdict.value),
@@ -141,7 +145,8 @@ def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
     rows = []
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
-        label, text = f"by step {format_step(step)}", format_estimate(reward)
+        label = f"by step {format_step(step)}"
+        text = format_estimate(reward)
         if (reward.width or 0.0) > spread:
             rows.append(answer(label, "this log cannot tell"))
         else:
@@ -165,7 +170,8 @@ def no_best(findings: Sequence[Finding]) -> list[Answer]:
 
 def no_forecast(fit: Fit) -> str | None:
     """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
-    rewards, line = fit.evaluations[2], fit.stop_line
+    rewards = fit.evaluations[2]
+    line = fit.stop_line
     if fit.forecast is not None:
         is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
         return "cannot tell" if is_wide else None
@@ -188,7 +194,8 @@ def disagreement(fit: Fit, spread: float) -> list[Answer]:
 
     Nothing where one of them is not shown: the ceiling is unknown, or the forecast wider than ``spread``.
     """
-    ahead, highest = fit.forecast, fit.ceiling.high
+    ahead = fit.forecast
+    highest = fit.ceiling.high
     if ahead is None or highest is None or fit.no_ceiling:
         return []
     last = ahead.rewards[-1]
@@ -295,7 +302,8 @@ def left_answer(fit: Fit) -> Answer:
         return answer(label, fit.no_ceiling, headline(fit), after=": ")
     if fit.no_ceiling:
         return answer(label, "this log cannot tell")
-    left, at = format_estimate(fit.headroom), "at H = 0"
+    left = format_estimate(fit.headroom)
+    at = "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"

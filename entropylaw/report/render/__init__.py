@@ -125,7 +125,8 @@ def junit_text(blocks: Sequence[Block]) -> str:
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
-            gate, reason = one_line(verdict.name), one_line(verdict.text)
+            gate = one_line(verdict.name)
+            reason = one_line(verdict.text)
             case = ET.SubElement(suite, "testcase", {"classname": run, "name": gate})
             outcome = ET.SubElement(case, tags[verdict.ok])
             # GitLab shows the text alone, and Jenkins the message first: both have the reason.
@@ -138,5 +139,6 @@ def junit_text(blocks: Sequence[Block]) -> str:
 
 def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
     outcomes = [verdict.ok for verdict in verdicts]
-    failures, errors = str(outcomes.count(False)), str(outcomes.count(None))
+    failures = str(outcomes.count(False))
+    errors = str(outcomes.count(None))
     return {"tests": str(len(outcomes)), "failures": failures, "errors": errors}

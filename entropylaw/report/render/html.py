@@ -51,12 +51,16 @@ def fragment(
     """
     title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
     # All outputs of a notebook have the same letters.
-    letters, hidden = prefix, 'class="glyphs"'
+    letters = prefix
+    hidden = 'class="glyphs"'
     if frame:
-        letters, hidden = "", 'style="position:absolute;width:0;height:0"'
+        letters = ""
+        hidden = 'style="position:absolute;width:0;height:0"'
     svgs = {}
     for figure in (block for block in blocks if isinstance(block, Figure) and block.name in figures):
-        entry, svg, name = NAMED[figure.name], figures[figure.name], f"{prefix}{figure.name}"
+        entry = NAMED[figure.name]
+        svg = figures[figure.name]
+        name = f"{prefix}{figure.name}"
         described = one_line(figure.described or entry.caption(figure.part))
         svg = inline(svg, name, f"{entry.title} {title}", described, letters=letters, follow=follow)
         svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
@@ -130,7 +134,8 @@ def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
 
 def line(trace: Trace) -> Markup:
     """A series between its own least and largest value, as a line with a dot at its end."""
-    first, low = trace.steps[0], min(trace.values)
+    first = trace.steps[0]
+    low = min(trace.values)
     across = 96.0 / ((trace.steps[-1] - first) or 1.0)
     up = 18.0 / ((max(trace.values) - low) or 1.0)
     points = [

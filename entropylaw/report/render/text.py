@@ -117,17 +117,21 @@ def _table(table: Table) -> Iterator[str]:
     """A table in columns; where it is too wide for a line, labels are wrapped, then cells of words."""
     labels = [column.label for column in table.columns]
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
-    widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
-    room, is_wide = COLUMNS.get(), 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get()
+    widths = [max(map(len, column)) for column in zip(labels, *cells, strict=True)]
+    gap = "   "
+    room = COLUMNS.get()
+    is_wide = 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get()
     longest = [max(label.split(), key=len, default="") for label in labels]
     columns = list(zip(longest, *cells, strict=True))
     if is_wide and table.overview:
-        gap, widths = "  ", [max(map(len, column)) for column in columns]
+        gap = "  "
+        widths = [max(map(len, column)) for column in columns]
         widths[0] = min(widths[0], room // 3)
         while len(widths) > FEWEST_COLUMNS and sum(widths) + len(gap) * len(widths) > room:
             widths.pop()
         widths[0] = min(widths[0], max(room - sum(widths[1:]) - len(gap) * len(widths), 10))
-        labels, cells = labels[: len(widths)], [row[: len(widths)] for row in cells]
+        labels = labels[: len(widths)]
+        cells = [row[: len(widths)] for row in cells]
     elif is_wide:
         gap = "  "
         widths = narrowed(widths, columns, room - len(gap) * len(widths))
@@ -151,7 +155,8 @@ def narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int)
     if room < 0 and sum(narrow) - sum(least) >= -room:
         for i in sorted(range(len(least)), key=lambda i: least[i] - narrow[i]):
             less = min(-room, narrow[i] - least[i])
-            narrow[i], room = narrow[i] - less, room + less
+            narrow[i] = narrow[i] - less
+            room = room + less
     fitted = []
     for wide, width in zip(widths, narrow, strict=True):
         fitted.append(wide if wide - width <= room else width)
