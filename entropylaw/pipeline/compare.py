@@ -18,7 +18,7 @@ from entropylaw.logs.sources.assemble import display_name
 from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, Joined, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
-from entropylaw.pipeline import steps
+from entropylaw.pipeline import given_options, steps
 from entropylaw.pipeline.arm_series import ArmRun, results_of
 from entropylaw.pipeline.arms import Grouping
 from entropylaw.pipeline.cache import user_cache
@@ -259,8 +259,8 @@ def compare(
         message = f"arms: expected a mapping from names to runs, found an object of type {kind}"
         raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
     family = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)
-    checked = steps.checked(family)
-    jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
+    checked = given_options.checked(family)
+    jobs = given_options.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     members: dict[str, list[Input]] = {}
     logs: dict[str, list[Any]] = {}
     for arm, runs in as_items(arms, "arms"):

@@ -24,7 +24,7 @@ from entropylaw.documents.samples import (
 )
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
-from entropylaw.pipeline import steps
+from entropylaw.pipeline.given_options import checked
 from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
 from entropylaw.samples.numbers import Counts, pass_at
@@ -57,7 +57,7 @@ def summarise_samples(*tables: Any, against: Any = None, **options: Any) -> Samp
         base = str(against)
     elif against is not None:
         base = as_path(against, "against")
-    return document_of(paths, steps.checked(SampleOptions(**settings)), base)
+    return document_of(paths, checked(SampleOptions(**settings)), base)
 
 
 def document_of(

@@ -6,23 +6,20 @@ and the analysis, and is imported where a step is run.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
-from entropylaw.arguments import bad_argument, of_kind, several, type_of
+from entropylaw.arguments import of_kind, several
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PhasesDocument
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.logs.runs import Run
-from entropylaw.option import COLUMNS, Option, options_of
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.cache import OFF, Cache
+from entropylaw.pipeline.given_options import checked
 from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress
 from entropylaw.pipeline.pool import results as results_of
@@ -215,44 +212,6 @@ def run_step(task: _Task) -> tuple[Entry[Any], ...]:
     if None in slugs and "out-of-memory" not in slugs:
         task.cache.put(task.key, tuple(entries))
     return tuple(entries)
-
-
-def checked(given: R) -> R:
-    """The options of a family, each as the command line would read it.
-
-    Raises UsageError: ``bad-argument``, or that of an option's kind.
-    """
-    options = options_of(type(given))
-    values = {name: checked_option(getattr(given, name), option, name) for name, option in options.items()}
-    return replace(given, **values)
-
-
-def checked_option(value: Any, option: Option, name: str) -> Any:
-    """The value of one option, or the error as :func:`checked` has it."""
-    if value is option.default:
-        return value
-    if option.many:
-        single = replace(option, many=False)
-        # A column alone needs no list.
-        values = (
-            (value,) if isinstance(value, str) and option.group == COLUMNS else several(value, object, name)
-        )
-        return tuple(checked_option(item, single, name) for item in values)
-    if isinstance(value, np.generic):
-        value = value.item()
-    slug = "bad-argument"
-    if not isinstance(value, float) or math.isfinite(value):
-        try:
-            return option.from_toml(value)
-        except ValueError as error:
-            slug = getattr(error.__cause__, "slug", slug)
-    raise bad_argument(name, option.kind.expected, short_value(value), slug)
-
-
-def short_value(value: Any) -> str:
-    """A value in an error message, or its type where the value would be long."""
-    short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
-    return repr(value)[:40] if short else type_of(value)
 
 
 def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDocument:
