@@ -37,9 +37,11 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(target)
     except OSError as error:
-        message = f"{target} could not be written ({error.strerror or error}); an existing file is unchanged"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
-        raise OutputError("cannot-write", message, hint) from error
+        raise OutputError(
+            "cannot-write",
+            f"{target} could not be written ({error.strerror or error}); an existing file is unchanged",
+            "check the folder's permissions and the space left, or choose another place with -o",
+        ) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

@@ -109,8 +109,9 @@ def joined(earlier: Table, later: Table) -> Table:
 def run_in(table: Table, path: str, format: str) -> Run:
     """The run in a table, the last one of several; raises InputError where there is none."""
     if not table.columns:
-        message = f"{quoted_path(path)} holds no whole record"
-        raise InputError("no-records", message, "wait for its first record")
+        raise InputError(
+            "no-records", f"{quoted_path(path)} holds no whole record", "wait for its first record"
+        )
     source = Source(path=path, format=format, sha256="", rows=table.rows)
     runs, lost = assemble(table, source, display_name(path))
     if not runs:

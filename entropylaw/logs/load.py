@@ -175,9 +175,11 @@ class _Collector:
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame", ""))
             elif not isinstance(path, (str, os.PathLike)):
-                message = f"a path or a table was expected, not {type(path).__name__}"
-                hint = "several paths go to entropylaw.logs.read_all"
-                raise UsageError("frame-not-understood", message, hint)
+                raise UsageError(
+                    "frame-not-understood",
+                    f"a path or a table was expected, not {type(path).__name__}",
+                    "several paths go to entropylaw.logs.read_all",
+                )
             elif argument != "-" and not argument.startswith(SCHEME) and is_folder(argument):
                 self.take_folder(argument)
             else:
@@ -199,8 +201,11 @@ class _Collector:
         """Fetch a run's history, and read it as JSON lines."""
         fetched = history(url)
         if not fetched.lines.strip():
-            hint = "check that the run has logged something"
-            raise InputError("file-empty", f"{quoted_path(url)} has an empty history", hint)
+            raise InputError(
+                "file-empty",
+                f"{quoted_path(url)} has an empty history",
+                "check that the run has logged something",
+            )
         read = self._read_file(Content(url, fetched.lines), "jsonl")
         config = flat_settings(fetched.config)
         if fetched.group:
@@ -227,9 +232,11 @@ class _Collector:
             if skipped:
                 first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
                 looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-            message = f"{quoted_path(folder)} holds no training log: {looked}"
-            hint = "name the log itself, or force its format with FILE:csv"
-            raise InputError("no-logs-in-folder", message, hint)
+            raise InputError(
+                "no-logs-in-folder",
+                f"{quoted_path(folder)} holds no training log: {looked}",
+                "name the log itself, or force its format with FILE:csv",
+            )
 
     def take_log(self, log: folders.Log) -> bool:
         """Read one file of a folder, or the files that are one log together; returns whether it was a log."""
@@ -340,8 +347,9 @@ class _Collector:
         assert log.reader is not None
         contents = [load(path) for path in log.files if not is_file(path) or Path(path).stat().st_size]
         if not contents:
-            message = f"{quoted_path(log.path)} holds empty files only"
-            raise InputError("file-empty", message, "check the folder")
+            raise InputError(
+                "file-empty", f"{quoted_path(log.path)} holds empty files only", "check the folder"
+            )
         for content in contents:
             content.useful = self._is_useful
         kind, table = log.reader.name, log.reader.read(log.path, contents)
@@ -400,9 +408,11 @@ def from_frame(frame: Any) -> Table:
             columns = dict(zip(names, (column for _, column in pairs), strict=True))
             return Table(columns=columns, rows=lengths.pop(), notes=notes)
         reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
-    message = f"the table that was passed cannot be read: {reason}"
-    hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
-    raise UsageError("frame-not-understood", message, hint)
+    raise UsageError(
+        "frame-not-understood",
+        f"the table that was passed cannot be read: {reason}",
+        "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences",
+    )
 
 
 def has_attributes(value: object, *names: str) -> bool:

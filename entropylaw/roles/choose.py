@@ -183,18 +183,25 @@ def _check_mean(
     Sums are those of the configuration, and those that a trainer logs by the ``meaning``; None accepts them.
     """
     if units.is_perplexity(column):
-        message = f"{where} is a perplexity by its name, the exponential of an entropy"
-        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
-        raise InputError("entropy-is-perplexity", message, hint)
+        raise InputError(
+            "entropy-is-perplexity",
+            f"{where} is a perplexity by its name, the exponential of an entropy",
+            f"name an entropy with {option}, or write the logarithm of the perplexity into a column",
+        )
     if aggregation is not None and aggregation.value in run_settings.SUMS:
         name, value = aggregation
-        message = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
-        hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
-        raise InputError("entropy-not-a-mean", message, hint)
+        raise InputError(
+            "entropy-not-a-mean",
+            f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}",
+            "log the token mean (verl: actor.loss_agg_mode=token-mean)",
+        )
     if meaning is not None and meaning.aggregation == "sequence sum":
         sums = f"{meaning.trainer}'s sum over the tokens of a response"
-        hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
-        raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
+        raise InputError(
+            "entropy-not-a-mean",
+            f"{where} is {sums}, and the law is about the mean",
+            f"divide it by the mean response length, or take it as it is with --entropy {column}",
+        )
 
 
 def _entropy_sign(
@@ -209,9 +216,12 @@ def _entropy_sign(
     if low < -_ROUNDING and high > _ROUNDING:
         below = int((values < 0).sum())
         above = int((values > 0).sum())
-        message = f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
-        hint = f"name the policy's entropy with {option} COLUMN"
-        raise InputError("entropy-both-signs", f"{message}an entropy has one sign", hint)
+        raise InputError(
+            "entropy-both-signs",
+            f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
+            "an entropy has one sign",
+            f"name the policy's entropy with {option} COLUMN",
+        )
     sign = -1 if low < -_ROUNDING else 1
     if (middle := float(np.median(values * sign)) * nats) > MOST_NATS:
         message = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
@@ -238,8 +248,9 @@ def choose_rewards(
     without any pair are among them.
     """
     if pair not in (None, "same", "next"):
-        message = f"--pair is {shown(pair)}; same or next was expected"
-        raise UsageError("pair-unknown", message, "use same or next")
+        raise UsageError(
+            "pair-unknown", f"--pair is {shown(pair)}; same or next was expected", "use same or next"
+        )
     unit = ""
     if column is not None and (name := named_column(run, column, "--reward")) != column:
         unit = units.named_unit(column)[1]
@@ -266,9 +277,12 @@ def choose_rewards(
 def _check_within_buckets(run: Run, rewards: Iterable[Reward]) -> None:
     """Raise ``pair-across-buckets`` where means over buckets of steps are paired beyond their own."""
     if any(reward.pairing == "next" and reward.averaged for reward in rewards):
-        message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
-        hint = "use --pair same, or export the whole history in place of a chart"
-        raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
+        raise UsageError(
+            "pair-across-buckets",
+            f"--pair next would pair points of run {shown(run.name)} that are means over different "
+            "buckets of steps",
+            "use --pair same, or export the whole history in place of a chart",
+        )
 
 
 def _others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
@@ -313,8 +327,11 @@ def _named_reward(
     """The column that the user names for the reward, with its key in the catalog, or one of the user's."""
     column = named_column(run, column, "--reward")
     if column == entropy_column:
-        message = f"{shown(column)} is named as entropy and as reward; two columns are needed"
-        raise UsageError("same-column", message, "name another one with --entropy or --reward")
+        raise UsageError(
+            "same-column",
+            f"{shown(column)} is named as entropy and as reward; two columns are needed",
+            "name another one with --entropy or --reward",
+        )
     _check_values(run, column)
     unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
     return next((match for match in matches if match.column == column), unknown)
@@ -392,8 +409,9 @@ def _best_of(candidates: Sequence[Reward]) -> Reward:
         # The first training reward in the catalog's order with at least half as many pairs as any.
         most = max(len(candidate.pairs) for candidate in trainings)
         training = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
-        reason = f"training reward: the log has no validation reward; {training.known_as}"
-        return training._replace(why=reason)
+        return training._replace(
+            why=f"training reward: the log has no validation reward; {training.known_as}"
+        )
     best = max(ordered, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
@@ -411,13 +429,17 @@ def named_column(run: Run, column: str, option: str) -> str:
         column, _ = units.named_unit(column)
     if column not in run.columns and column in run.texts:
         cell = shown_cell(run.texts[column])
-        message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {cell}"
-        hint = f"name another column with {option}, {suggest.NUMBERS}"
-        raise InputError("column-not-numeric", message, hint)
+        raise InputError(
+            "column-not-numeric",
+            f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {cell}",
+            f"name another column with {option}, {suggest.NUMBERS}",
+        )
     if column not in run.columns and folded(column) == folded(run.step_column):
-        message = f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already"
-        hint = f"name another column with {option}; those with numbers are {listing(run.names[1:])}"
-        raise UsageError("same-column", message, hint)
+        raise UsageError(
+            "same-column",
+            f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already",
+            f"name another column with {option}; those with numbers are {listing(run.names[1:])}",
+        )
     return require_column(column, tuple(run.columns), run.source.path, option, width=run.width)
 
 
@@ -425,5 +447,8 @@ def _check_values(run: Run, column: str, option: str = "--entropy") -> None:
     """Raise ``column-empty`` where a column has no finite value."""
     if not run.finite(column).size:
         steps = counted(len(run.step), "step")
-        message = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"
-        raise InputError("column-empty", message, f"name another column with {option} or --reward")
+        raise InputError(
+            "column-empty",
+            f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}",
+            f"name another column with {option} or --reward",
+        )

@@ -145,19 +145,23 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     number = as_number(given)
     if number is not None:
         if not 0 < number < math.inf:
-            message = f"entropy sd {given}, expected a number of nats above 0"
-            hint = "give the standard error of one logged entropy, or the column that holds it"
-            raise UsageError("bad-entropy-sd", message, hint)
+            raise UsageError(
+                "bad-entropy-sd",
+                f"entropy sd {given}, expected a number of nats above 0",
+                "give the standard error of one logged entropy, or the column that holds it",
+            )
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
     values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
         row = int(np.argmax(lacking))
-        message = f"{shown(column)} of run {shown(run.name)} is {values[row]:g} with the entropy of step "
-        message += f"{pairs.step[row]:g}, and no sd above 0 at {counted(int(lacking.sum()), 'evaluation')}"
-        hint = "leave out these rows, or give one number for all: --entropy-sd 0.02"
-        raise InputError("entropy-sd-missing", message, hint)
+        raise InputError(
+            "entropy-sd-missing",
+            f"{shown(column)} of run {shown(run.name)} is {values[row]:g} with the entropy of step "
+            f"{pairs.step[row]:g}, and no sd above 0 at {counted(int(lacking.sum()), 'evaluation')}",
+            "leave out these rows, or give one number for all: --entropy-sd 0.02",
+        )
     return values
 
 

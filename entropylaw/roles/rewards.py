@@ -85,9 +85,11 @@ def check_one_reward(run: str, labels: Sequence[str]) -> None:
     Raises InputError ``several-rewards``, which names them.
     """
     if len(labels) > 1:
-        message = f"run {shown(run)} has {len(labels)} rewards, and arms are compared in one: "
-        hint = f"name one: --reward {in_shell(labels[-1])}"
-        raise InputError("several-rewards", f"{message}{listing(labels, 8)}", hint)
+        raise InputError(
+            "several-rewards",
+            f"run {shown(run)} has {len(labels)} rewards, and arms are compared in one: {listing(labels, 8)}",
+            f"name one: --reward {in_shell(labels[-1])}",
+        )
 
 
 def _matching(run: Run, name: str) -> list[str]:
@@ -163,10 +165,13 @@ def _check_pairs(run: Run, chosen: Chosen, rewarded: Sequence[Reward]) -> None:
     entropy_steps = _first_steps(run, chosen.values)
     reward_steps = _first_steps(run, best.values)
     reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
-    message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-    message += f"{entropy_steps}, {shown(best.choice.column)} at steps {reward_steps} ({reasons})"
     hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
-    raise InputError("no-pairs", message, best.longer or hint)
+    raise InputError(
+        "no-pairs",
+        f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+        f"{entropy_steps}, {shown(best.choice.column)} at steps {reward_steps} ({reasons})",
+        best.longer or hint,
+    )
 
 
 def _first_steps(run: Run, values: FloatArray) -> str:
@@ -253,8 +258,11 @@ def rewards_at(run: Run, column: str, names: Sequence[str]) -> tuple[Reward, Flo
     if values is None or not np.isfinite(values).any():
         numbers = [name for name in run.columns if run.finite(name).size]
         near = nearest([column], numbers) or [STEP, *numbers]
-        message = f"--at-equal {column}: run {shown(run.name)} has no number in a column of this name"
-        raise UsageError("no-such-column", message, f"type --at-equal {near[0]}; it has {listing(near, 8)}")
+        raise UsageError(
+            "no-such-column",
+            f"--at-equal {column}: run {shown(run.name)} has no number in a column of this name",
+            f"type --at-equal {near[0]}; it has {listing(near, 8)}",
+        )
     # Every row of the reward counts, whether the column was logged there or not.
     meaning = Meaning(role="column", trainer="user")
     choice = Choice(column=column, meaning=meaning, why="named by the user", usable=values.size)

@@ -159,18 +159,23 @@ def _check_two_curves(run: Run, planning: Chosen | None, execution: Chosen | Non
     plan = _phase_column(planning)
     act = _phase_column(execution)
     if plan.column == act.column:
-        message = f"{shown(plan.column)} of run {shown(run.name)} is named as planning and as execution; "
-        hint = "name another one with --planning or --execution"
-        raise UsageError("same-column", f"{message}two columns are needed", hint)
+        raise UsageError(
+            "same-column",
+            f"{shown(plan.column)} of run {shown(run.name)} is named as planning and as execution; "
+            "two columns are needed",
+            "name another one with --planning or --execution",
+        )
     sign = planning.choice.meaning.sign
     # Two kinds of entropy may come from two loggers.
     if plan.meaning.kind == act.meaning.kind and sign != execution.choice.meaning.sign:
         negative, positive = (plan, act) if sign < 0 else (act, plan)
-        message = f"{shown(negative.column)} of run {shown(run.name)} is negative and "
-        message += f"{shown(positive.column)} is positive; entropies of one sign were expected"
-        hint = "one of the two is not the entropy of its class, or was logged as a loss: name two columns of "
-        hint += "one logger with --planning and --execution"
-        raise InputError("entropy-signs-differ", message, hint)
+        raise InputError(
+            "entropy-signs-differ",
+            f"{shown(negative.column)} of run {shown(run.name)} is negative and "
+            f"{shown(positive.column)} is positive; entropies of one sign were expected",
+            "one of the two is not the entropy of its class, or was logged as a loss: name two columns of "
+            "one logger with --planning and --execution",
+        )
 
 
 def _whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
@@ -180,10 +185,12 @@ def _whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen |
     except InputError as error:
         is_missing = error.slug == "no-entropy-column"
         if alone and is_missing:
-            message = f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
-            message += "tokens, none of execution tokens and none of all tokens"
-            hint = "name the columns with --planning and --execution, or make them with `entropylaw tokens`"
-            raise InputError("no-phase-columns", message, hint) from error
+            raise InputError(
+                "no-phase-columns",
+                f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
+                "tokens, none of execution tokens and none of all tokens",
+                "name the columns with --planning and --execution, or make them with `entropylaw tokens`",
+            ) from error
         if column is not None or alone:
             raise
         # Next to the two classes it is optional; a column that exists and is no entropy gets a note.

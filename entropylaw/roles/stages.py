@@ -77,14 +77,16 @@ def _words(run: Run, column: str, option: str, slug: str) -> list[str]:
     if column in run.columns:
         return ["" if np.isnan(value) else f"{value:g}" for value in run.columns[column].tolist()]
     if column in run.texts:
-        message = f"the text of {shown(column)} in run {shown(run.name)} was not kept while reading"
-        raise UsageError(slug, message, f"read the log with {option} {column}, or with columns=[{column!r}]")
+        raise UsageError(
+            slug,
+            f"the text of {shown(column)} in run {shown(run.name)} was not kept while reading",
+            f"read the log with {option} {column}, or with columns=[{column!r}]",
+        )
     near = nearest([column], [*run.texts, *run.columns]) or list(run.texts)
     message = f"run {shown(run.name)} has no column {shown(column)}"
     if not near:
         raise UsageError(slug, message, f"leave out {option}: no column of this log holds text")
-    hint = f"type {option} {near[0]}"
-    raise UsageError(slug, f"{message}; columns with text: {listing(near, 6)}", hint)
+    raise UsageError(slug, f"{message}; columns with text: {listing(near, 6)}", f"type {option} {near[0]}")
 
 
 def _carried(names: Sequence[str]) -> list[str]:

@@ -181,8 +181,11 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
         texts = [cell for cell in cells if not is_missing(cell)]
         message = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
         message = f"the step column {shown(name)} of {quoted_path(path)} holds no number: {message}"
-        hint = "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12"
-        raise InputError("step-not-numeric", message, hint)
+        raise InputError(
+            "step-not-numeric",
+            message,
+            "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
+        )
     return np.where(counts, values, np.nan)
 
 
@@ -234,10 +237,13 @@ def axes_of(table: Table, path: str) -> dict[str, str]:
     measured = (parse_column(table.columns[name]).values for name in (entropy, reward))
     updates, rollouts = (int(np.isfinite(values).sum()) for values in measured)
     if rollouts >= 4 and updates >= 1.5 * rollouts:
-        message = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-        message += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
-        hint = "read slime's W&B log or its console, which hold both counters, or log with "
-        raise InputError("two-step-axes", message, f"{hint}--wandb-always-use-train-step")
+        raise InputError(
+            "two-step-axes",
+            f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+            f"{counted(rollouts, 'rollout')}, both under the one name of steps",
+            "read slime's W&B log or its console, which hold both counters, or log with "
+            "--wandb-always-use-train-step",
+        )
     return names
 
 

@@ -181,8 +181,7 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     distinct = len(np.unique(values))
     # A table of tokens or samples repeats every step thousands of times.
     if distinct and len(values) >= 4 * distinct:
-        rows = f"{counted(len(values), 'row')} for {counted(distinct, 'step')}"
-        raise _row_per_sample(path, marks, rows)
+        raise _row_per_sample(path, marks, f"{counted(len(values), 'row')} for {counted(distinct, 'step')}")
 
 
 def refuse_stepless_samples(path: str, table: Table) -> None:
@@ -225,8 +224,10 @@ def lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tupl
         yield label, InputError("run-without-steps", f"{message}has a readable step", hint)
     for name in table.lost:
         message = f"none of the records of run {shown(name)} in {where} can be read"
-        again = "write the file again, or take the run out of it"
-        yield name, InputError("run-without-steps", message, again)
+        yield (
+            name,
+            InputError("run-without-steps", message, "write the file again, or take the run out of it"),
+        )
     for loss in filter(None, (lost_records(split, whole, table), *doubled_columns(whole))):
         yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
 
@@ -383,8 +384,7 @@ def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) 
     message = f"{where} has several rows per step with different values of the same columns "
     message += f"({counted(len(rows), 'row')} for {counted(steps, 'step')})"
     if steps < _FEWEST_STEPS:
-        hint = f"add --step {ROW} ({ROW}: the rows are counted)"
-        raise InputError("several-rows-a-step", message, hint)
+        raise InputError("several-rows-a-step", message, f"add --step {ROW} ({ROW}: the rows are counted)")
     for column, cells in table.columns.items():
         if _PARTS_OF_A_STEP.intersection(re.findall("[a-z]+", column.casefold())):
             continue

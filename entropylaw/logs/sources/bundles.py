@@ -216,8 +216,11 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
         rows.take(step, key, value)
     if not rows.steps:
         lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
-        message = f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}"
-        raise InputError("no-records", message, "check that the run has logged something")
+        raise InputError(
+            "no-records",
+            f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}",
+            "check that the run has logged something",
+        )
     size = sum(map(attrgetter("extent"), contents))
     notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
     return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))

@@ -139,9 +139,11 @@ class Content:
             return self._raw
         data = b"" if self.size > MOST_AT_ONCE else self._first(MOST_AT_ONCE + 1)
         if max(self.size, len(data)) > MOST_AT_ONCE:
-            message = f"holds more than {MOST_AT_ONCE >> 30} GiB, and has to be in memory as a whole"
-            hint = "write the lines or columns with metrics alone into a file, as with grep, or as Parquet"
-            raise self.error("file-too-large", message, hint)
+            raise self.error(
+                "file-too-large",
+                f"holds more than {MOST_AT_ONCE >> 30} GiB, and has to be in memory as a whole",
+                "write the lines or columns with metrics alone into a file, as with grep, or as Parquet",
+            )
         return data
 
     @cached_property
@@ -258,8 +260,11 @@ class Content:
                     size += len(piece)
                     if size > max(_MOST_UNPACKED * self.size, _OPENING):
                         packed = counted(self.size, "byte")
-                        message = f"unpacks to more than {_MOST_UNPACKED} times its {packed}"
-                        raise self.error("file-too-large", message, "unpack it, and name what is in it")
+                        raise self.error(
+                            "file-too-large",
+                            f"unpacks to more than {_MOST_UNPACKED} times its {packed}",
+                            "unpack it, and name what is in it",
+                        )
                     if size >= most:
                         break
             except _DAMAGES as problem:
@@ -330,19 +335,28 @@ def load(path: str) -> Content:
     except OSError as problem:
         raise unreadable_file(path, problem) from None
     if content.packed and not content.head:
-        message = f"opens like {content.packed} and cannot be unpacked"
-        raise content.error("file-corrupt", message, "copy the file again")
+        raise content.error(
+            "file-corrupt", f"opens like {content.packed} and cannot be unpacked", "copy the file again"
+        )
     if content.head.startswith(b"version https://git-lfs.github.com/spec/"):
-        message = "is a pointer of Git LFS, and its content was not fetched"
-        raise content.error("file-corrupt", message, "fetch it with `git lfs pull`")
+        raise content.error(
+            "file-corrupt",
+            "is a pointer of Git LFS, and its content was not fetched",
+            "fetch it with `git lfs pull`",
+        )
     if content.is_blank:
         size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
-        hint = "check that the run has logged something and that the path is the right one"
-        raise content.error("file-empty", f"holds nothing ({size}), a training log was expected", hint)
+        raise content.error(
+            "file-empty",
+            f"holds nothing ({size}), a training log was expected",
+            "check that the run has logged something and that the path is the right one",
+        )
     if content.is_lost:
-        message = f"holds NUL bytes in its middle and at its end ({content.size} bytes)"
-        hint = "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there"
-        raise content.error("file-corrupt", message, hint)
+        raise content.error(
+            "file-corrupt",
+            f"holds NUL bytes in its middle and at its end ({content.size} bytes)",
+            "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there",
+        )
     return content
 
 
@@ -350,17 +364,22 @@ def _opened(path: str) -> Content:
     """Open a file, or read a pipe; an empty path is a ValueError."""
     if path == "-":
         if sys.stdin is None:
-            reason = "standard input is closed, a log was expected from it"
-            raise InputError("file-unreadable", reason, "name a file, or use a pipe")
+            raise InputError(
+                "file-unreadable",
+                "standard input is closed, a log was expected from it",
+                "name a file, or use a pipe",
+            )
         note_input(0)
         return _piped(path, sys.stdin.buffer)
     if not path:
         raise ValueError
     kind = stat.S_IFMT(Path(path).stat().st_mode)
     if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFIFO):
-        message = f"{quoted_path(path)} cannot be read: it is a device or a socket, not a file"
-        hint = "name a file, a folder, a pipe, or - for standard input"
-        raise InputError("file-unreadable", message, hint)
+        raise InputError(
+            "file-unreadable",
+            f"{quoted_path(path)} cannot be read: it is a device or a socket, not a file",
+            "name a file, a folder, a pipe, or - for standard input",
+        )
     with Path(path).open("rb") as stream:
         if kind == stat.S_IFIFO:
             return _piped(path, stream)
@@ -373,9 +392,11 @@ def _piped(path: str, stream: IO[bytes]) -> Content:
     pieces = iter(lambda: stream.read(_PIECE), b"")
     data = b"".join(islice(pieces, _MOST_PIPED // _PIECE + 1))
     if len(data) > _MOST_PIPED and not is_blank(data):
-        message = f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}"
-        hint = "pipe the lines with metrics alone, as with grep, or write their columns as Parquet"
-        raise InputError("file-too-large", message, hint)
+        raise InputError(
+            "file-too-large",
+            f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}",
+            "pipe the lines with metrics alone, as with grep, or write their columns as Parquet",
+        )
     return Content(path, data)
 
 
@@ -398,9 +419,11 @@ def format_not_read(path: str, content: Content | None = None) -> InputError | N
         packed |= not _TABLE_SUFFIXES.isdisjoint(inner)
     if not packed and last not in _OTHER_TABLES:
         return None
-    message = f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})"
-    hint = "write it as CSV, JSONL or Parquet, or unpack it: gzip, Zstandard, bzip2 and xz are unpacked here"
-    return InputError("format-not-read", message, hint)
+    return InputError(
+        "format-not-read",
+        f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})",
+        "write it as CSV, JSONL or Parquet, or unpack it: gzip, Zstandard, bzip2 and xz are unpacked here",
+    )
 
 
 def _decompressed(stream: IO[bytes], how: str) -> Iterator[bytes]:
@@ -423,8 +446,11 @@ def is_blank(piece: bytes) -> bool:
 
 def unreadable_file(path: str, problem: OSError) -> InputError:
     """Make the error for a file that exists and cannot be opened."""
-    message = f"{quoted_path(path)} cannot be read: {problem.strerror or type(problem).__name__}"
-    return InputError("file-unreadable", message, "check the file's permissions")
+    return InputError(
+        "file-unreadable",
+        f"{quoted_path(path)} cannot be read: {problem.strerror or type(problem).__name__}",
+        "check the file's permissions",
+    )
 
 
 def missing_file(path: str) -> InputError:

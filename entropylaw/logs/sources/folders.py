@@ -150,9 +150,11 @@ def single_log(path: str, copy_of: str) -> Iterator[Log]:
     named, problem = may_be_log(PurePath(path).name), format_not_read(path)
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
-            message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
-            hint = "name it on the command line to read from it, or take it out of the folder"
-            problem = InputError("file-unreadable", message, hint)
+            problem = InputError(
+                "file-unreadable",
+                f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder",
+                "name it on the command line to read from it, or take it out of the folder",
+            )
     except OSError as error:
         problem = missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
     if named or not problem or problem.slug == "format-not-read":

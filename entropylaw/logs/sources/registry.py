@@ -283,7 +283,9 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tu
         raise problem
     # Its content is not quoted: a file that is no log may hold secret keys.
     kind = f"{'text' if content.is_text else 'binary'} of {counted(content.size, 'byte')}"
-    message = f"is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
-    message += "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried"
-    hint = f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl"
-    raise content.error("not-a-log", message, hint)
+    raise content.error(
+        "not-a-log",
+        f"is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
+        "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried",
+        f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
+    )
