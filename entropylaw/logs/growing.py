@@ -20,8 +20,7 @@ from zlib import crc32
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
-from entropylaw.logs import catalog
-from entropylaw.logs.load import read_runs
+from entropylaw.logs.load import is_useful, read_runs
 from entropylaw.logs.readers.trackers import Damage
 from entropylaw.logs.readers.trackers.tfevents import frames
 from entropylaw.logs.readers.trackers.wandb import leveldb_records
@@ -31,73 +30,73 @@ from entropylaw.logs.sources.assemble import assemble, display_name
 from entropylaw.logs.sources.bundles import stacked
 from entropylaw.logs.sources.content import Content, encoding_of
 from entropylaw.logs.sources.registry import find_reader, reader_of, split_format
-from entropylaw.logs.suggest import measured
 from entropylaw.paths import is_folder
 
-HEAD = 4096
+_HEAD = 4096
 """Bytes at its start by which a file that was written anew is known from another one."""
 
-CHUNK = 1 << 20
+_CHUNK = 1 << 20
 """Bytes that are compared at once."""
 
-BLOCK = 1 << 15
+_BLOCK = 1 << 15
 """Bytes of a block of W&B's files."""
 
-SURE = 1 << 16
+_SURE = 1 << 16
 """Bytes of a file up to which its format is looked for at every reading; later whenever it has doubled."""
 
-NOTHING = Table(columns={}, rows=0)
+_NOTHING = Table(columns={}, rows=0)
 
 
-def whole_lines(data: bytes, start: int) -> int:
+def _whole_lines(data: bytes, start: int) -> int:
     """The end of the last whole line from a start on; later parts of a file are of UTF-8."""
     line_end = "\n".encode(encoding_of(data))
     last = data.rfind(line_end)
-    return max(last + len(line_end), start) if last >= 0 else start
+    if last < 0:
+        return start
+    return max(last + len(line_end), start)
 
 
-def whole_events(data: bytes, start: int) -> int:
+def _whole_events(data: bytes, start: int) -> int:
     """The end of the last whole record of TensorBoard's, which has a checksum of four bytes behind it."""
-    last = deque(frames(data, start, len(data)), maxlen=1)
-    return last[0][1] + 4 if last else start
+    end = start
+    for _, last in frames(data, start, len(data)):
+        end = last + 4
+    return end
 
 
-def whole_records(data: bytes, start: int) -> int:
+def _whole_records(data: bytes, start: int) -> int:
     """The end of the last whole record of W&B's."""
     damage = Damage()
     deque(leveldb_records(data, damage), maxlen=0)
     return max(damage.whole, start)
 
 
-ENDS = {
-    "jsonl": whole_lines,
-    "csv": whole_lines,
-    "verl": whole_lines,
-    "tfevents": whole_events,
-    "wandb": whole_records,
+_ENDS = {
+    "jsonl": _whole_lines,
+    "csv": _whole_lines,
+    "verl": _whole_lines,
+    "tfevents": _whole_events,
+    "wandb": _whole_records,
 }
 """Format that is read in parts → where its last whole record ends."""
 
 
-def before_part(format: str, data: bytes, done: int) -> bytes:
+def _before_part(format: str, data: bytes, done: int) -> bytes:
     """What precedes a later part of a file so that it can be read alone: a header, a place in a block."""
     if format == "csv":
         return data[: data.find(b"\n") + 1]
     if format != "wandb":
         return b""
-    size = done % BLOCK
+    first_block = data[:7].ljust(_BLOCK, b"\0")
+    size = done % _BLOCK
+    if not size:
+        return first_block
     # A block of no record, and a frame in the middle of none: both are left out as damaged.
     middle = b"\3" + bytes(max(size - 7, 0))
-    frame = struct.pack("<IH", crc32(middle), len(middle) - 1) + middle
-    return data[:7].ljust(BLOCK, b"\0") + (frame if size else b"")
+    return first_block + struct.pack("<IH", crc32(middle), len(middle) - 1) + middle
 
 
-def useful(column: str) -> bool:
-    """Whether an analysis uses a column."""
-    return catalog.is_useful(column) or bool(measured([column]))
-
-
-def joined(earlier: Table, later: Table) -> Table:
+def _joined(earlier: Table, later: Table) -> Table:
     """The rows of two parts of a log, one after the other."""
     if not earlier.columns:
         return later
@@ -130,7 +129,7 @@ class GrowingLog:
         self._stream: IO[bytes] | None = None
         self.path, self._forced = split_format(os.fspath(path))
         self._say = say
-        self._earlier = NOTHING
+        self._earlier = _NOTHING
         self._start()
 
     def __del__(self) -> None:
@@ -140,11 +139,14 @@ class GrowingLog:
 
     def _start(self) -> None:
         """Begin to read a file from its start."""
-        self._format, self._recognised, self._in_parts = "", 0, False
+        self._format = ""
+        self._recognised = 0
+        self._in_parts = False
         self._head = b""
-        self._done, self._before = 0, b""
+        self._done = 0
+        self._before = b""
         self._content = sha256()
-        self._table = NOTHING
+        self._table = _NOTHING
 
     def read(self) -> Run:
         """The run so far, the last one of a log of several.
@@ -159,7 +161,7 @@ class GrowingLog:
             # Of a file in the place of another one there may be too little yet.
             if not self._earlier.columns:
                 raise
-        return run_in(joined(self._earlier, self._table), self.path, self._format)
+        return run_in(_joined(self._earlier, self._table), self.path, self._format)
 
     def _follow(self) -> None:
         """Read what is new in the file, and in the one that was moved away from its path."""
@@ -168,7 +170,8 @@ class GrowingLog:
         except OSError:
             self._say(f"{quoted_path(self.path)} cannot be read at the moment")
             return
-        previous, head = self._stream, stream.read(HEAD)
+        previous = self._stream
+        head = stream.read(_HEAD)
         if previous is not None and self._head:
             moved = not os.path.sameopenfile(previous.fileno(), stream.fileno())
             if moved or not self._goes_on(stream):
@@ -190,11 +193,11 @@ class GrowingLog:
         if not self._in_parts:
             return stream.read(len(self._head)) == self._head
         content = sha256()
-        left = self._done
-        while left and (chunk := stream.read(min(left, CHUNK))):
+        missing = self._done
+        while missing and (chunk := stream.read(min(missing, _CHUNK))):
             content.update(chunk)
-            left -= len(chunk)
-        return not left and content.digest() == self._content.digest()
+            missing -= len(chunk)
+        return not missing and content.digest() == self._content.digest()
 
     def _leave(self, moved: IO[bytes] | None, head: bytes) -> None:
         """Keep the records of a file that another one has replaced, with the rest of one that was moved."""
@@ -206,37 +209,42 @@ class GrowingLog:
                 with suppress(EntropyLawError):
                     self._take(moved)
             self._say(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
-            self._earlier = joined(self._earlier, self._table)
+            self._earlier = _joined(self._earlier, self._table)
         self._start()
 
     def _take(self, stream: IO[bytes]) -> None:
         """Take the whole records that are new in a file."""
         size = os.fstat(stream.fileno()).st_size
         # A job may print much before its first record, by which its format is known.
-        if size < SURE or size > 2 * self._recognised:
+        if size < _SURE or size > 2 * self._recognised:
             self._recognise(stream, size)
         if not self._in_parts:
-            self._done, self._before, self._table = 0, b"", NOTHING
+            self._done = 0
+            self._before = b""
+            self._table = _NOTHING
         stream.seek(self._done)
-        start, data = len(self._before), self._before + stream.read()
-        end = ENDS.get(self._format, whole_lines)(data, start) if self._gets_longer() else len(data)
+        start = len(self._before)
+        data = self._before + stream.read()
+        end = len(data)
+        if self._gets_longer():
+            end = _ENDS.get(self._format, _whole_lines)(data, start)
         if end == start:
-            return None
+            return
         if not self._add(data[:end]) and self._done:
             self._in_parts = False
-            return self._take(stream)
+            self._take(stream)
+            return
         self._done += end - start
         if self._in_parts:
             self._content.update(data[start:end])
-            self._before = before_part(self._format, data, self._done)
-        if len(self._head) < HEAD:
+            self._before = _before_part(self._format, data, self._done)
+        if len(self._head) < _HEAD:
             stream.seek(0)
-            self._head = stream.read(min(HEAD, self._done))
-        return None
+            self._head = stream.read(min(_HEAD, self._done))
 
     def _gets_longer(self) -> bool:
         """Whether files of the format get longer, and are not written as a whole again and again."""
-        return self._format in ENDS or (self._format != "" and ".log" in reader_of(self._format).suffixes)
+        return self._format in _ENDS or (self._format != "" and ".log" in reader_of(self._format).suffixes)
 
     def _recognise(self, stream: IO[bytes], size: int) -> None:
         """Find the format of a file, and whether it can be read in parts; start again where it is another."""
@@ -247,11 +255,11 @@ class GrowingLog:
         if format.name != self._format:
             self._start()
             self._format = format.name
-            first = data.partition(b"\n")[0].strip()
+            line = data.partition(b"\n")[0].strip()
             # An object or an array over several lines is read as a whole.
-            is_object = first.startswith(b"{") and first.endswith(b"}")
+            is_object = line.startswith(b"{") and line.endswith(b"}")
             # Only the first part of a wider text has its byte order mark.
-            in_parts = format.name in ENDS and content.encoding == "utf-8"
+            in_parts = format.name in _ENDS and content.encoding == "utf-8"
             self._in_parts = in_parts and (format.name != "jsonl" or is_object)
         self._recognised = size
 
@@ -261,7 +269,7 @@ class GrowingLog:
             table = reader_of(self._format).read(Content(self.path, data))
         except InputError:
             return True
-        columns = {name: cells for name, cells in table.columns.items() if useful(name) and name != "run"}
-        self._table = joined(self._table, Table(columns=columns, rows=table.rows, settings=table.settings))
+        columns = {name: cells for name, cells in table.columns.items() if is_useful(name) and name != "run"}
+        self._table = _joined(self._table, Table(columns=columns, rows=table.rows, settings=table.settings))
         # A later header names other columns.
         return self._format != "csv" or not any("header" in note for note in table.notes)

@@ -29,6 +29,7 @@ from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import folders
 from entropylaw.logs.sources.assemble import assemble, display_name
+from entropylaw.logs.sources.bundles import Bundle
 from entropylaw.logs.sources.content import MOST_AT_ONCE, Content, load
 from entropylaw.logs.sources.registry import find_reader, split_format
 from entropylaw.logs.suggest import measured
@@ -117,7 +118,7 @@ def read_all(
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    collector = _Collector(step, run, frozenset(columns), any_table=any_table)
+    collector = _Collector(step=step, run=run, columns=frozenset(columns), any_table=any_table)
     for path in paths:
         collector.take(path)
     runs = joined(collector.runs)
@@ -144,6 +145,7 @@ class _Read(NamedTuple):
     lost: str
 
 
+@dataclass(kw_only=True)
 class _Collector:
     """Reads paths, and collects what they hold; the user names steps, runs and further columns.
 
@@ -151,53 +153,45 @@ class _Collector:
     the argument that led to it.
     """
 
-    def __init__(
-        self, step: str | None, run: str | None, columns: frozenset[str], *, any_table: bool = False
-    ) -> None:
-        self.runs: list[Run] = []
-        self.failures: list[Failure] = []
-        self.ignored: list[Ignored] = []
-        self.copies: dict[str, str] = {}
-        self.given: dict[str, str] = {}
-        self.half_written: dict[str, str] = {}
-        self._step, self._run, self._columns, self._any_table = step, run, columns, any_table
-        self._seen: set[object] = set()
+    step: str | None
+    run: str | None
+    columns: frozenset[str]
+    any_table: bool
+    runs: list[Run] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
+    copies: dict[str, str] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
+    half_written: dict[str, str] = field(default_factory=dict)
+    _seen: set[object] = field(default_factory=set)
 
     def take(self, path: object) -> None:
         """Read a file, a folder, standard input, a run at W&B or a table in memory."""
         argument = FRAME
         try:
-            if isinstance(path, (str, os.PathLike)):
-                argument = as_path(path, "path")
+            if not isinstance(path, (str, os.PathLike)):
+                self.given.setdefault(FRAME, FRAME)
+                self._add(_in_memory(path))
+                return
+            argument = as_path(path, "path")
             self.given.setdefault(argument, argument)
-            if isinstance(path, Mapping) or has_attributes(path, "columns"):
-                table = from_frame(path)
-                source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
-                self._add(_Read(table, source, "frame", ""))
-            elif not isinstance(path, (str, os.PathLike)):
-                raise UsageError(
-                    "frame-not-understood",
-                    f"a path or a table was expected, not {type(path).__name__}",
-                    "several paths go to entropylaw.logs.read_all",
-                )
-            elif argument != "-" and not argument.startswith(SCHEME) and is_folder(argument):
-                self.take_folder(argument)
+            if argument != "-" and not argument.startswith(SCHEME) and is_folder(argument):
+                self._take_folder(argument)
+                return
+            file, forced = split_format(argument)
+            self.given.setdefault(file, argument)
+            note_input(file)
+            if self._seen_before(file):
+                return
+            if file.startswith(SCHEME):
+                self._add(self._read_wandb(file))
             else:
-                self.take_file(argument)
+                self._add(self._read_file(load(file), forced))
         except EntropyLawError as error:
             self.given.setdefault(argument, argument)
             self.failures.append(Failure(path=argument, error=error))
 
-    def take_file(self, argument: str) -> None:
-        """Read a file, standard input or a run at W&B, if it was not read already."""
-        file, forced = split_format(argument)
-        self.given.setdefault(file, argument)
-        note_input(file)
-        if self._seen_before(file):
-            return
-        self._add(self.read_wandb(file) if file.startswith(SCHEME) else self._read_file(load(file), forced))
-
-    def read_wandb(self, url: str) -> _Read:
+    def _read_wandb(self, url: str) -> _Read:
         """Fetch a run's history, and read it as JSON lines."""
         fetched = history(url)
         if not fetched.lines.strip():
@@ -210,12 +204,16 @@ class _Collector:
         config = flat_settings(fetched.config)
         if fetched.group:
             config[WANDB_GROUP] = fetched.group
-        table = replace(read.table, settings=relevant(config), config=config)
-        return _Read(table, structs.replace(read.source, format="wandb-api"), fetched.name, read.lost)
+        return read._replace(
+            table=replace(read.table, settings=relevant(config), config=config),
+            source=structs.replace(read.source, format="wandb-api"),
+            name=fetched.name,
+        )
 
-    def take_folder(self, folder: str) -> None:
+    def _take_folder(self, folder: str) -> None:
         """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
-        ignored, any_log = len(self.ignored), False
+        earlier = len(self.ignored)
+        any_log = False
         for log in folders.logs_in(folder):
             files = log.files or (log.path,)
             seen = [self._seen_before(file, found=log.named) for file in files]
@@ -226,24 +224,25 @@ class _Collector:
                 self.given.setdefault(path, folder)
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            any_log |= self.take_log(log)
-        if not any_log:
-            skipped, looked = self.ignored[ignored:], "no file with a log's suffix"
-            if skipped:
-                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
-                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-            raise InputError(
-                "no-logs-in-folder",
-                f"{quoted_path(folder)} holds no training log: {looked}",
-                "name the log itself, or force its format with FILE:csv",
-            )
+            any_log |= self._take_log(log)
+        if any_log:
+            return
+        looked = "no file with a log's suffix"
+        if skipped := self.ignored[earlier:]:
+            looked = f"{counted(len(skipped), 'file')} looked at, the first one "
+            looked += f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+        raise InputError(
+            "no-logs-in-folder",
+            f"{quoted_path(folder)} holds no training log: {looked}",
+            "name the log itself, or force its format with FILE:csv",
+        )
 
-    def take_log(self, log: folders.Log) -> bool:
+    def _take_log(self, log: folders.Log) -> bool:
         """Read one file of a folder, or the files that are one log together; returns whether it was a log."""
         content = None
         try:
             if log.reader is not None:
-                return self._judge(log, self.read_bundle(log), None)
+                return self._judge(log, self._read_bundle(log, log.reader), None)
             if log.problem is not None:
                 raise log.problem
             content = load(log.path)
@@ -263,10 +262,10 @@ class _Collector:
     def _judge(self, log: folders.Log, read: _Read, content: Content | None) -> bool:
         """Use a table of a folder if it is one of a log; returns whether it is."""
         alone = read.source.format == "jsonl"
-        reason = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
+        reason = folders.why_no_log(log.path, read.table, self.columns, alone=alone)
         unmeasured = reason == folders.UNMEASURED
-        numbers = unmeasured and log.named and self._any_table and folders.is_of_numbers(read.table)
-        if reason and not numbers and not (unmeasured and self._step is not None):
+        numbers = unmeasured and log.named and self.any_table and folders.is_of_numbers(read.table)
+        if reason and not numbers and not (unmeasured and self.step is not None):
             if log.named or not unmeasured:
                 self.ignored.append(Ignored(path=log.path, why=reason))
             return False
@@ -306,33 +305,39 @@ class _Collector:
 
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; runs of it that cannot be used are failures."""
-        note_input(read.source.path, found=True)
-        runs, lost = assemble(*read[:3], step=self._step, run=self._run, words=self._columns)
+        path = read.source.path
+        note_input(path, found=True)
+        runs, lost = assemble(
+            read.table, read.source, read.name, step=self.step, run=self.run, words=self.columns
+        )
         self.runs += runs
-        self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
+        self.failures += [Failure(path=path, error=error, run=name) for name, error in lost]
         if read.lost:
-            hint = "copy the file again, or take out what is damaged"
-            error = InputError("records-without-run", f"{read.lost}; a run may have been there", hint)
-            self.failures.append(Failure(path=read.source.path, error=error))
+            error = InputError(
+                "records-without-run",
+                f"{read.lost}; a run may have been there",
+                "copy the file again, or take out what is damaged",
+            )
+            self.failures.append(Failure(path=path, error=error))
         if read.table.incomplete:
-            message = f"{quoted_path(read.source.path)} was written by entropylaw without all of its files: "
-            message += read.table.incomplete
-            hint = "write it again once they can be read, or by naming the files that count"
-            error = InputError("table-incomplete", message, hint)
-            self.failures.append(Failure(path=read.source.path, error=error))
+            error = InputError(
+                "table-incomplete",
+                f"{quoted_path(path)} was written by entropylaw without all of its files: "
+                f"{read.table.incomplete}",
+                "write it again once they can be read, or by naming the files that count",
+            )
+            self.failures.append(Failure(path=path, error=error))
 
     def _read_file(self, content: Content, forced: str | None = None) -> _Read:
         """Read one file, with the settings in it or next to it."""
-        content.useful = self._is_useful
+        content.useful = self._is_kept
         reader, notes = find_reader(content, forced)
-        table = reader.read(content)
+        table = _with_settings(reader.read(content), content.path)
         source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
-        table = _with_settings(table, content.path)
         notes += table.notes
         if table.half_written is not None:
-            self.half_written[content.path] = note = (
-                f"the last line ({table.half_written}) is half-written, and is not read"
-            )
+            note = f"the last line ({table.half_written}) is half-written, and is not read"
+            self.half_written[content.path] = note
             notes += (note,)
         if reader.name in ("csv", "parquet", "jsonl"):
             notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
@@ -342,28 +347,31 @@ class _Collector:
             damage = f"the compressed file {quoted_path(content.path)} breaks off or is damaged"
         return _Read(replace(table, notes=notes), source, display_name(hostless(content.path)), damage)
 
-    def read_bundle(self, log: folders.Log) -> _Read:
+    def _read_bundle(self, log: folders.Log, bundle: Bundle) -> _Read:
         """Read the files that are one log together, with the settings in them or next to them."""
-        assert log.reader is not None
         contents = [load(path) for path in log.files if not is_file(path) or Path(path).stat().st_size]
         if not contents:
             raise InputError(
                 "file-empty", f"{quoted_path(log.path)} holds empty files only", "check the folder"
             )
         for content in contents:
-            content.useful = self._is_useful
-        kind, table = log.reader.name, log.reader.read(log.path, contents)
-        files = [Source(path=file.path, format=kind, sha256=file.sha256, rows=0) for file in contents]
-        source = structs.replace(whole_source(log.path, kind, tuple(files)), rows=table.rows)
+            content.useful = self._is_kept
+        table = bundle.read(log.path, contents)
+        files = [Source(path=file.path, format=bundle.name, sha256=file.sha256, rows=0) for file in contents]
+        source = structs.replace(whole_source(log.path, bundle.name, files), rows=table.rows)
         damage = _damage(log.path, table.lost_bytes, sum(content.size for content in contents))
         name = display_name(str(Path(log.path) / "log"))
         return _Read(_with_settings(table, contents[0].path), source, name, damage)
 
-    def _is_useful(self, column: str) -> bool:
+    def _is_kept(self, column: str) -> bool:
         """Whether a column of a large file is kept: it is known, or the user names it."""
-        named = any(column == name or fnmatchcase(column, name) for name in self._columns)
-        named = named or column in (self._step, self._run)
-        return named or catalog.is_useful(column) or bool(measured([column]))
+        named = any(column == name or fnmatchcase(column, name) for name in self.columns)
+        return named or column in (self.step, self.run) or is_useful(column)
+
+
+def is_useful(column: str) -> bool:
+    """Whether an analysis uses a column."""
+    return catalog.is_useful(column) or bool(measured([column]))
 
 
 def _with_settings(table: Table, path: str) -> Table:
@@ -385,13 +393,26 @@ def _damage(path: str, lost: int, size: int) -> str:
 # --- Tables in memory ---------------------------------------------------------------------------------------
 
 
-def from_frame(frame: Any) -> Table:
+def _in_memory(frame: object) -> _Read:
+    """Read a table in memory; raises ``frame-not-understood`` for what is none."""
+    if not isinstance(frame, Mapping) and not _has_attributes(frame, "columns"):
+        raise UsageError(
+            "frame-not-understood",
+            f"a path or a table was expected, not {type(frame).__name__}",
+            "several paths go to entropylaw.logs.read_all",
+        )
+    table = _from_frame(frame)
+    source = Source(path=FRAME, format="frame", sha256=_fingerprint(table), rows=table.rows)
+    return _Read(table, source, "frame", "")
+
+
+def _from_frame(frame: Any) -> Table:
     """Turn it into a table; a named index becomes a column.
 
     Raises ``frame-not-understood`` where the columns differ in length or cannot be taken out, and
     ``no-records`` where there are no rows.
     """
-    if has_attributes(frame, "column_names", "schema"):
+    if _has_attributes(frame, "column_names", "schema"):
         from entropylaw.logs.readers.parquet import from_arrow
 
         return from_arrow(frame, FRAME)
@@ -415,14 +436,14 @@ def from_frame(frame: Any) -> Table:
     )
 
 
-def has_attributes(value: object, *names: str) -> bool:
+def _has_attributes(value: object, *names: str) -> bool:
     """Whether an object has some attributes; one that raises an error there has none."""
     with suppress(Exception):
         return all(hasattr(value, name) for name in names)
     return False
 
 
-def fingerprint(table: Table) -> str:
+def _fingerprint(table: Table) -> str:
     """SHA-256 over the names and the values as float64, for a table that has no file."""
     digest = hashlib.sha256()
     for name, column in table.columns.items():

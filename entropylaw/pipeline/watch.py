@@ -24,7 +24,8 @@ from entropylaw.engine.levels import MOST
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import in_ascii, one_line, shown
 from entropylaw.logs import catalog
-from entropylaw.logs.growing import GrowingLog, run_in, useful
+from entropylaw.logs.growing import GrowingLog, run_in
+from entropylaw.logs.load import is_useful
 from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.sources.gather import Records
 from entropylaw.report.numbers import format_step
@@ -364,7 +365,7 @@ class EntropyLawCallback:
     def _forget(self) -> None:
         """Know of no record, and have no judgement."""
         self.watcher.lines = ()
-        self._records = Records(useful)
+        self._records = Records(is_useful)
         self._history: list[Any] = []
 
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:

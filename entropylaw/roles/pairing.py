@@ -12,7 +12,8 @@ import numpy as np
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, shown
-from entropylaw.logs.runs import TEXT, Run, added
+from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs.number_parsing import TEXT
 from entropylaw.logs.runs.step_column import require_column
 from entropylaw.units import MOST_NATS, nats_per_unit
 

@@ -18,7 +18,7 @@ from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
 from entropylaw.logs.runs import Table, unique_names
 from entropylaw.logs.runs.number_parsing import NO_TEXT, NOT_A_NUMBER, Column, MixedColumn, classify
-from entropylaw.logs.sources.assemble import refuse_samples
+from entropylaw.logs.sources.assemble import check_samples
 from entropylaw.logs.sources.content import Content
 from entropylaw.paths import is_utf8
 
@@ -79,7 +79,7 @@ def refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) 
     step = next((name for name in names if name.casefold() in ("step", "global_step")), None)
     if step is not None and sample_columns(names):
         tables = [file.read(columns=[step], use_threads=threads) for file in files]
-        refuse_samples(path, names, arrow_column(pa.concat_tables(tables).column(0)))
+        check_samples(path, names, arrow_column(pa.concat_tables(tables).column(0)))
 
 
 def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:

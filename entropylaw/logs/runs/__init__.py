@@ -21,9 +21,6 @@ FRAME = "<frame>"
 NO_ROW = -1
 """The place of what a reader could not put into a row."""
 
-TEXT, NAN = "text in place of a number", "not a number"
-"""What a cell of a column of numbers can hold."""
-
 ROWS_COUNTED = "the rows are counted"
 """Why a log has steps that are in no column of it."""
 
@@ -136,7 +133,7 @@ class Run:
     labels
         Columns that label runs; they are not in ``columns``.
     spoiled
-        Name of a column → what it has in place of a number, :data:`TEXT` or :data:`NAN` → at which steps.
+        Name of a column → what it has in place of a number, such as text → at which steps.
     words
         Column of text that the user names → its text at every step, (m,), empty where there is none.
     """

@@ -121,7 +121,7 @@ def _merged(parts: Sequence[Run]) -> Run:
         config = {**file.config, **config}
     run = replace(
         first,
-        source=whole_source(" + ".join(sources), first.source.format, tuple(sources.values())),
+        source=whole_source(" + ".join(sources), first.source.format, list(sources.values())),
         step=step,
         columns=columns,
         texts=dict(filterfalse(lambda item: item[0] in columns, texts.items())),
@@ -151,11 +151,11 @@ def without_unlike_points(run: Run) -> Run:
     return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
-def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
+def whole_source(path: str, kind: str, parts: Sequence[Source]) -> Source:
     """Return the source of a run that is in several files."""
     digest = hashlib.sha256("".join(source.sha256 for source in parts).encode()).hexdigest()
     rows = sum(source.rows for source in parts)
-    return Source(path=path, format=kind, sha256=digest, rows=rows, parts=parts)
+    return Source(path=path, format=kind, sha256=digest, rows=rows, parts=tuple(parts))
 
 
 def join_halves(runs: list[Run]) -> list[Run]:

@@ -20,17 +20,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, IntArray
 
 Column = Sequence[object] | NDArray[Any]
 
+TEXT = "text in place of a number"
+"""What a column of numbers can hold in a cell without one."""
+
+NAN = "not a number"
+"""What it holds where a nan was written as a value."""
+
 NANS = {"nan", "-nan", "+nan", "nan(ind)", "-nan(ind)"}
-MISSING = {
-    *("", *NANS, "none", "null", "nil", "na", "n/a", "#n/a"),
-    *("<na>", "nat", "-", "--", "?", "undefined", "missing"),
+MISSING = NANS | {
+    "",
+    "none",
+    "null",
+    "nil",
+    "na",
+    "n/a",
+    "#n/a",
+    "<na>",
+    "nat",
+    "-",
+    "--",
+    "?",
+    "undefined",
+    "missing",
 }
-NO_TEXT, NOT_A_NUMBER = -1, -2
-"""Codes of cells in a :class:`MixedColumn` that have no text; the second one is there, and is nan."""
+NO_TEXT = -1
+"""Code of a cell in a :class:`MixedColumn` that has no text."""
+NOT_A_NUMBER = -2
+"""Code of a cell without text that is there, and is nan."""
 
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CALL = re.compile(
@@ -68,6 +88,13 @@ class Parsed:
     def numeric(self) -> bool:
         """Whether the column is a metric: some number, or nothing but missing cells."""
         return self.texts == 0 or not bool(np.isnan(self.values).all())
+
+    @property
+    def spoiled(self) -> dict[str, IntArray]:
+        """The records that hold no number, by what they hold."""
+        if not self.texts and not self.nans:
+            return {}
+        return {TEXT: np.array(self.where, dtype=np.intp), NAN: np.array(self.nans, dtype=np.intp)}
 
 
 class MixedColumn(Sequence[object]):

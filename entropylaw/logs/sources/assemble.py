@@ -15,10 +15,8 @@ from entropylaw.escaping import counted, in_shell, listing, places, quoted_path,
 from entropylaw.logs.catalog import is_metric, sample_columns, stepless_sample_columns, token_columns
 from entropylaw.logs.runs import (
     FRAME,
-    NAN,
     NO_ROW,
     ROWS_COUNTED,
-    TEXT,
     Run,
     Table,
     added,
@@ -33,12 +31,38 @@ from entropylaw.logs.sources.content import plain_name
 from entropylaw.logs.suggest import is_evident, measured, measured_numbers, no_step
 
 # Names of files that do not identify the run in them.
-GENERIC_STEMS = {
-    *("metrics", "training_metrics", "train_metrics", "eval_metrics", "verl_metrics", "verl"),
-    *("verl_console", "log", "logs", "logging", "output", "stdout", "train", "training", "train_log"),
-    *("training_log", "trainer", "trainer_log", "trainer_state", "orchestrator", "experiment_log"),
-    *("history", "wandb_history", "progress", "results", "result", "data", "curves"),
-}
+GENERIC_STEMS = frozenset(
+    (
+        "metrics",
+        "training_metrics",
+        "train_metrics",
+        "eval_metrics",
+        "verl_metrics",
+        "verl",
+        "verl_console",
+        "log",
+        "logs",
+        "logging",
+        "output",
+        "stdout",
+        "train",
+        "training",
+        "train_log",
+        "training_log",
+        "trainer",
+        "trainer_log",
+        "trainer_state",
+        "orchestrator",
+        "experiment_log",
+        "history",
+        "wandb_history",
+        "progress",
+        "results",
+        "result",
+        "data",
+        "curves",
+    )
+)
 _GENERIC_FOLDER = re.compile(
     r"checkpoint-\d+|attempt_\d+|logs|latest|latest-run|files|run_default|trainer|orchestrator|\.{1,2}"
 )
@@ -53,11 +77,9 @@ _MOST_RUNS = 32
 # With fewer different steps, the step column is a constant.
 _FEWEST_STEPS = 3
 # Words of columns that number the parts of a step.
-_PARTS_OF_A_STEP = frozenset(
-    (
-        *("rank", "worker", "device", "gpu", "node", "batch", "minibatch", "mini", "micro", "epoch", "inner"),
-        *("update", "iter", "substep", "chunk", "shard", "idx", "index", "sample", "group", "prompt"),
-    )
+_PART_OF_A_STEP = re.compile(
+    r"(?<![a-z])(?:rank|worker|device|gpu|node|batch|minibatch|mini|micro|epoch|inner|update|iter|substep|chunk"
+    r"|shard|idx|index|sample|group|prompt)(?![a-z])"
 )
 
 #: Fewer evaluations cannot be fitted, and no gate could pass on them.
@@ -107,19 +129,18 @@ def assemble(
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
-    table, steps = with_steps(table, source.path, step)
-    refuse_samples(source.path, table.columns, steps.values)
+    table, steps = _with_steps(table, source.path, step)
+    check_samples(source.path, table.columns, steps.values)
     split = splitting.split_runs(table, steps.values, source.path, run)
     others = {steps.name, *split.columns}
     parsed = {name: parse_column(cells) for name, cells in table.columns.items() if name not in others}
-    columns, texts, spoiled = numbers_and_texts(parsed)
     # The whole file as one run, from which each of its runs copies what they share.
     whole = Run(
         name=name,
         source=source,
         step=steps.values,
-        columns=columns,
-        texts=texts,
+        columns={column: cells.values for column, cells in parsed.items() if cells.numeric},
+        texts={column: cells.example or "" for column, cells in parsed.items() if not cells.numeric},
         notes=(*table.notes, *_notes(table, steps, split, parsed)),
         step_column=steps.name,
         step_why=steps.why,
@@ -129,6 +150,7 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
+    spoiled = {column: cells.spoiled for column, cells in parsed.items() if cells.numeric and cells.spoiled}
     written = {column: kinds.coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written, table)]
     stepless = np.isnan(steps.values)
@@ -136,26 +158,10 @@ def assemble(
         stepless &= ~table.unreadable
     dropped = added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return tuple(runs), tuple(lost_runs(split, whole, table))
+    return tuple(runs), tuple(_lost_runs(split, whole, table))
 
 
-def numbers_and_texts(
-    parsed: Mapping[str, Parsed],
-) -> tuple[dict[str, FloatArray], dict[str, str], dict[str, dict[str, IntArray]]]:
-    """The columns of numbers, the first text of the others, and the records without a number by cause."""
-    columns, texts, spoiled = dict[str, FloatArray](), dict[str, str](), dict[str, dict[str, IntArray]]()
-    for column, cells in parsed.items():
-        if not cells.numeric:
-            texts[column] = cells.example or ""
-            continue
-        columns[column] = cells.values
-        if cells.texts or cells.nans:
-            where = {TEXT: cells.where, NAN: cells.nans}
-            spoiled[column] = {cause: np.array(rows, dtype=np.intp) for cause, rows in where.items()}
-    return columns, texts, spoiled
-
-
-def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
+def _with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
     """A table with its steps on one axis, or with a count of its rows, and the step column."""
     if step is None:
         table = step_column.on_one_axis(kinds.one_column_per_metric(table), path)
@@ -165,29 +171,25 @@ def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepCo
         table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
     steps = step_column.find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
     if steps is None:
-        refuse_stepless_samples(path, table)
+        if marks := stepless_samples(table.columns):
+            rows_without_step = f"{counted(table.rows, 'row')} without a step"
+            raise _row_per_sample(path, marks, rows_without_step, stepless=True)
         raise no_step(table, path)
-    table, steps = kinds.with_log_calls(table, steps._replace(why=ROWS_COUNTED) if count_rows else steps)
+    if count_rows:
+        steps = steps._replace(why=ROWS_COUNTED)
+    table, steps = kinds.with_log_calls(table, steps)
     return kinds.by_kind(table, steps), steps
 
 
-def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
+def check_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     """Raise ``token-level-table`` where two columns mark tokens or samples, and steps repeat four times."""
     marks = sample_columns(columns)
-    if len(marks) < 2:
-        return
     values = parse_column(steps).values
     values = values[np.isfinite(values)]
     distinct = len(np.unique(values))
     # A table of tokens or samples repeats every step thousands of times.
-    if distinct and len(values) >= 4 * distinct:
+    if len(marks) > 1 and distinct and len(values) >= 4 * distinct:
         raise _row_per_sample(path, marks, f"{counted(len(values), 'row')} for {counted(distinct, 'step')}")
-
-
-def refuse_stepless_samples(path: str, table: Table) -> None:
-    """Raise ``token-level-table`` where the columns of a table without a step mark tokens or samples."""
-    if marks := stepless_samples(table.columns):
-        raise _row_per_sample(path, marks, f"{counted(table.rows, 'row')} without a step", stepless=True)
 
 
 def stepless_samples(columns: Collection[str]) -> list[str]:
@@ -204,50 +206,71 @@ def stepless_samples(columns: Collection[str]) -> list[str]:
 
 def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: bool = False) -> InputError:
     """Make the error of a table of tokens or samples, with the command that summarises it."""
-    rows = f"{rows}; columns {listing(marks, 4)}"
-    message = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
     table = "TABLE" if path in (FRAME, "-") else in_shell(path)
     command = "tokens" if token_columns(marks) else "samples"
     hint = f"make its rows by step: entropylaw {command} {table} -o {command}-by-step.parquet"
     # Samples without a step are those of one checkpoint, and tokens need one.
     if stepless and command == "tokens":
         hint = f"add the column `step`, and {hint}"
-    return InputError("token-level-table", message, hint)
+    return InputError(
+        "token-level-table",
+        f"{quoted_path(path)} has one row per token or sample ({rows}; columns {listing(marks, 4)}), one row "
+        "per step is needed",
+        hint,
+    )
 
 
-def lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
+def _lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
     where = quoted_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for label, rows in split.lost:
-        message = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
-        yield label, InputError("run-without-steps", f"{message}has a readable step", hint)
+        message = (
+            f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} has a readable step"
+        )
+        yield label, InputError("run-without-steps", message, hint)
     for name in table.lost:
         message = f"none of the records of run {shown(name)} in {where} can be read"
-        yield (
-            name,
-            InputError("run-without-steps", message, "write the file again, or take the run out of it"),
-        )
-    for loss in filter(None, (lost_records(split, whole, table), *doubled_columns(whole))):
+        again = "write the file again, or take the run out of it"
+        yield name, InputError("run-without-steps", message, again)
+    losses = [f"{loss} in {where} {why}" for loss, why in _lost_records(split, whole, table)]
+    for column, values in whole.columns.items():
+        # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
+        name = re.sub(r"(?:#|\.)\d+\Z", "", column)
+        earlier = whole.columns.get(name)
+        if earlier is not None and earlier is not values and is_metric(name):
+            both = np.isfinite(earlier) & np.isfinite(values)
+            if both.sum() >= _SHORTEST_RUN and (earlier != values)[both].any():
+                losses.append(f"column {shown(name)} occurs twice in {where}, with other values")
+    for loss in losses:
         yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
 
 
-def lost_records(split: splitting.Split, whole: Run, table: Table) -> str:
-    """Say how many records without a step or label hold a value or cannot be read; empty for slips."""
-    where = quoted_path(whole.source.path)
-    missed = missed_records(split, whole, table)
+def _lost_records(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, str]]:
+    """Yield how many records without a step or label hold a value or cannot be read; none for slips."""
+    missed = np.zeros(len(whole.step), dtype=bool)
+    if table.unreadable is not None:
+        # A run that is still writing, or was killed, leaves its last record cut off.
+        missed[:-1] = table.unreadable[:-1]
+    for column in filter(is_metric, whole.columns):
+        missed |= ~np.isnan(whole.columns[column])
+    # Ten thousand of the records without a step are searched for text in the place of a number.
+    for column in (whole.step_column, *filter(is_metric, table.columns)):
+        cells = table.columns[column]
+        missed[[row for row in split.unowned[:_MOST_SEARCHED].tolist() if classify(cells[row])[1]]] = True
+    missed &= np.isin(np.arange(len(missed)), split.unowned)
     block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
     number = int(missed.sum())
     many = split.columns or number * _ONE_IN_SLIPS > len(missed) or block.max(initial=0) >= _SHORTEST_RUN
     if number > 1 and many:
-        return f"{number} of {counted(len(missed), 'record')} in {where} cannot be read or have no step"
+        yield f"{number} of {counted(len(missed), 'record')}", "cannot be read or have no step"
+        return
     stepless = ~np.isfinite(whole.step)
     for _, rows in split.lost:
         stepless[rows] = False
     number = evaluations(table, stepless, (whole.step_column, *split.columns))
-    if number < FEWEST_EVALUATIONS:
-        return ""
-    return f"{counted(number, 'value')} of metrics in {where} have no step"
+    if number >= FEWEST_EVALUATIONS:
+        yield f"{counted(number, 'value')} of metrics", "have no step"
 
 
 def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()) -> int:
@@ -259,7 +282,8 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
     hidden = sum(number for row, number in table.hidden.items() if row == NO_ROW or stepless[row])
     if not stepless.any():
         return hidden
-    numbers, texts = dict[str, BoolArray](), list[Column]()
+    numbers: dict[str, BoolArray] = {}
+    texts: list[Column] = []
     for name, cells in table.columns.items():
         parsed = parse_column(cells)
         filled = np.isfinite(parsed.values) & stepless
@@ -267,67 +291,39 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
             numbers[name] = filled
         if parsed.texts:
             texts.append(cells)
-    metrics, none = measured(numbers), np.zeros_like(stepless)
-    evaluated, valued = (
-        np.any([none, *(numbers[name] for name in names)], axis=0) for names in (metrics, numbers)
-    )
     # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
     kinds = Counter[str]()
-    for name in metrics:
+    evaluated = np.zeros_like(stepless)
+    for name in measured(numbers):
+        evaluated |= numbers[name]
         kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
     held = 0
-    for row in np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist() if texts else ():
-        held += max(held_in_text(str(cells[row]), valued=bool(valued[row])) for cells in texts)
+    valued = np.any([np.zeros_like(stepless), *numbers.values()], axis=0)
+    if texts:
+        for row in np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist():
+            held += max(_held_in_text(str(cells[row]), valued=bool(valued[row])) for cells in texts)
     return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
 
 
-def held_in_text(text: str, *, valued: bool) -> int:
+def _held_in_text(text: str, *, valued: bool) -> int:
     """How many evaluations a cell of text may hold, in a record with a number if it is ``valued``.
 
     As "entropy: 0.5", {"key": "entropy", "value": 0.5} and a row of a table within quotes; in a history in
     one cell, as of JSON, each of its entropies is one.
     """
-    cells, entropies = re.split("[,;\t]", text), text.casefold().count("entrop")
+    cells = re.split("[,;\t]", text)
+    entropies = text.casefold().count("entrop")
     if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
         return max(entropies, 1)
-    named = (valued and len(text.split()) == 1) or measured_numbers(text)
-    return entropies if named else 0
+    if (valued and len(text.split()) == 1) or measured_numbers(text):
+        return entropies
+    return 0
 
 
-def missed_records(split: splitting.Split, whole: Run, table: Table) -> BoolArray:
-    """The records without a step or label that hold a value or cannot be read."""
-    missed = np.zeros(len(whole.step), dtype=bool)
-    if table.unreadable is not None:
-        # A run that is still writing, or was killed, leaves its last record cut off.
-        missed[:-1] = table.unreadable[:-1]
-    for column in filter(is_metric, whole.columns):
-        missed |= ~np.isnan(whole.columns[column])
-    # Ten thousand of the records without a step are searched for text in the place of a number.
-    for column in (whole.step_column, *filter(is_metric, table.columns)):
-        cells = table.columns[column]
-        missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    return missed & np.isin(np.arange(len(missed)), split.unowned)
-
-
-def doubled_columns(whole: Run) -> Iterator[str]:
-    """Say which metrics occur twice, with other values."""
-    for column, values in whole.columns.items():
-        # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
-        name = re.sub(r"(?:#|\.)\d+\Z", "", column)
-        first = whole.columns.get(name)
-        if first is not None and first is not values and is_metric(name):
-            both = np.isfinite(first) & np.isfinite(values)
-            if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
-                where = quoted_path(whole.source.path)
-                yield f"column {shown(name)} occurs twice in {where}, with other values"
-
-
-def texts_of(
-    words: Mapping[str, tuple[list[str], FloatArray]], rows: IntArray, life: splitting.Life, step: FloatArray
+def _texts_of(
+    words: Mapping[str, kinds.Coded], rows: IntArray, life: splitting.Life, step: FloatArray
 ) -> dict[str, tuple[str, ...]]:
     """The texts of a start at each of its steps, without columns that are empty at every step."""
-    if not words:
-        return {}
     codes = {column: of_file[rows] for column, (_, of_file) in words.items()}
     texts: dict[str, tuple[str, ...]] = {}
     for column, cells in splitting.merge(life, step, codes, frozenset()).columns.items():
@@ -341,16 +337,16 @@ def _starts(
     group: splitting.Group,
     whole: Run,
     records: Mapping[str, Mapping[str, IntArray]],
-    words: Mapping[str, tuple[list[str], FloatArray]],
+    words: Mapping[str, kinds.Coded],
     table: Table,
 ) -> Iterator[Run]:
     """Yield a run for each start that the records of one label hold.
 
     ``records`` are by column those that hold no number, by what they hold.
-    ``words`` are columns as :func:`coded` gives them.
     """
-    step, columns, name = whole.step, whole.columns, group.label or whole.name
-    where = quoted_path(whole.source.path)
+    name = group.label or whole.name
+    step = whole.step
+    columns = whole.columns
     # A run that has all records of a large log does not copy them.
     if len(group.rows) < len(step):
         step = step[group.rows]
@@ -359,11 +355,13 @@ def _starts(
     curves = [values for column, values in columns.items() if not splitting.is_bookkeeping(column)]
     for start, life in enumerate(splitting.lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
+        rows = group.rows[life.rows]
         merged = splitting.merge(life, step, columns, watched)
         steps = len(merged.step)
-        many = merged.contested * 2 >= steps >= _FEWEST_STEPS or merged.conflicts * 2 >= len(life.rows)
-        if len(life.rows) >= _SHORTEST_RUN and many:
-            require_one_run(table, group.rows[life.rows], step[life.rows], f"run {shown(label)} in {where}")
+        many = merged.contested * 2 >= steps >= _FEWEST_STEPS or merged.conflicts * 2 >= len(rows)
+        if len(rows) >= _SHORTEST_RUN and many:
+            where = f"run {shown(label)} in {quoted_path(whole.source.path)}"
+            _check_one_run(table, rows, step[life.rows], where)
             merged = splitting.averaged(life, step, columns)
         superseded = life.superseded + merged.redone
         yield replace(
@@ -371,14 +369,14 @@ def _starts(
             name=label,
             step=merged.step,
             columns=merged.columns,
-            words=texts_of(words, group.rows, life, step),
+            words=_texts_of(words, group.rows, life, step),
             dropped=added({splitting.SUPERSEDED: superseded, splitting.OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
-            spoiled=spoiled_steps(records, whole.step, group.rows[life.rows], merged),
+            spoiled=_spoiled_steps(records, whole.step, rows, merged),
         )
 
 
-def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) -> None:
+def _check_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) -> None:
     """Raise ``several-rows-a-step`` for rows of one step that may be of several runs, or of several steps."""
     steps = len(np.unique(step))
     message = f"{where} has several rows per step with different values of the same columns "
@@ -386,17 +384,17 @@ def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) 
     if steps < _FEWEST_STEPS:
         raise InputError("several-rows-a-step", message, f"add --step {ROW} ({ROW}: the rows are counted)")
     for column, cells in table.columns.items():
-        if _PARTS_OF_A_STEP.intersection(re.findall("[a-z]+", column.casefold())):
+        if _PART_OF_A_STEP.search(column.casefold()):
             continue
         _, codes = np.unique(np.array([str(cells[row]) for row in rows.tolist()]), return_inverse=True)
         number = int(codes.max()) + 1
-        alone = len(np.unique(np.column_stack((codes, step)), axis=0)) == len(rows)
-        if alone and 1 < number <= _MOST_RUNS and number * _SHORTEST_RUN <= len(rows):
+        is_unique = len(np.unique(np.column_stack((codes, step)), axis=0)) == len(rows)
+        if is_unique and 1 < number <= _MOST_RUNS and number * _SHORTEST_RUN <= len(rows):
             message += f", which {shown(column)} separates"
             raise InputError("several-rows-a-step", message, f"add --run {in_shell(column)}")
 
 
-def spoiled_steps(
+def _spoiled_steps(
     records: Mapping[str, Mapping[str, IntArray]], step: FloatArray, rows: IntArray, merged: splitting.Merged
 ) -> dict[str, dict[str, FloatArray]]:
     """Steps of a start without a value of a column, by what its records have in place of a number."""
