@@ -126,6 +126,7 @@ Inputs = Mapping[tuple[int, int], tuple[str, bool]]
 INPUTS: dict[tuple[int, int], tuple[str, bool]] = {}
 """Those of this call so far, which another process that writes gets, too."""
 
+# How our own CSV files begin.
 _OWN_TABLES = (
     b"run,path,part,verdict,why,",
     b"run,path,verdict,curve,",
@@ -133,7 +134,6 @@ _OWN_TABLES = (
     b"run,path,role,column,",
     b"arm,baseline,seeds,",
 )
-"""How our own CSV files begin."""
 
 SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 """A document of our own names its schema so."""

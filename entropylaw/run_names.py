@@ -15,8 +15,8 @@ SEED = re.compile(r"(?i)(?:(?<=[\W_])|\b)(?:(?:random[-_]?)?seed|s)[-_=: ]?\d+(?
 
 _ARM = re.compile(r"(?P<arm>[^=/\\]*[^=/\\\s:])=(?P<path>.+)", re.DOTALL)
 _AGAIN = re.compile(r"#\d+\Z")
+# A name, and what is added to it in parentheses.
 _BARE = re.compile(r"(.*?)(?:\s\(([^()]*)\))?", re.DOTALL)
-"""A name, and what is added to it in parentheses."""
 _ENDS = " -_/.,;:|"
 
 

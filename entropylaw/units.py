@@ -34,19 +34,20 @@ neither, since a rate is never above 1 and one value hardly above it shows no pe
 LOW, FORK = 0.01, 0.672
 """Nats: 50.64 % of the tokens of Qwen3-8B are below LOW, a fifth above FORK (arXiv:2506.01939, section 3)."""
 
+# Unit of an entropy → nats in one of them, and the words of a name that say so; ``4bit`` is of weights.
 _LOGARITHMS = {
     "bits": (math.log(2.0), r"(?<!\d)(?<!\d_)bits?|shannons?|(?:log|base)_?2"),
     "dits": (math.log(10.0), r"dits?|bans?|hartleys?|(?:log|base)_?10"),
 }
-"""Unit of an entropy → nats in one of them, and the words of a name that say so; ``4bit`` is of weights."""
 
+# Words of a share of problems, 0 to 1.
 _SHARE = r"acc|accuracy|pass|success|(?:re)?solved?|correct|exact_?match|em|win_?rate"
-"""Words of a share of problems, 0 to 1."""
 
 _PERCENT = r"%|pct|per_?cent|percentage"
+# Words of a percentage, and of what is one where its values are above 1; ``solved`` may be a count then.
 _RATE = r"acc|accuracy|exact_?match|(?:win|pass|solve|success)_?rate|pass_?(?:at_?)?\d+"
-"""Words of a percentage, and of what is one where its values are above 1; ``solved`` may be a count then."""
 
+# Sort of a number but for scores → the words of a name that say so, the first that fits.
 _SORTS = {
     "entropy": r"entropy|entropies|perplexity|ppl",
     "divergence": r"kl|kld|kl_?div\w*|divergence|kl_\w*|chi_?2|clip_?frac\w*",
@@ -57,7 +58,6 @@ _SORTS = {
     r"|wer|violat\w*|fail\w*|abort\w*|invalid\w*|norm",
     "part": r"format\w*|(?:tag|xml|syntax|structure)_?(?:count|reward|score)\w*",
 }
-"""Sort of a number but for scores → the words of a name that say so, the first that fits."""
 
 SORTS = ("score", *_SORTS)
 """What a number is: a score, a part of one, a diversity, a cost, a length, a divergence, or an entropy."""
@@ -65,14 +65,14 @@ SORTS = ("score", *_SORTS)
 LOSABLE = ("score", "part")
 """The sorts that a run can lose: of these alone more is better."""
 
+# Words of a cost, whatever it is that took the time, even the computation of a reward.
 _TIMED = r"timing\w*|profiling"
-"""Words of a cost, whatever it is that took the time, even the computation of a reward."""
 
+# Words of a reward, whatever it is given for.
 _OF_REWARD = r"rewards?|scores?|returns?|f1|bleu|rouge\w*"
-"""Words of a reward, whatever it is given for."""
 
+# Words with which a share's name is that of a count, or of another statistic.
 _NO_MEAN = r"n|num|number|count|std|max|min|total|groups|len|length"
-"""Words with which a share's name is that of a count, or of another statistic."""
 
 
 def nats_per_unit(column: str) -> tuple[float, str]:

@@ -32,17 +32,17 @@ from entropylaw.logs.sources.content import Content, encoding_of
 from entropylaw.logs.sources.registry import find_reader, reader_of, split_format
 from entropylaw.paths import is_folder
 
+# Bytes at its start by which a file that was written anew is known from another one.
 _HEAD = 4096
-"""Bytes at its start by which a file that was written anew is known from another one."""
 
+# Bytes that are compared at once.
 _CHUNK = 1 << 20
-"""Bytes that are compared at once."""
 
+# Bytes of a block of W&B's files.
 _BLOCK = 1 << 15
-"""Bytes of a block of W&B's files."""
 
+# Bytes of a file up to which its format is looked for at every reading; later whenever it has doubled.
 _SURE = 1 << 16
-"""Bytes of a file up to which its format is looked for at every reading; later whenever it has doubled."""
 
 _NOTHING = Table(columns={}, rows=0)
 
@@ -71,6 +71,7 @@ def _whole_records(data: bytes, start: int) -> int:
     return max(damage.whole, start)
 
 
+# Format that is read in parts → where its last whole record ends.
 _ENDS = {
     "jsonl": _whole_lines,
     "csv": _whole_lines,
@@ -78,7 +79,6 @@ _ENDS = {
     "tfevents": _whole_events,
     "wandb": _whole_records,
 }
-"""Format that is read in parts → where its last whole record ends."""
 
 
 def _before_part(format: str, data: bytes, done: int) -> bytes:

@@ -35,8 +35,8 @@ _CONTROL_COLUMNS = {
     "learned_coefficient": "learned-coefficient",
 }
 
+# Share of groups without a gradient, in the mean of the last third of a run, that is a caution.
 _DEAD = 0.9
-"""Share of groups without a gradient, in the mean of the last third of a run, that is a caution."""
 
 # Coefficients that differ by less, relative to the largest, are one number in single precision.
 _ROUNDING = 1e-6

@@ -14,8 +14,8 @@ from entropylaw.escaping import listing, nearest, shown
 from entropylaw.logs.runs import Run
 from entropylaw.results.arms import Stage
 
+# Fewest values of the reward of a domain in a run.
 _FEWEST_VALUES = 2
-"""Fewest values of the reward of a domain in a run."""
 
 Rewards = dict[str, tuple[FloatArray, FloatArray]]
 """Domain → the steps at which there is a reward on it, and these rewards."""

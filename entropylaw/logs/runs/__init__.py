@@ -15,17 +15,17 @@ from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.runs.number_parsing import Column
 from entropylaw.logs.source import Source
 
+#: The path of a table in memory.
 FRAME = "<frame>"
-"""The path of a table in memory."""
 
+#: The place of what a reader could not put into a row.
 NO_ROW = -1
-"""The place of what a reader could not put into a row."""
 
+#: Why a log has steps that are in no column of it.
 ROWS_COUNTED = "the rows are counted"
-"""Why a log has steps that are in no column of it."""
 
+#: How a note begins on a chart that is apart from another chart of its run.
 AXES_DIFFER = "not joined with the other files of this run, because their x axes differ"
-"""How a note begins on a chart that is apart from another chart of its run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

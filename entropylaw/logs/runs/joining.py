@@ -7,9 +7,10 @@ events.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from pathlib import PurePath
 from typing import Any
 
@@ -42,31 +43,31 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     only where they hold different metrics, because different runs often have the same name.
     """
     merged: list[Run] = []
-    for group in grouped_parts(runs):
+    for group in _grouped_parts(runs):
         by_axis: dict[str, list[Run]] = {}
         for chart in group:
             by_axis.setdefault(chart.step_column, []).append(chart)
-        whole = list(map(_merged, by_axis.values()))
-        if len(by_axis) > 1:
-            note = f"{AXES_DIFFER} ({listing(list(by_axis), 4)}): export both over one"
-            whole = [replace(run, notes=(*run.notes, note)) for run in whole]
-        merged += whole
-    merged = join_halves(merged)
+        axes = f"{AXES_DIFFER} ({listing(list(by_axis), 4)}): export both over one"
+        for charts in by_axis.values():
+            run = _merged(charts)
+            merged.append(run if len(by_axis) == 1 else replace(run, notes=(*run.notes, axes)))
+    merged = _join_halves(merged)
     return tuple(_note_late_start(run, merged) for run in merged)
 
 
-def grouped_parts(runs: Sequence[Run]) -> list[list[Run]]:
+def _grouped_parts(runs: Sequence[Run]) -> list[list[Run]]:
     """The parts of each run, in the order of their first."""
     groups: list[list[Run]] = []
-    by_name: dict[str | int, list[list[Run]]] = {}
-    for index, run in enumerate(runs):
-        alike = by_name.setdefault(run.name if run.partial else index, [])
-        group = next((group for group in alike if all(are_compatible(run, member) for member in group)), None)
-        if group is None:
-            group = []
-            alike.append(group)
-            groups.append(group)
-        group.append(run)
+    by_name: dict[str, list[list[Run]]] = {}
+    for run in runs:
+        namesakes = by_name.setdefault(run.name, []) if run.partial else []
+        for group in namesakes:
+            if all(_are_compatible(run, member) for member in group):
+                group.append(run)
+                break
+        else:
+            groups.append([run])
+            namesakes.append(groups[-1])
     return groups
 
 
@@ -74,17 +75,20 @@ def _folder(run: Run) -> PurePath:
     return PurePath(run.source.path).parent
 
 
-def are_compatible(first: Run, second: Run) -> bool:
+def _are_compatible(one_part: Run, other_part: Run) -> bool:
     """Whether two parts of one name can be of one run."""
-    common = [name for name in first.columns if name in second.columns and catalog.is_metric(name)]
-    if common and _folder(first) != _folder(second):
+    common = [name for name in one_part.columns if name in other_part.columns and catalog.is_metric(name)]
+    if common and _folder(one_part) != _folder(other_part):
         return False
-    if first.step_column != second.step_column:
+    if one_part.step_column != other_part.step_column:
         return True
-    _, mine, theirs = np.intersect1d(first.step, second.step, return_indices=True)
-    left = np.array([first.columns[name][mine] for name in common])
-    right = np.array([second.columns[name][theirs] for name in common])
-    return not ((left != right) & ~np.isnan(left) & ~np.isnan(right)).any()
+    _, mine, theirs = np.intersect1d(one_part.step, other_part.step, return_indices=True)
+    for name in common:
+        my_values = one_part.columns[name][mine]
+        their_values = other_part.columns[name][theirs]
+        if ((my_values != their_values) & ~np.isnan(my_values) & ~np.isnan(their_values)).any():
+            return False
+    return True
 
 
 def averaged(run: Run, column: str) -> BoolArray:
@@ -98,55 +102,54 @@ def averaged(run: Run, column: str) -> BoolArray:
 
 def _merged(parts: Sequence[Run]) -> Run:
     """Merge the columns of several files by step; the first file with a value has precedence."""
-    first = parts[0]
+    head = parts[0]
     if len(parts) == 1:
-        return first
+        return head
     step = np.unique(np.concatenate([file.step for file in parts]))
-    files = ", ".join(shown(PurePath(file.source.path).name) for file in parts)
-    note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
-    notes, unread, sources = dict.fromkeys([note]), dict[str, None](), dict[str, Source]()
-    texts, spoiled, settings, config = (dict[str, Any]() for _ in range(4))
     columns: dict[str, FloatArray] = {}
     for file in parts:
         at = np.searchsorted(step, file.step)
         for name, values in file.columns.items():
             column = columns.setdefault(name, np.full(len(step), np.nan))
             column[at] = np.where(np.isnan(column[at]), values, column[at])
-        sources |= {source.path: source for source in file.source.parts or (file.source,)}
-        notes |= dict.fromkeys(file.notes)
-        unread |= dict.fromkeys(file.unread)
-        texts |= file.texts
-        spoiled = {**file.spoiled, **spoiled}
-        settings = {**file.settings, **settings}
-        config = {**file.config, **config}
+    files = ", ".join(shown(PurePath(file.source.path).name) for file in parts)
+    note = f"joined by {shown(head.step_column)} from {counted(len(parts), 'file')}: {files}"
+    notes = chain([note], *(file.notes for file in parts))
+    sources = {part.path: part for file in parts for part in file.source.parts or (file.source,)}
+    texts = _overlaid(file.texts for file in reversed(parts))
     run = replace(
-        first,
-        source=whole_source(" + ".join(sources), first.source.format, list(sources.values())),
+        head,
+        source=whole_source(" + ".join(sources), head.source.format, list(sources.values())),
         step=step,
         columns=columns,
-        texts=dict(filterfalse(lambda item: item[0] in columns, texts.items())),
+        texts={name: text for name, text in texts.items() if name not in columns},
         dropped=added(*(file.dropped for file in parts)),
-        spoiled=spoiled,
-        notes=tuple(notes),
-        unread=tuple(unread),
-        settings=settings,
-        config=config,
+        spoiled=_overlaid(file.spoiled for file in parts),
+        notes=tuple(dict.fromkeys(notes)),
+        unread=tuple(dict.fromkeys(chain.from_iterable(file.unread for file in parts))),
+        settings=_overlaid(file.settings for file in parts),
+        config=_overlaid(file.config for file in parts),
     )
-    return without_unlike_points(run)
+    return _without_unlike_points(run)
 
 
-def without_unlike_points(run: Run) -> Run:
+def _overlaid(mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """One mapping of several; the first that has a name gives its value."""
+    return dict(ChainMap(*map(dict, mappings)))
+
+
+def _without_unlike_points(run: Run) -> Run:
     """Leave out averages at steps where other charts have single values: they belong to other steps."""
     metrics = [name for name in run.columns if name + LEAST in run.columns]
     if not metrics:
         return run
-    there = np.array([~np.isnan(run.columns[name]) for name in metrics])
-    average = np.array([averaged(run, name) for name in metrics]) & there
-    unlike = average & (there & ~average).any(axis=0)
+    filled = np.array([~np.isnan(run.columns[name]) for name in metrics])
+    average = np.array([averaged(run, name) for name in metrics]) & filled
+    unlike = average & (filled & ~average).any(axis=0)
     columns = dict(run.columns)
     for metric, bad in zip(metrics, unlike, strict=True):
-        if bad.any():
-            for name in (metric, metric + LEAST, metric + GREATEST):
+        for name in (metric, metric + LEAST, metric + GREATEST):
+            if bad.any():
                 columns[name] = np.where(bad, np.nan, columns[name])
     return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
@@ -158,7 +161,7 @@ def whole_source(path: str, kind: str, parts: Sequence[Source]) -> Source:
     return Source(path=path, format=kind, sha256=digest, rows=rows, parts=tuple(parts))
 
 
-def join_halves(runs: list[Run]) -> list[Run]:
+def _join_halves(runs: list[Run]) -> list[Run]:
     """Join two logs of one training, one with the entropy and one with the reward.
 
     Trainers that generate and train in separate processes write such logs. The two are joined where they
@@ -171,7 +174,7 @@ def join_halves(runs: list[Run]) -> list[Run]:
         has_entropy = bool(catalog.found(run, "entropy"))
         if has_entropy != bool(catalog.found(run, "training", "validation")):
             halves[has_entropy].append(run)
-    whole = dict(zip(map(id, runs), runs, strict=True))
+    whole = {id(run): run for run in runs}
     for with_entropy in halves[True]:
         with_reward = _partner(with_entropy, halves[False])
         if with_reward is not None and _partner(with_reward, halves[True]) is with_entropy:
@@ -186,17 +189,22 @@ def join_halves(runs: list[Run]) -> list[Run]:
 
 def _partner(half: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half in the same folder, or else in an adjacent one."""
-    alike = [run for run in others if run.step_column == half.step_column]
-    beside = [run for run in alike if run.source.path != half.source.path and _folder(run) == _folder(half)]
-    candidates = beside or [run for run in alike if are_adjacent(_folder(half), _folder(run))]
+    folder = _folder(half)
+    possible = [run for run in others if run.step_column == half.step_column]
+    beside = [run for run in possible if run.source.path != half.source.path and _folder(run) == folder]
+    candidates = beside or [run for run in possible if _are_adjacent(folder, _folder(run))]
     return candidates[0] if len(candidates) == 1 else None
 
 
-def are_adjacent(first: PurePath, second: PurePath) -> bool:
+def _are_adjacent(folder: PurePath, neighbour: PurePath) -> bool:
     """Whether one of two folders is in the other, or both are in one, under names that identify no run."""
-    common = first if second.parent == first else second if first.parent == second else first.parent
-    generic = all(is_generic_folder(folder.name) for folder in (first, second) if folder != common)
-    return generic and first != second and common in (second, second.parent)
+    common = folder.parent
+    if neighbour.parent == folder:
+        common = folder
+    elif folder.parent == neighbour:
+        common = neighbour
+    generic = all(is_generic_folder(inner.name) for inner in (folder, neighbour) if inner != common)
+    return generic and folder != neighbour and common in (neighbour, neighbour.parent)
 
 
 def _note_late_start(run: Run, others: Sequence[Run]) -> Run:
@@ -238,16 +246,17 @@ def without_copies(
     marks: dict[object, list[int]] = {}
     skipped: list[tuple[str, str]] = []
     for index in order:
-        run, mark = runs[index], _mark(runs[index])
+        run = runs[index]
+        mark = _mark(run)
         whole = supposed.get(run.source.path)
-        others = marks.get(mark, [])
+        originals = marks.get(mark, [])
         if whole is not None:
-            others = [i for i in copies_of if runs[i].source.path == whole]
-        for other in others:
-            original = runs[other].source
+            originals = [i for i in copies_of if runs[i].source.path == whole]
+        for candidate in originals:
+            original = runs[candidate].source
             printed = whole is not None and original.format != run.source.format
-            if original.path != run.source.path and _contains(runs[other], run, printed=printed):
-                copies_of[other].append(run.source.path)
+            if original.path != run.source.path and _contains(runs[candidate], run, printed=printed):
+                copies_of[candidate].append(run.source.path)
                 skipped.append((run.source.path, f"{quoted_path(original.path)} holds the same run"))
                 break
         else:
@@ -256,8 +265,11 @@ def without_copies(
                 marks.setdefault(mark, []).append(index)
     unique = []
     for index, copies in sorted(copies_of.items()):
-        notes = [f"the same run is in {', '.join(map(quoted_path, copies))}: skipped"] * bool(copies)
-        unique.append(replace(runs[index], notes=(*runs[index].notes, *notes)))
+        run = runs[index]
+        if copies:
+            note = f"the same run is in {', '.join(map(quoted_path, copies))}: skipped"
+            run = replace(run, notes=(*run.notes, note))
+        unique.append(run)
     return unique, skipped
 
 

@@ -24,11 +24,11 @@ from entropylaw.arrays import FloatArray, IntArray
 
 Column = Sequence[object] | NDArray[Any]
 
+#: What a column of numbers can hold in a cell without one.
 TEXT = "text in place of a number"
-"""What a column of numbers can hold in a cell without one."""
 
+#: What it holds where a nan was written as a value.
 NAN = "not a number"
-"""What it holds where a nan was written as a value."""
 
 NANS = {"nan", "-nan", "+nan", "nan(ind)", "-nan(ind)"}
 MISSING = NANS | {
@@ -47,10 +47,10 @@ MISSING = NANS | {
     "undefined",
     "missing",
 }
+#: Code of a cell in a :class:`MixedColumn` that has no text.
 NO_TEXT = -1
-"""Code of a cell in a :class:`MixedColumn` that has no text."""
+#: Code of a cell without text that is there, and is nan.
 NOT_A_NUMBER = -2
-"""Code of a cell without text that is there, and is nan."""
 
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CALL = re.compile(
@@ -165,20 +165,18 @@ def parse_column(cells: Column) -> Parsed:
         listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
     else:
         listed = list(cells)
-    if (clean := _clean(listed)) is not None:
-        return Parsed(values=clean, nans=_nans(cells, clean))
-    return cell_by_cell(cells, listed)
-
-
-def cell_by_cell(cells: Column, listed: Sequence[object]) -> Parsed:
-    """Read a column that holds text, which may be numbers that are written in another way."""
+    values = _clean(listed)
+    if values is not None:
+        return Parsed(values=values, nans=_nans(cells, values))
     read = list(map(classify, listed))
     where = [row for row, (_, is_text) in enumerate(read) if is_text]
     values = np.array([value for value, _ in read], dtype=np.float64)
-    if where and (numbers := _otherwise_written([str(listed[row]) for row in where], values)) is not None:
+    if not where:
+        return Parsed(values=values, nans=_nans(cells, values))
+    if (numbers := _otherwise_written([str(listed[row]) for row in where], values)) is not None:
         values[where] = numbers[0]
         return Parsed(values=values, written=numbers[1])
-    example = str(listed[where[0]]) if where else None
+    example = str(listed[where[0]])
     return Parsed(values=values, texts=len(where), where=where, nans=_nans(cells, values), example=example)
 
 
@@ -245,10 +243,7 @@ def classify(cell: object) -> tuple[float, bool]:
             return float(cell), False
         except OverflowError:
             return math.inf if cell > 0 else -math.inf, False
-    return _parse_text(cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell))
-
-
-def _parse_text(text: str) -> tuple[float, bool]:
+    text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
     for _ in range(4):  # levels of nested quotes and calls
         text = text.strip().strip("'\"").strip()
         if text.casefold() in MISSING:
@@ -258,6 +253,6 @@ def _parse_text(text: str) -> tuple[float, bool]:
             return float(text), False
         call = _CALL.fullmatch(text)
         if not call:
-            return math.nan, True
+            break
         text = _KEYWORDS.sub("", call.group("inside")).strip().removeprefix("[").removesuffix("]")
     return math.nan, True

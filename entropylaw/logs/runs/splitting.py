@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
@@ -65,35 +65,49 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     """
     rows = np.flatnonzero(np.isfinite(step))
     if column is None:
-        labels, notes = chosen_labels(table, step, rows)
+        labels, notes = _chosen_labels(table, step, rows)
     else:
         name = require_column(column, tuple(table.columns), path, "--run")
-        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
+        labels = {name: _labels(table, name)}
+        notes = [f"runs are separated by column {shown(name)}"]
     columns = list(labels.values())
     groups = _grouped(rows, columns)
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
     # Of the records without a step: those without a label, and those whose label no other record has.
-    lost, unowned = dict[tuple[str, ...], Sequence[int] | IntArray](), list[int]()
+    lost: dict[tuple[str, ...], IntArray] = {}
+    unowned: list[int] = []
     for key, members in _grouped(np.flatnonzero(~np.isfinite(step)), columns).items():
         if not any(key):
             unowned.extend(members)
         # A record may lack some of its run's labels.
         if not any(all(own in ("", label) for own, label in zip(key, used, strict=True)) for used in groups):
             lost[key] = members
-    return Split(_named(groups), tuple(labels), tuple(notes), _named(lost), np.array(unowned, dtype=np.intp))
+    return Split(
+        groups=tuple(Group(_joined(key), members) for key, members in groups.items()),
+        columns=tuple(labels),
+        notes=tuple(notes),
+        lost=tuple(Group(_joined(key), members) for key, members in lost.items()),
+        unowned=np.array(unowned, dtype=np.intp),
+    )
 
 
-def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
+def _chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
     """Choose label columns by their names and by how often steps repeat without them; with notes."""
-    labels, notes = dict[str, list[str]](), list[str]()
+    labels: dict[str, list[str]] = {}
+    notes: list[str] = []
     by_fold = by_folded_name(table.columns)
     for name in filter(None, map(by_fold.get, RUN_NAMES)):
         cells = _labels(table, name)
         certain = folded(name) in _CERTAIN_NAMES and not labels
         distinct = {cells[row] for row in rows} - {""}
         if len(distinct) > 1:
-            if separates(table, step, rows, list(labels.values()), cells, certain=certain):
+            # A column with nearly as many labels as records labels something else.
+            possible = len(distinct) * 2 <= len(rows) or (certain and (table.labelled or table.partial))
+            earlier = list(labels.values())
+            if possible and (
+                certain or _repeats(step, rows, [*earlier, cells]) < _repeats(step, rows, earlier)
+            ):
                 labels[name] = cells
                 notes.append(f"runs are separated by column {shown(name)}")
             else:
@@ -106,44 +120,24 @@ def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[
     return labels, notes
 
 
-def separates(
-    table: Table,
-    step: FloatArray,
-    rows: IntArray,
-    columns: list[list[str]],
-    cells: list[str],
-    *,
-    certain: bool,
-) -> bool:
-    """Whether a column separates runs within the labels of others.
-
-    A ``certain`` name does, and any other where steps then repeat or fall less often.
-    """
-    if certain and (table.labelled or table.partial):
-        return True
-    # A column with nearly as many labels as records labels something else.
-    if len({cells[row] for row in rows} - {""}) * 2 > len(rows):
-        return False
-    if certain:
-        return True
-    groups = _grouped(rows, columns), _grouped(rows, [*columns, cells])
-    before, after = (sum(int((np.diff(step[group]) <= 0).sum()) for group in by.values()) for by in groups)
-    return after < before
+def _repeats(step: FloatArray, rows: IntArray, labels: list[list[str]]) -> int:
+    """How often steps repeat or fall within some labels."""
+    return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, labels).values())
 
 
-def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...], Sequence[int] | IntArray]:
+def _grouped(rows: IntArray, labels: list[list[str]]) -> dict[tuple[str, ...], IntArray]:
     """Group rows that have the same labels, in the order of their first."""
     if not labels:
         return {(): rows} if len(rows) else {}
     groups: dict[tuple[str, ...], list[int]] = {}
     for row in rows.tolist():
         groups.setdefault(tuple(column[row] for column in labels), []).append(row)
-    return groups
+    return {key: np.array(members, dtype=np.intp) for key, members in groups.items()}
 
 
-def _named(groups: Mapping[tuple[str, ...], Sequence[int] | IntArray]) -> tuple[Group, ...]:
-    named = ((", ".join(filter(None, key)), members) for key, members in groups.items())
-    return tuple(Group(label, np.asarray(members, dtype=np.intp)) for label, members in named)
+def _joined(labels: Iterable[str]) -> str:
+    """One label of several columns'."""
+    return ", ".join(filter(None, labels))
 
 
 def _labels(table: Table, name: str) -> list[str]:
@@ -151,8 +145,13 @@ def _labels(table: Table, name: str) -> list[str]:
     labels = []
     for cell in list(table.columns[name]):
         number, is_text = classify(cell)
-        exact = cell.strip() if isinstance(cell, str) else f"{number:.17g}"
-        labels.append(str(cell) if is_text else "" if math.isnan(number) else f"{name}={exact}")
+        if is_text:
+            labels.append(str(cell))
+        elif math.isnan(number):
+            labels.append("")
+        else:
+            exact = cell.strip() if isinstance(cell, str) else f"{number:.17g}"
+            labels.append(f"{name}={exact}")
     return labels
 
 
@@ -232,14 +231,12 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
 def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
     """Go through the records once; a restart begins another life. ``present``: columns of each record."""
     done: list[Life] = []
-    # The rows of the current life: those in ``kept`` have rising steps, so that a resume pops from its end.
-    rising, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
-    superseded, first, top = 0, 0.0, np.empty(0)
-
-    def close() -> None:
-        rows = np.array(sorted(rising + late), dtype=np.intp)
-        done.append(Life(rows, superseded, frozenset(resumed), tuple(notes)))
-
+    # The rows of the current life: those in ``rising`` have rising steps, so that a resume pops from its end.
+    rising: list[int] = []
+    late: list[int] = []
+    life = Life(np.empty(0, dtype=np.intp))
+    start = 0.0
+    top = np.empty(0)
     for row, columns in enumerate(present):
         now = float(step[row])
         if rising and now < step[rising[-1]]:
@@ -248,25 +245,30 @@ def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
                 top[columns] = np.maximum(top[columns], now)
                 continue
             fall = f"steps fall from {step[rising[-1]]:g} to {now:g} at record {row + 1}"
-            if now <= first:
+            if now <= start:
                 fall += ": the run was started again in the same file, and each start is a run of its own"
-                notes.append(fall)
-                close()
-                rising, late, resumed, notes, superseded = [], [], [], [fall], 0
+                rows = np.array(sorted(rising + late), dtype=np.intp)
+                done.append(life._replace(rows=rows, notes=(*life.notes, fall)))
+                rising = []
+                late = []
+                life = Life(rows, notes=(fall,))
             else:
                 before = len(rising) + len(late)
                 while step[rising[-1]] > now:
                     rising.pop()
                 late = [other for other in late if step[other] <= now]
-                superseded += before - len(rising) - len(late)
-                resumed.append(now)
+                life = life._replace(
+                    superseded=life.superseded + before - len(rising) - len(late),
+                    resumed_at=life.resumed_at | {now},
+                    notes=(*life.notes, f"{fall}: resumed run, later values are kept"),
+                )
                 top = np.minimum(top, now)
-                notes.append(f"{fall}: resumed run, later values are kept")
         if not rising:
-            first, top = now, np.full(len(columns), -np.inf)
+            start = now
+            top = np.full(len(columns), -np.inf)
         rising.append(row)
         top[columns] = np.maximum(top[columns], now)
-    close()
+    done.append(life._replace(rows=np.array(sorted(rising + late), dtype=np.intp)))
     return done
 
 
@@ -299,33 +301,40 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     if len(unique) == len(rows):
         order = rows[np.argsort(step[rows], kind="stable")]
         return Merged(unique, {name: values[order] for name, values in columns.items()})
-    changed, conflicts, there_at_all, last_of_step = np.zeros((4, len(rows)), dtype=bool)
+    changed, conflicts, has_value, last_of_step = np.zeros((4, len(rows)), dtype=bool)
     table = {}
     for name, values in columns.items():
         cells = values[rows]
-        there = ~np.isnan(cells)
+        filled = ~np.isnan(cells)
         table[name] = merged = np.full(len(unique), np.nan)
-        merged[slot[there]] = cells[there]  # of repeated indices, the last assignment wins
+        merged[slot[filled]] = cells[filled]  # of repeated indices, the last assignment wins
+        differs = filled & (merged[slot] != cells)
+        conflicts |= differs & (name in watched)
         if not is_bookkeeping(name):
-            there_at_all |= there
+            has_value |= filled
             last = np.zeros(len(unique), dtype=np.intp)
-            last[slot[there]] = np.flatnonzero(there)
-            last_of_step[last[slot[there]]] = True
-        other = there & (merged[slot] != cells)
-        changed |= other & (not is_bookkeeping(name))
-        conflicts |= other & (name in watched)
+            last[slot[filled]] = np.flatnonzero(filled)
+            last_of_step[last[slot[filled]]] = True
+            changed |= differs
     at_resume = np.isin(unique[slot], list(life.resumed_at))
-    redone, again = int((changed & at_resume).sum()), unique[slot[changed & ~at_resume]]
-    twice = unique[slot[there_at_all & ~last_of_step & ~changed]]
+    again = unique[slot[changed & ~at_resume]]
+    twice = unique[slot[has_value & ~last_of_step & ~changed]]
     notes = []
     if twice.size:
-        notes.append(f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one: ")
-        notes[-1] += places("step", np.unique(twice).tolist())
+        repeats = f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one"
+        notes.append(f"{repeats}: {places('step', np.unique(twice).tolist())}")
     if again.size:
-        notes.append(f"{counted(again.size, 'row')} of a step that was logged again with other values: ")
-        notes[-1] += f"{places('step', np.unique(again).tolist())}; the last value is kept"
-    contested = len(np.unique(slot[conflicts]))
-    return Merged(unique, table, again.size, redone, int(conflicts.sum()), contested, tuple(notes))
+        logged = f"{counted(again.size, 'row')} of a step that was logged again with other values"
+        notes.append(f"{logged}: {places('step', np.unique(again).tolist())}; the last value is kept")
+    return Merged(
+        step=unique,
+        columns=table,
+        overwritten=again.size,
+        redone=int((changed & at_resume).sum()),
+        conflicts=int(conflicts.sum()),
+        contested=len(np.unique(slot[conflicts])),
+        notes=tuple(notes),
+    )
 
 
 def averaged(life: Life, step: FloatArray, columns: Mapping[str, FloatArray]) -> Merged:
@@ -334,12 +343,10 @@ def averaged(life: Life, step: FloatArray, columns: Mapping[str, FloatArray]) ->
     table = {}
     for name, values in columns.items():
         cells = values[life.rows]
-        there = ~np.isnan(cells)
-        number = np.bincount(slot[there], minlength=len(unique))
-        total = np.bincount(slot[there], cells[there], len(unique))
+        filled = ~np.isnan(cells)
+        number = np.bincount(slot[filled], minlength=len(unique))
+        total = np.bincount(slot[filled], cells[filled], len(unique))
         table[name] = np.where(number, total / np.maximum(number, 1), np.nan)
-    note = (
-        f"{counted(len(life.rows), 'row')} for {counted(len(unique), 'step')}, with different values, such "
-    )
-    note += "as the updates of a rollout: the mean per step is taken"
+    note = f"{counted(len(life.rows), 'row')} for {counted(len(unique), 'step')}, with different values, "
+    note += "such as the updates of a rollout: the mean per step is taken"
     return Merged(unique, table, notes=(note,))

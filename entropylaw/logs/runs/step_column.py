@@ -9,7 +9,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -25,12 +25,41 @@ from entropylaw.logs.runs.number_parsing import Column, is_missing, parse_column
 
 # In order of preference among columns that have a value on equally many rows.
 STEP_NAMES = (
-    *("training/global_step", "train/global_step", "trainer/global_step", "global_step", "step"),
-    *("training_step", "train/step", "rollout/step", "global_step/max_steps", "progress/batch"),
-    *("iteration", "iter", "current_steps", "train_step", "grpo_step", "optimizer_step", "opt_step"),
-    *("train/iteration", "train/iter", "training/iteration", "train/update", "training/step"),
-    *("update", "updates", "num_updates", "n_updates", "rl_step", "ppo_step", "policy_step"),
-    *("update_step", "train/batch", "batch", "train/episode", "episode", "rollout"),
+    "training/global_step",
+    "train/global_step",
+    "trainer/global_step",
+    "global_step",
+    "step",
+    "training_step",
+    "train/step",
+    "rollout/step",
+    "global_step/max_steps",
+    "progress/batch",
+    "iteration",
+    "iter",
+    "current_steps",
+    "train_step",
+    "grpo_step",
+    "optimizer_step",
+    "opt_step",
+    "train/iteration",
+    "train/iter",
+    "training/iteration",
+    "train/update",
+    "training/step",
+    "update",
+    "updates",
+    "num_updates",
+    "n_updates",
+    "rl_step",
+    "ppo_step",
+    "policy_step",
+    "update_step",
+    "train/batch",
+    "batch",
+    "train/episode",
+    "episode",
+    "rollout",
 )
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)
@@ -40,18 +69,11 @@ ROW = "row"
 BY_THE_USER = "named by the user"
 
 # Words of a name that counts steps, and words with which it is something else.
-_STEP_WORDS = frozenset(
-    (
-        *("step", "steps", "iteration", "iterations", "iter", "iters", "it", "update", "batch", "episode"),
-        *("schritt", "paso"),
-    )
-)
-_LAST_STEP_WORDS = frozenset(("epoch", "epochs", "round", "rounds", "rollout"))
-_NO_STEP_WORDS = frozenset(
-    (
-        *("time", "per", "size", "length", "len", "reward", "entropy", "score", "acc", "loss", "sec", "max"),
-        *("min", "mean", "lr", "rate", "eval", "val", "test", "number", "tokens", "seconds", "runtime"),
-    )
+_STEP_WORD = re.compile("steps?|iterations?|iters?|it|update|batch|episode|schritt|paso")
+_LAST_STEP_WORD = re.compile("epochs?|rounds?|rollout")
+_NO_STEP_WORD = re.compile(
+    "time|per|size|length|len|reward|entropy|score|acc|loss|sec|max|min|mean|lr|rate|eval|val|test|number|tokens"
+    "|seconds|runtime"
 )
 
 NO_STEP = "no step in the record"
@@ -96,10 +118,20 @@ def find_step(
     if column is not None:
         name = require_column(column, tuple(table.columns), path, "--step")
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
-    named = named_as_steps(table)
-    counters = filter(None, map(by_folded_name(table.columns).get, COUNTERS))
-    read = read_steps(table, named or counters, path)
+    by_fold = by_folded_name(table.columns)
+    named = [by_fold[fold] for fold in map(folded, STEP_NAMES) if fold in by_fold]
+    for word in (_STEP_WORD, _LAST_STEP_WORD):
+        named = named or [name for name in by_fold.values() if _counts_steps(name, table.columns[name], word)]
+    read: dict[str, FloatArray] = {}
+    problems: list[InputError] = []
+    for name in named or filter(None, map(by_fold.get, COUNTERS)):
+        try:
+            read[name] = _steps(name, table.columns[name], path)
+        except InputError as unreadable:
+            problems.append(unreadable)
     if not read:
+        if problems:
+            raise problems[0]
         return None
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     pairs = dict.fromkeys(read, 0)
@@ -116,39 +148,16 @@ def find_step(
     return StepColumn(best, read[best], reason)
 
 
-def read_steps(table: Table, names: Iterable[str], path: str) -> dict[str, FloatArray]:
-    """The steps of those columns that hold a number; raises ``step-not-numeric`` where none of them does."""
-    read: dict[str, FloatArray] = {}
-    problems: list[InputError] = []
-    for name in names:
-        try:
-            read[name] = _steps(name, table.columns[name], path)
-        except InputError as unreadable:
-            problems.append(unreadable)
-    if problems and not read:
-        raise problems[0]
-    return read
-
-
-def named_as_steps(table: Table) -> list[str]:
-    """The columns that are called as a trainer's step, or else those that count steps."""
-    by_fold = by_folded_name(table.columns)
-    named = [by_fold[fold] for fold in map(folded, STEP_NAMES) if fold in by_fold]
-    for words in (_STEP_WORDS, _LAST_STEP_WORDS):
-        named = named or [name for name in by_fold.values() if counts_steps(name, table.columns[name], words)]
-    return named
-
-
-def counts_steps(name: str, cells: Column, step_words: Collection[str]) -> bool:
+def _counts_steps(name: str, cells: Column, step_word: re.Pattern[str]) -> bool:
     """Whether a column counts steps, by a word of its name and by its values: whole, hardly ever falling."""
     words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name[:200]).casefold())
-    if not any(word in step_words for word in words) or not _NO_STEP_WORDS.isdisjoint(words):
+    if not any(map(step_word.fullmatch, words)) or any(map(_NO_STEP_WORD.fullmatch, words)):
         return False
     values = parse_column(cells).values
-    there = values[np.isfinite(values)]
-    if there.size < 3 or (there != np.floor(there)).any() or there.min() == there.max():
+    numbers = values[np.isfinite(values)]
+    if numbers.size < 3 or (numbers != np.floor(numbers)).any() or numbers.min() == numbers.max():
         return False
-    rises = np.diff(there) > 0 if step_words is _LAST_STEP_WORDS else np.diff(there) >= 0
+    rises = np.diff(numbers) > 0 if step_word is _LAST_STEP_WORD else np.diff(numbers) >= 0
     return bool(rises.mean() >= 0.9)
 
 
@@ -161,29 +170,33 @@ def require_column(
     """
     if column in names:
         return column
-    alike = [name for name in names if folded(name) == folded(column)]
-    if len(alike) == 1:
-        return alike[0]
-    close = alike or nearest([column], names, most=5)
-    message = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
+    same = [name for name in names if folded(name) == folded(column)]
+    if len(same) == 1:
+        return same[0]
     hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` says what each could be"
-    hint = f"did you mean {listing(close)}? Type {option} {in_shell(close[0])}" if close else hint
-    raise InputError("column-not-found", f"{message}{counted(width or len(names), 'column')}", hint)
+    if close := same or nearest([column], names, most=5):
+        hint = f"did you mean {listing(close)}? Type {option} {in_shell(close[0])}"
+    raise InputError(
+        "column-not-found",
+        f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
+        f"{counted(width or len(names), 'column')}",
+        hint,
+    )
 
 
 def _steps(name: str, cells: Column, path: str) -> FloatArray:
-    values = (parsed := parse_column(cells)).values
+    parsed = parse_column(cells)
+    values = parsed.values
     if parsed.texts:
         values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
     # A float beyond this is no count, and the difference of two may be 0 or infinite.
     counts = np.abs(values) <= 1e18
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
-        message = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
-        message = f"the step column {shown(name)} of {quoted_path(path)} holds no number: {message}"
+        reason = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
         raise InputError(
             "step-not-numeric",
-            message,
+            f"the step column {shown(name)} of {quoted_path(path)} holds no number: {reason}",
             "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
         )
     return np.where(counts, values, np.nan)
@@ -197,7 +210,7 @@ def on_one_axis(table: Table, path: str) -> Table:
 
     Raises ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
     """
-    names = axes_of(table, path)
+    names = _axes_of(table, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
     read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
@@ -205,12 +218,14 @@ def on_one_axis(table: Table, path: str) -> Table:
     rollout, train, evaluation = (read.get(axis, absent) for axis in ROLLOUT_AXES)
     if ((~np.isnan([rollout, train, evaluation])).sum(axis=0) > 1).any():
         return table
-    updates = updates_per_rollout(rollout, train)
+    updates = _updates_per_rollout(rollout, train)
     later = ~np.isnan(train) & (train % updates != 0)
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
-    columns = {name: column for name, column in table.columns.items() if name not in names.values()}
-    columns = rows_of(columns, ~later)
+    columns: dict[str, Column] = {}
+    for name, cells in table.columns.items():
+        if name not in names.values():
+            columns[name] = cells[~later] if isinstance(cells, np.ndarray) else list(compress(cells, ~later))
     columns[names[_ROLLOUT]] = step[~later]
     note = "updates and evaluations are converted to the number of their rollout"
     if updates > 1:
@@ -226,7 +241,7 @@ def on_one_axis(table: Table, path: str) -> Table:
     )
 
 
-def axes_of(table: Table, path: str) -> dict[str, str]:
+def _axes_of(table: Table, path: str) -> dict[str, str]:
     """The counters of slime and their columns; raises ``two-step-axes`` as :func:`on_one_axis`."""
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
@@ -247,15 +262,7 @@ def axes_of(table: Table, path: str) -> dict[str, str]:
     return names
 
 
-def rows_of(columns: Mapping[str, Column], rows: BoolArray) -> dict[str, Column]:
-    """The columns with some of their rows."""
-    return {
-        name: column[rows] if isinstance(column, np.ndarray) else list(compress(column, rows))
-        for name, column in columns.items()
-    }
-
-
-def updates_per_rollout(rollout: FloatArray, train: FloatArray) -> int:
+def _updates_per_rollout(rollout: FloatArray, train: FloatArray) -> int:
     """Updates per rollout; 1 where rollouts are numbered by updates already."""
     numbers = np.unique(rollout[np.isfinite(rollout)])
     if numbers.size < 2:

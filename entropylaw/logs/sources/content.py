@@ -78,8 +78,8 @@ _COMPILED = {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs", ".go", ".j
 _OTHER_CODE = {".js", ".ts", ".jsx", ".tsx", ".mjs", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk", ".css"}
 _SETTINGS = {".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml"}
 _PROSE = {".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"}
+#: Suffixes of programs, settings and prose, which may name an entropy and a step without being a log.
 PROGRAMS = frozenset(_SCRIPTS | _COMPILED | _OTHER_CODE | _SETTINGS | _PROSE)
-"""Suffixes of programs, settings and prose, which may name an entropy and a step without being a log."""
 
 
 class Content:

@@ -37,8 +37,8 @@ _SETS = ("dataset", "data_source", "benchmark", "eval_set", "eval_dataset", "tas
 _OF_EVALUATIONS = ("loss", "runtime", "samples_per_second", "steps_per_second", "time", "duration", "samples")
 _OF_UPDATES = frozenset(("loss", "train_loss", "policy_loss", "learning_rate", "lr", "grad_norm", "kl"))
 Kinds = NDArray[np.object_]
+#: As :func:`coded` gives it.
 Coded = tuple[list[str], FloatArray]
-"""As :func:`coded` gives it."""
 
 _MOST_KINDS, _MOST_METRICS = 64, 4096
 
@@ -49,8 +49,11 @@ def one_column_per_metric(table: Table) -> Table:
     Rows are put together by step and by their texts, the nth value of a metric at a step with the nth of
     others. Other tables are unchanged.
     """
-    named = long_columns(table)
-    if named is None:
+    names = {folded(name): name for name in table.columns}
+    named: list[str] = []
+    for candidates in (METRIC_NAMES, VALUE_NAMES, (*STEP_NAMES, *COUNTERS)):
+        named += [names[fold] for fold in map(folded, candidates) if fold in names][:1]
+    if len(named) < 3:
         return table
     key, value, counter = named
     metrics, at = coded(table.columns[key])
@@ -58,10 +61,10 @@ def one_column_per_metric(table: Table) -> Table:
         return table
     others = {name: list(cells) for name, cells in table.columns.items() if name not in (key, value)}
     values = parse_column(table.columns[value]).values
-    records = joined_records(others, counter, [metrics[int(code)] for code in at], values)
-    columns: dict[str, Column] = {}
-    for name in (*others, *metrics):
-        columns[name] = [record.get(name) for record in records]
+    records = _joined_records(others, counter, [metrics[int(code)] for code in at], values)
+    columns: dict[str, Column] = {
+        name: [record.get(name) for record in records] for name in (*others, *metrics)
+    }
     made = counted(len(metrics), "column")
     note = f"{shown(key)} names the metric of each row: {made} are made of {shown(value)}"
     return replace(
@@ -69,30 +72,23 @@ def one_column_per_metric(table: Table) -> Table:
     )
 
 
-def long_columns(table: Table) -> list[str] | None:
-    """The columns of the metric, the value and the step of a row; None for a table without one of them."""
-    names = {folded(name): name for name in table.columns}
-    named = list[str]()
-    for candidates in (METRIC_NAMES, VALUE_NAMES, (*STEP_NAMES, *COUNTERS)):
-        named += [names[fold] for fold in map(folded, candidates) if fold in names][:1]
-    return named if len(named) == 3 else None
-
-
-def joined_records(
+def _joined_records(
     others: Mapping[str, Sequence[object]], counter: str, metrics: Sequence[str], values: FloatArray
 ) -> list[dict[str, object]]:
     """Put together the rows (m,) that have the same step and texts, by their steps.
 
     ``metrics`` and ``values`` are one of each row; none of the new rows has two of one metric.
     """
-    alike = [others[name] for name in others if name == counter or folded(name) in RUN_NAMES]
-    alike += [cells for cells in others.values() if coded(cells)[0]]
-    records, written = dict[tuple[object, ...], dict[str, object]](), Counter[tuple[object, ...]]()
+    identifying = [cells for name, cells in others.items() if name == counter or folded(name) in RUN_NAMES]
+    identifying += [cells for cells in others.values() if coded(cells)[0]]
+    records: dict[tuple[object, ...], dict[str, object]] = {}
+    written = Counter[tuple[object, ...]]()
     for row, metric in enumerate(metrics):
-        same = tuple(cells[row] for cells in alike)
+        same = tuple(cells[row] for cells in identifying)
         written[same, metric] += 1
-        first = {name: cells[row] for name, cells in others.items()}
-        records.setdefault((*same, written[same, metric]), first).setdefault(metric, float(values[row]))
+        cells_of_row = {name: cells[row] for name, cells in others.items()}
+        record = records.setdefault((*same, written[same, metric]), cells_of_row)
+        record.setdefault(metric, float(values[row]))
     rows = list(records.values())
     order = np.argsort([parse_step(record[counter]) for record in rows], kind="stable")
     return [rows[index] for index in order]
@@ -101,40 +97,37 @@ def joined_records(
 def by_kind(table: Table, step: StepColumn) -> Table:
     """Give the metrics of each kind of record columns of their own; the note says which are split."""
     kinds, sign = _kinds(table, step)
-    table = replace(table, columns={name: cells for name, cells in table.columns.items() if name != KIND})
     labels = list(dict.fromkeys(filter(None, kinds.tolist())))
-    if not any(map(is_evaluation, labels)):
-        return table
-    columns, split = dict[str, Column](), list[str]()
+    evaluates = any(map(is_evaluation, labels))
+    columns: dict[str, Column] = {}
+    split: list[str] = []
     for name, cells in table.columns.items():
-        if name == step.name or is_bookkeeping(name) or folded(name) in RUN_NAMES:
-            columns[name] = cells
+        if name == KIND:
             continue
-        made = columns_by_kind(name, cells, kinds, labels)
-        columns |= made
-        split += [column for column in made if column != name]
+        columns_of_metric = {name: cells}
+        if evaluates and name != step.name and not is_bookkeeping(name) and folded(name) not in RUN_NAMES:
+            columns_of_metric = _columns_by_kind(name, cells, kinds, labels)
+        columns |= columns_of_metric
+        split += [column for column in columns_of_metric if column != name]
     if not split:
-        return table
+        return replace(table, columns=columns)
     split.sort(key=lambda name: (not catalog.is_metric(name), name))
     numbers = [f"{shown(label)} ({np.sum(kinds == label)})" for label in labels]
-    note = (
-        f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; what several have, or "
-    )
-    note += f"evaluations alone, is split: {listing(split, 8)}"
+    note = f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; "
+    note += f"what several have, or evaluations alone, is split: {listing(split, 8)}"
     return replace(table, columns=columns, notes=(*table.notes, note))
 
 
-def columns_by_kind(name: str, cells: Column, kinds: Kinds, labels: Sequence[str]) -> dict[str, Column]:
+def _columns_by_kind(name: str, cells: Column, kinds: Kinds, labels: Sequence[str]) -> dict[str, Column]:
     """A metric in a column for each kind; in its own where one kind has it, unless that is an evaluation."""
     filled = np.isfinite(parse_column(cells).values)
     having = [label for label in labels if (filled & (kinds == label)).any()]
     evaluations = sum(map(is_evaluation, having))
-    apart = len(having) > 1 or evaluations > 0
-    if not apart or (is_evaluation(name) and evaluations < 2):
+    if (len(having) < 2 and not evaluations) or (is_evaluation(name) and evaluations < 2):
         return {name: cells}
-    columns = {f"{name} [{label}]": where(cells, kinds == label) for label in having}
+    columns = {f"{name} [{label}]": _cells_in(cells, kinds == label) for label in having}
     if (filled & (kinds == "")).any():
-        columns[name] = where(cells, kinds == "")
+        columns[name] = _cells_in(cells, kinds == "")
     return columns
 
 
@@ -147,7 +140,7 @@ def coded(cells: Column) -> Coded:
     return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
 
 
-def where(cells: Column, rows: BoolArray) -> Column:
+def _cells_in(cells: Column, rows: BoolArray) -> Column:
     """A column that is empty in all rows but some."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
         return np.where(rows, cells, np.nan)
@@ -166,7 +159,7 @@ def _kinds(table: Table, step: StepColumn) -> tuple[Kinds, str]:
             kinds[:] = np.where(evaluations, "eval", "train")
             sign = "the metrics that they have"
     sets = next((name for name in words if folded(name) in _SETS), None)
-    if sets is not None and _split_by_set(kinds, words[sets], entropies, apart=not sign):
+    if sets is not None and _split_by_set(kinds, words[sets], entropies, unknown=not sign):
         sign = f"{sign} and {shown(sets)}" if sign else f"column {shown(sets)}"
     return kinds, sign
 
@@ -176,7 +169,7 @@ def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, s
     kinds = np.full(len(entropies), "", dtype=object)
     for name in sorted(words, key=lambda name: _KIND_RANKS.get(folded(name), len(_KIND_RANKS))):
         texts, at = words[name]
-        labels = kinds_named(name, texts)
+        labels = _kinds_named(name, texts)
         if not labels:
             continue
         # Where no text names the training, the records with an entropy are of it.
@@ -190,7 +183,7 @@ def _by_text(words: Mapping[str, Coded], entropies: BoolArray) -> tuple[Kinds, s
     return kinds, ""
 
 
-def kinds_named(name: str, texts: Sequence[str]) -> Sequence[str]:
+def _kinds_named(name: str, texts: Sequence[str]) -> Sequence[str]:
     """The kinds that the texts of a column name, of a switch those for on and off; none for other columns."""
     name = folded(name)
     if name in _SWITCHES:
@@ -201,25 +194,25 @@ def kinds_named(name: str, texts: Sequence[str]) -> Sequence[str]:
             return named
     if name in _SETS or not any(map(is_evaluation, texts)):
         return ()
-    alone = len(texts) > 1 and all(map(is_kind, texts))
-    return texts if alone or name in _KIND_RANKS else ()
+    if name in _KIND_RANKS or (len(texts) > 1 and all(map(is_kind, texts))):
+        return texts
+    return ()
 
 
-def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, apart: bool) -> bool:
+def _split_by_set(kinds: Kinds, texts: Coded, entropies: BoolArray, *, unknown: bool) -> bool:
     """Add the data set to the kind of evaluations, where there are several; whether it was added.
 
-    With ``apart`` no kind is known: records with a data set and without an entropy are evaluations.
+    Where every kind is ``unknown``, records with a data set and without an entropy are evaluations.
     """
     labels, at = texts
     of_sets = np.isfinite(at)
-    if apart and ((entropies & of_sets).any() or not (entropies & ~of_sets).any()):
-        return False
-    fewest = 1
-    if not apart:
+    if unknown:
+        if (entropies & of_sets).any() or not (entropies & ~of_sets).any():
+            return False
+    else:
         of_sets &= np.array([is_evaluation(kind) for kind in kinds.tolist()], dtype=bool)
-        fewest = 2
     codes = np.unique(at[of_sets]).tolist()
-    if len(codes) < fewest:
+    if not codes or (len(codes) == 1 and not unknown):
         return False
     kinds[~of_sets & (kinds == "")] = "train"
     for code in codes:
@@ -232,19 +225,20 @@ def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
     """The records with an entropy, and those with a reward."""
     names = tuple(table.columns)
     trainer = catalog.detect(names).trainer
-    entropies, rewards = np.zeros((2, len(next(iter(table.columns.values()), ()))), dtype=bool)
-    for (role, kinds), there in zip(KINDS.items(), (entropies, rewards), strict=True):
+    rows = len(next(iter(table.columns.values()), ()))
+    logged = {role: np.zeros(rows, dtype=bool) for role in KINDS}
+    for role, kinds in KINDS.items():
         columns = {match.column for kind in kinds for match in catalog.found_in(kind, names, names)}
         if not columns and trainer is catalog.trainers()[-1]:
             columns = {name for name in names if is_evident(role, name)}
         for column in columns:
-            there |= np.isfinite(parse_column(table.columns[column]).values)
-    return entropies, rewards
+            logged[role] |= np.isfinite(parse_column(table.columns[column]).values)
+    return logged["entropy"], logged["reward"]
 
 
 def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolArray:
     """The records that are evaluations by the metrics that they have and lack."""
-    marked, losing, shared = filled_by_use(table, len(entropies))
+    marked, losing, shared = _filled_by_use(table, len(entropies))
     updating = entropies | losing
     if (marked & ~updating).any() and updating.any():
         return marked & ~updating
@@ -252,22 +246,24 @@ def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolAr
     if losing.sum() * 2 >= entropies.sum():
         updating = losing
     # A column that labels runs explains other values at the same steps.
-    labelled = any(folded(name) in RUN_NAMES for name in table.columns)
-    for values in () if labelled else shared:
-        there = np.isfinite(values) & np.isfinite(step.values)
-        trained, others = there & updating, there & ~updating
-        common, first, second = np.intersect1d(step.values[trained], step.values[others], return_indices=True)
-        differ = values[trained][first] != values[others][second]
+    if any(folded(name) in RUN_NAMES for name in table.columns):
+        return np.zeros_like(marked)
+    for values in shared:
+        filled = np.isfinite(values) & np.isfinite(step.values)
+        trained = filled & updating
+        rest = filled & ~updating
+        common, mine, theirs = np.intersect1d(step.values[trained], step.values[rest], return_indices=True)
+        differ = values[trained][mine] != values[rest][theirs]
         # The fewer records that are not updates mostly have other values than updates at their steps.
-        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < trained.sum():
+        if len(common) > 1 and differ.sum() * 2 >= len(common) and rest.sum() < trained.sum():
             return ~updating
     return np.zeros_like(marked)
 
 
-def filled_by_use(table: Table, rows: int) -> tuple[BoolArray, BoolArray, list[FloatArray]]:
+def _filled_by_use(table: Table, rows: int) -> tuple[BoolArray, BoolArray, list[FloatArray]]:
     """The records (m,) with what only evaluations have, those with a loss, and metrics that both may have."""
     marked, losing = np.zeros((2, rows), dtype=bool)
-    shared = list[FloatArray]()
+    shared: list[FloatArray] = []
     for name, cells in table.columns.items():
         metric = folded(name)
         if is_evaluation(name) and metric.endswith(_OF_EVALUATIONS):
@@ -291,37 +287,36 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
     counter = next((name for name in table.columns if name.casefold() in COUNTERS), None)
     if counter is None or table.partial:
         return table, step
-    note = ""
-    entropies, rewards = entropies_and_rewards(table)
-    calls = step.values.copy()
-    if step.name == counter:
-        if entropies.any() and rewards.any() and not (entropies & rewards).any():
-            calls, joined = _joined(table, step.values)
-            number = counted(joined, "call is", "calls are")
-            note = f"entropy and reward are logged by calls of their own: {number} joined with the one before"
+    if step.name != counter:
+        calls, lacking = _carried(table, step.values)
+        if not lacking:
+            return table, step
+        number = counted(lacking, "record")
+        note = f"{number} without {shown(step.name)} have metrics, and get the step of the record before"
     else:
-        calls, lacking = carried(table, step.values)
-        if lacking:
-            number = counted(lacking, "record")
-            note = f"{number} without {shown(step.name)} have metrics, and get the step of the record before"
-    if not note:
-        return table, step
+        entropies, rewards = entropies_and_rewards(table)
+        if not entropies.any() or not rewards.any() or (entropies & rewards).any():
+            return table, step
+        calls, joined = _joined(table, step.values)
+        number = counted(joined, "call is", "calls are")
+        note = f"entropy and reward are logged by calls of their own: {number} joined with the one before"
     return replace(table, notes=(*table.notes, note)), step._replace(values=calls)
 
 
-def carried(table: Table, steps: FloatArray) -> tuple[FloatArray, int]:
+def _carried(table: Table, steps: FloatArray) -> tuple[FloatArray, int]:
     """Give the step of the record before, or else the first, to records of metrics that never have a step.
 
     Returns the steps, and how many records got one.
     """
     stepped = np.isfinite(steps)
+    if not stepped.any():
+        return steps, 0
     lacking = np.zeros_like(stepped)
     for name, cells in table.columns.items():
         if catalog.is_metric(name) or is_evident("entropy", name) or is_evident("reward", name):
-            there = np.isfinite(parse_column(cells).values)
-            lacking |= there & (not (there & stepped).any())
-    if not stepped.any():
-        return steps, 0
+            filled = np.isfinite(parse_column(cells).values)
+            if not (filled & stepped).any():
+                lacking |= filled
     last = np.maximum.accumulate(np.where(stepped, np.arange(len(stepped)), -1))
     last[last < 0] = int(np.argmax(stepped))
     return np.where(lacking, steps[last], steps), int(lacking.sum())
@@ -331,13 +326,16 @@ def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:
     """Give a call whose columns are all empty since a step began that step; how many calls that are."""
     named = {name: cells for name, cells in table.columns.items() if not is_bookkeeping(name)}
     filled = np.array([np.isfinite(parse_column(cells).values) for cells in named.values()])
-    joined, number, seen = calls.copy(), 0, np.zeros(len(filled), dtype=bool)
-    first = np.nan
+    joined = calls.copy()
+    number = 0
+    seen = np.zeros(len(filled), dtype=bool)
+    start = np.nan
     for row in range(len(calls)):
-        filled_here = filled[:, row]
-        if np.isnan(first) or (seen & filled_here).any():
-            first, seen = calls[row], filled_here.copy()
+        if np.isnan(start) or (seen & filled[:, row]).any():
+            start = calls[row]
+            seen = filled[:, row]
         else:
-            joined[row], seen = first, seen | filled_here
+            joined[row] = start
+            seen = seen | filled[:, row]
             number += 1
     return joined, number

@@ -82,8 +82,8 @@ class Format:
         return table
 
 
+#: How a database of SQLite begins.
 SQLITE = b"SQLite format 3\0"
-"""How a database of SQLite begins."""
 
 _LAST_VALUES = "the law needs the curves of entropy and reward, and it holds the last value of each metric"
 
