@@ -6,7 +6,7 @@ give with the entropy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -132,16 +132,16 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
         return as_entropy(run, name, NAMED, accept_sum=True, unit=unit)
     matches = catalog.found(run, "entropy")
     usable = [match for match in matches if run.finite(match.column).size]
-    if not usable:
-        if (evident := suggest.evident(run, "entropy")) is not None:
-            return as_entropy(run, evident, BY_NAME)
+    if usable:
+        key = usable[0].key
+        reason = f"{key.meaning.trainer}'s key {shown(key.template)}"
+        if usable[1:]:
+            reason += f", preferred to {listing([match.column for match in usable[1:]], 4)}"
+        return as_entropy(run, usable[0].column, reason)
+    evident = suggest.evident(run, "entropy")
+    if evident is None:
         raise suggest.missing(run, matches, "entropy", {"reward": reward} if reward else {})
-    preferred = usable[0]
-    reason = f"{preferred.key.meaning.trainer}'s key {shown(preferred.key.template)}"
-    less_preferred = [match.column for match in usable[1:]]
-    if less_preferred:
-        reason += f", preferred to {listing(less_preferred, 4)}"
-    return as_entropy(run, preferred.column, reason)
+    return as_entropy(run, evident, BY_NAME)
 
 
 def as_entropy(
@@ -154,34 +154,8 @@ def as_entropy(
     """
     match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
-    settings = run_settings.entropy_settings(run)
+    aggregation = run_settings.entropy_settings(run).aggregation
     where = f"{shown(column)} of run {shown(run.name)}"
-    aggregation = settings.aggregation
-    _check_mean(column, option, where, aggregation, None if accept_sum else meaning)
-    if aggregation is not None and meaning.aggregation and aggregation.value in run_settings.MEANS:
-        meaning = replace(meaning, aggregation=run_settings.MEANS[aggregation.value])
-    if unit:
-        nats, unit = units.nats_per_unit(f"{column}:{unit}")
-        authority = "as the user says"
-    else:
-        nats, unit = units.nats_per_unit(column)
-        authority = "by its name"
-    sign, notes = _entropy_sign(run, column, option, meaning.sign, nats)
-    if unit != "nats":
-        meaning = replace(meaning, unit=f"nats, converted from {unit}")
-        notes += (f"{shown(column)} is in {unit} {authority}: it was multiplied by {nats:.6f}, to nats",)
-    usable = run.finite(column).size
-    choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
-    return Chosen(choice=choice, values=run.columns[column] * (sign * nats), notes=notes)
-
-
-def _check_mean(
-    column: str, option: str, where: str, aggregation: run_settings.Setting | None, meaning: Meaning | None
-) -> None:
-    """Raise ``entropy-is-perplexity`` by a column's name, or ``entropy-not-a-mean`` for sums over tokens.
-
-    Sums are those of the configuration, and those that a trainer logs by the ``meaning``; None accepts them.
-    """
     if units.is_perplexity(column):
         raise InputError(
             "entropy-is-perplexity",
@@ -189,19 +163,30 @@ def _check_mean(
             f"name an entropy with {option}, or write the logarithm of the perplexity into a column",
         )
     if aggregation is not None and aggregation.value in run_settings.SUMS:
-        name, value = aggregation
         raise InputError(
             "entropy-not-a-mean",
-            f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}",
+            f"{where} is a sum over tokens: its configuration has {aggregation.value} for "
+            f"{shown(aggregation.name)}",
             "log the token mean (verl: actor.loss_agg_mode=token-mean)",
         )
-    if meaning is not None and meaning.aggregation == "sequence sum":
-        sums = f"{meaning.trainer}'s sum over the tokens of a response"
+    if not accept_sum and meaning.aggregation == "sequence sum":
         raise InputError(
             "entropy-not-a-mean",
-            f"{where} is {sums}, and the law is about the mean",
+            f"{where} is {meaning.trainer}'s sum over the tokens of a response, and the law is about the "
+            "mean",
             f"divide it by the mean response length, or take it as it is with --entropy {column}",
         )
+    if aggregation is not None and meaning.aggregation and aggregation.value in run_settings.MEANS:
+        meaning = replace(meaning, aggregation=run_settings.MEANS[aggregation.value])
+    authority = "as the user says" if unit else "by its name"
+    nats, unit = units.nats_per_unit(f"{column}:{unit}" if unit else column)
+    sign, notes = _entropy_sign(run, column, option, meaning.sign, nats)
+    if unit != "nats":
+        meaning = replace(meaning, unit=f"nats, converted from {unit}")
+        notes += (f"{shown(column)} is in {unit} {authority}: it was multiplied by {nats:.6f}, to nats",)
+    usable = run.finite(column).size
+    choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
+    return Chosen(choice=choice, values=run.columns[column] * (sign * nats), notes=notes)
 
 
 def _entropy_sign(
@@ -270,30 +255,23 @@ def choose_rewards(
             pairs = counted(len(training.pairs), "pair")
             reason = f"the training reward with {pairs}, fitted with the validation"
             rewards.append(training._replace(why=reason))
-    _check_within_buckets(run, rewards)
-    return rewards
-
-
-def _check_within_buckets(run: Run, rewards: Iterable[Reward]) -> None:
-    """Raise ``pair-across-buckets`` where means over buckets of steps are paired beyond their own."""
     if any(reward.pairing == "next" and reward.averaged for reward in rewards):
         raise UsageError(
             "pair-across-buckets",
-            f"--pair next would pair points of run {shown(run.name)} that are means over different "
-            "buckets of steps",
+            f"--pair next would pair points of run {shown(run.name)} that are means over different buckets "
+            "of steps",
             "use --pair same, or export the whole history in place of a chart",
         )
+    return rewards
 
 
 def _others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
     """The other validations of the best one's kind, in the catalog's order; none for a training reward."""
     kind = best.match.key.kind
-    if best.training or not kind:
-        return []
-    validations = [reward for reward in usable if not reward.training]
-    of_kind = []
-    for reward in sorted(validations, key=_catalog_order):
-        if reward.match.key.kind == kind and reward.match != best.match:
+    of_kind: list[Reward] = []
+    for reward in sorted(usable, key=_catalog_order):
+        same_kind = kind and reward.match.key.kind == kind and not (best.training or reward.training)
+        if same_kind and reward.match != best.match:
             pairs = counted(len(reward.pairs), "pair")
             of_kind.append(reward._replace(why=f"{reward.known_as} ({pairs})"))
     return of_kind
@@ -306,7 +284,15 @@ def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tu
     matches = [match for match in of_rewards if match.column != entropy_column]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
     if column is not None:
-        named_match = _named_reward(run, column, entropy_column, matches)
+        if column == entropy_column:
+            raise UsageError(
+                "same-column",
+                f"{shown(column)} is named as entropy and as reward; two columns are needed",
+                "name another one with --entropy or --reward",
+            )
+        _check_values(run, column)
+        unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
+        named_match = next((match for match in matches if match.column == column), unknown)
         return _paired(run, entropy, named_match, pair, NAMED), usable
     if not any(len(candidate.pairs) for candidate in usable):
         taken = [entropy_column, *(match.column for match in matches)]
@@ -321,41 +307,18 @@ def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tu
     raise suggest.missing(run, matches, "reward", named)
 
 
-def _named_reward(
-    run: Run, column: str, entropy_column: str, matches: Sequence[catalog.Match]
-) -> catalog.Match:
-    """The column that the user names for the reward, with its key in the catalog, or one of the user's."""
-    column = named_column(run, column, "--reward")
-    if column == entropy_column:
-        raise UsageError(
-            "same-column",
-            f"{shown(column)} is named as entropy and as reward; two columns are needed",
-            "name another one with --entropy or --reward",
-        )
-    _check_values(run, column)
-    unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
-    return next((match for match in matches if match.column == column), unknown)
-
-
 def _longer_training(best: Reward, trainings: Sequence[Reward]) -> Reward | None:
     """The training reward that answers where a validation has few pairs, or a part of the entropies alone.
 
     None where there is none.
     """
     many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
-    longer = next(
-        (training for training in many if training.pairing == "same" or not training.averaged), None
-    )
-    if best.training or longer is None:
-        return None
-    if len(best.pairs) >= ANSWERING_PAIRS and _entropy_span(best) >= NARROW * _entropy_span(longer):
-        return None
-    return longer
-
-
-def _entropy_span(reward: Reward) -> float:
-    """The range of the entropies that a reward is paired with, in nats, without a twentieth at each end."""
-    return float(np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))))
+    longer = next((reward for reward in many if reward.pairing == "same" or not reward.averaged), None)
+    if best.training or longer is None or len(best.pairs) < ANSWERING_PAIRS:
+        return None if best.training else longer
+    # The ranges of the entropies, without a twentieth at each end.
+    answered, whole = (np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))) for reward in (best, longer))
+    return longer if answered < NARROW * whole else None
 
 
 def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, why: str = "") -> Reward:
@@ -396,23 +359,22 @@ def _catalog_order(reward: Reward) -> tuple[int, int, str]:
 def _best_of(candidates: Sequence[Reward]) -> Reward:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     trainings = [candidate for candidate in candidates if candidate.training]
-    validations = [candidate for candidate in candidates if not candidate.training]
-    ordered = sorted(validations, key=_catalog_order)
-    enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
+    validations = sorted((c for c in candidates if not c.training), key=_catalog_order)
+    enough = next((candidate for candidate in validations if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
         reason = f"{enough.known_as} ({counted(len(enough.pairs), 'pair')})"
-        not_chosen = [candidate.match.column for candidate in ordered if candidate is not enough]
+        not_chosen = [candidate.match.column for candidate in validations if candidate is not enough]
         if not_chosen:
             reason += f"; other validation columns: {listing(not_chosen, 4)}"
         return enough._replace(why=reason)
-    if not ordered:
+    if not validations:
         # The first training reward in the catalog's order with at least half as many pairs as any.
         most = max(len(candidate.pairs) for candidate in trainings)
         training = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
         return training._replace(
             why=f"training reward: the log has no validation reward; {training.known_as}"
         )
-    best = max(ordered, key=lambda candidate: len(candidate.pairs))
+    best = max(validations, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
         return best._replace(why=f"{best.known_as}; no training reward gives more pairs")

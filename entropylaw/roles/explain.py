@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 
 from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.step_column import by_folded_name, folded
-from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
 from entropylaw.results.result import replace, sentences
 from entropylaw.roles import settings as run_settings
@@ -51,15 +50,16 @@ def explain(
     except EntropyLawError as refused:
         error = problem or refused
     notes += run_settings.notes(settings)
-    if rewarded:
-        notes += rewarded[0].notes(run)
     trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    decoys = tuple(_decoys_of(run, listed))
+    decoys = {name: catalog.decoy(name) for name in (*run.columns, *run.texts) if name not in listed}
+    reasons = {name: reason for name, reason in decoys.items() if reason}
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
-    used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
+    used = {*listed, *reasons, *weights, run.step_column}
+    possible = suggest.could_be(run)
+    others = enumerate((*run.names, *run.texts), start=1)
     report = ColumnReport(
         run=run.name,
         source=run.source,
@@ -72,7 +72,7 @@ def explain(
         last_step=float(run.step[-1]),
         entropy=entropies,
         reward=rewards,
-        decoys=decoys,
+        decoys=tuple(Decoy(column=name, why=reason) for name, reason in reasons.items()),
         coefficients={
             name: (float(values[0]), float(values[-1])) for name, values in weights.items() if values.size
         },
@@ -81,42 +81,25 @@ def explain(
         cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
-        others=_other_columns(run, used),
+        others={
+            suggest.showable(name, place): possible.get(name, "")
+            for place, name in others
+            if name not in used
+        },
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
     )
-    return _with_pairing(report, rewarded)
-
-
-def _with_pairing(report: ColumnReport, rewarded: Sequence[Reward]) -> ColumnReport:
-    """The report with how its best reward is paired, if there is one."""
     if not rewarded:
         return report
     best = rewarded[0]
     return replace(
         report,
+        notes=(*notes, *best.notes(run)),
         pair=best.pairing,
         pair_why=best.pairing_why,
         pairs=len(best.pairs),
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
-
-
-def _decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
-    """Columns with entropy in their names that are none, and the reasons."""
-    for name in (*run.columns, *run.texts):
-        if name not in listed and (reason := catalog.decoy(name)):
-            yield Decoy(column=name, why=reason)
-
-
-def _other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
-    """The columns without a role, and what each could be."""
-    possible = suggest.could_be(run)
-    without_role: dict[str, str] = {}
-    for position, name in enumerate((*run.names, *run.texts), start=1):
-        if name not in used:
-            without_role[suggest.showable(name, position)] = possible.get(name, "")
-    return without_role
 
 
 def _candidates(
@@ -135,6 +118,13 @@ def _candidates(
     candidates = []
     for column, meaning in meanings.items():
         values = run.finite(column)
+        reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+        if column in used:
+            reason = used[column].why
+        elif not values.size:
+            reason = "no finite value"
+        elif used:
+            reason += "; another one is used"
         candidate = Candidate(
             column=column,
             meaning=meaning,
@@ -142,15 +132,7 @@ def _candidates(
             low=float(values.min()) if values.size else None,
             high=float(values.max()) if values.size else None,
             used=column in used,
-            why=used[column].why if column in used else _why_not_used(meaning, values.size, bool(used)),
+            why=reason,
         )
         candidates.append(candidate)
     return tuple(candidates)
-
-
-def _why_not_used(meaning: Meaning, usable: int, others_used: bool) -> str:
-    """Why a column that the catalog has is not used, or what it is where none is."""
-    if not usable:
-        return "no finite value"
-    reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-    return f"{reason}; another one is used" if others_used else reason

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -128,24 +128,23 @@ def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
             coefficients[name] = run.columns[name]
     if coefficients and not any(run.finite(name).any() for name in coefficients):
         return {}  # turned on or not, it never had an effect
-    by_name = chain(_controls_by_setting(run), _controls_by_column(run, coefficients))
-    return next(chain(by_name, _controls_by_value(coefficients, entropy)), {})
+    return next(_controls(run, coefficients, entropy), {})
 
 
-def _controls_by_setting(run: Run) -> Iterator[dict[str, float | str]]:
-    """Yield the settings that turn a control of the entropy on."""
+def _controls(
+    run: Run, coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
+) -> Iterator[dict[str, float | str]]:
+    """Yield what shows that the entropy is controlled, the surest first."""
+    # The settings that turn a control on.
     values = {name: str(value).casefold() for name, value in run.settings.items()}
-    switches = {name: value for name, value in values.items() if is_a(name, "entropy_control")}
-    targets = {name: value for name, value in values.items() if is_a(name, "entropy_target")}
-    active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
+    switches = [name for name in values if is_a(name, "entropy_control")]
+    active = [name for name in switches if values[name] in ("true", "1", "1.0")]
     if not switches:
-        active = [name for name, value in targets.items() if value not in ("none", "null", "")]
+        targets = [name for name in values if is_a(name, "entropy_target")]
+        active = [name for name in targets if values[name] not in ("none", "null", "")]
     for name in active:
         yield {"by": "setting", "name": name, "value": str(run.settings[name])}
-
-
-def _controls_by_column(run: Run, coefficients: Collection[str]) -> Iterator[dict[str, float | str]]:
-    """Yield logged switches and targets of the entropy's control, which are none of the coefficients."""
+    # Logged switches and targets.
     for name, kind in product(run.columns, _CONTROL_COLUMNS):
         if name not in coefficients and is_a(name, kind):
             # A switch that is logged as 0 is off; a target may be 0.
@@ -153,30 +152,26 @@ def _controls_by_column(run: Run, coefficients: Collection[str]) -> Iterator[dic
             is_off = kind == "entropy_control" and not logged.any()
             if logged.size and not is_off:
                 yield {"by": _CONTROL_COLUMNS[kind], "name": name}
-
-
-def _controls_by_value(
-    coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
-) -> Iterator[dict[str, float | str]]:
-    """Yield coefficients that follow the entropy, then those that vary."""
-    for name, values in coefficients.items():
-        if entropy is not None and (target := _adaptive_target(values, entropy)) is not None:
+    # Coefficients that follow the entropy, then those that vary.
+    for name, coefficient in coefficients.items():
+        if entropy is not None and (target := _adaptive_target(coefficient, entropy)) is not None:
             yield {"by": "coefficient", "name": name, "value": target}
-    for name, values in coefficients.items():
-        finite = values[np.isfinite(values)]
-        low = float(finite.min())
-        high = float(finite.max())
+    for name in coefficients:
+        low = float(run.finite(name).min())
+        high = float(run.finite(name).max())
         if high - low > _ROUNDING * max(abs(low), abs(high)):
             yield {"by": "varying-coefficient", "name": name, "low": low, "high": high}
 
 
 def notes(settings: EntropySettings) -> tuple[str, ...]:
     """Note what the settings mean for the numbers."""
-    if settings.temperature is None or settings.temperature.value == 1:
+    temperature = settings.temperature
+    if temperature is None or temperature.value == 1:
         return ()
-    name, value = settings.temperature
-    note = f"sampled at temperature {value:g} ({shown(name)}): a and b do not compare with those of runs at "
-    return (f"{note}another temperature",)
+    return (
+        f"sampled at temperature {temperature.value:g} ({shown(temperature.name)}): a and b do not compare "
+        "with those of runs at another temperature",
+    )
 
 
 def _adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:
