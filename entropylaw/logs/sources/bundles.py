@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,14 +26,18 @@ from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
 from entropylaw.logs.runs.step_column import NO_STEP
 from entropylaw.logs.sources.content import Content, is_blank, load
-from entropylaw.logs.sources.registry import Format, find_reader, reader_of
+from entropylaw.logs.sources.registry import find_reader, reader_of
 from entropylaw.paths import is_file
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
 _PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
 _WANDB_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
 _WANDB_FILES = (
-    *("output.log", "config.yaml", "wandb-summary.json", "wandb-metadata.json", "requirements.txt"),
+    "output.log",
+    "config.yaml",
+    "wandb-summary.json",
+    "wandb-metadata.json",
+    "requirements.txt",
     "conda-environment.yaml",
 )
 _LONGEST_LINE = 2000
@@ -46,25 +49,26 @@ _RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
 
 
-def event_files(folder: str) -> tuple[str, ...]:
+def _event_files(folder: str) -> list[tuple[str, ...]]:
     """List the event files of a folder in the order of their time stamps; every start of a run writes one.
 
     One that does not open as such is read by itself, so that it gets an error: it may have been a run.
     """
-    named = ((_EVENT_FILE.fullmatch(path.name), path) for path in _listed(folder))
-    paths = [path for _, path in sorted((int(match[1]), path) for match, path in named if match)]
+    matches = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
+    paths = [path for _, path in sorted((int(match[1]), path) for match, path in matches)]
     if len(paths) > 1:
-        paths = [path for path in paths if _opens_as(reader_of("tfevents"), path)]
-    return tuple(map(str, paths)) if len(paths) > 1 else ()
+        paths = [path for path in paths if _opens_as("tfevents", path)]
+    return [tuple(map(str, paths))] if len(paths) > 1 else []
 
 
-def read_events(folder: str, contents: Sequence[Content]) -> Table:
+def _read_events(folder: str, contents: Sequence[Content]) -> Table:
     """Read one after the other; a file without scalars, such as of hyperparameters, is left out.
 
     They read like one file that was appended to, so that assembly decides whether a later one is a resume.
     Raises the error of the last file, where none has scalars.
     """
-    tables, problems = list[Table](), list[InputError]()
+    tables: list[Table] = []
+    problems: list[InputError] = []
     times: list[tuple[float, float]] = []
     damaged = 0
     for content in contents:
@@ -81,7 +85,7 @@ def read_events(folder: str, contents: Sequence[Content]) -> Table:
         notes.append(f"{counted(len(problems), 'event file')} without a whole scalar left out")
     whole = stacked(tables, notes)
     whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
-    runs = runs_of_files(tables, times)
+    runs = _runs_of_files(tables, times)
     if len(set(runs)) == 1:
         return whole
     name = Path(folder).name or folder
@@ -91,7 +95,7 @@ def read_events(folder: str, contents: Sequence[Content]) -> Table:
     return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
 
 
-def runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
+def _runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
     """Number the run of each event file.
 
     A file that begins before another one with the same tags has ended is no resume, but another run.
@@ -104,7 +108,7 @@ def runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]])
     return runs
 
 
-def wandb_files(folder: str) -> tuple[str, ...]:
+def _wandb_files(folder: str) -> tuple[str, ...]:
     """List the log and the other files of its run."""
     beside = Path(folder) / "files"
     logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
@@ -116,22 +120,23 @@ def wandb_files(folder: str) -> tuple[str, ...]:
     return tuple(map(str, (*logs, *others, *debug)))
 
 
-def wandb_groups(folder: str) -> list[tuple[str, ...]]:
+def _wandb_groups(folder: str) -> list[tuple[str, ...]]:
     """List the files of a run's folder, or those of all folders of one run that was resumed."""
     starts: dict[str, list[Path]] = {}
     inner = _listed(folder, lambda path: path.is_dir() and not path.is_symlink())
     for path in sorted(inner, key=lambda path: path.name.removeprefix("offline-")):
         if match := _WANDB_RUN.fullmatch(path.name):
             starts.setdefault(match[1], []).append(path)
-    groups = [wandb_files(folder)]
-    for folders in (folders for folders in starts.values() if len(folders) > 1):
-        logs = filter(None, (wandb_files(str(start)) for start in folders))
-        opened = (files for files in logs if _opens_as(reader_of("wandb"), Path(files[0])))
-        groups.append(tuple(chain.from_iterable(opened)))
+    groups = [_wandb_files(folder)]
+    for folders in starts.values():
+        if len(folders) > 1:
+            logs = [_wandb_files(str(start)) for start in folders]
+            opened = [files for files in logs if files and _opens_as("wandb", Path(files[0]))]
+            groups.append(tuple(chain.from_iterable(opened)))
     return groups
 
 
-def read_wandb(folder: str, contents: Sequence[Content]) -> Table:
+def _read_wandb(folder: str, contents: Sequence[Content]) -> Table:
     """Read the ``.wandb`` file of each start; where it has no metric, the copy of the console.
 
     Raises the error of the first ``.wandb`` file, where no start has any metric.
@@ -139,11 +144,12 @@ def read_wandb(folder: str, contents: Sequence[Content]) -> Table:
     tables: list[Table] = []
     problems: list[InputError] = []
     by_path = {Path(content.path): content for content in contents}
-    for log in (content for content in contents if content.path.endswith(".wandb")):
-        try:
-            tables.append(_wandb_table(log, by_path.get(Path(log.path).parent / "files" / "output.log")))
-        except InputError as error:
-            problems.append(error)
+    for path, log in by_path.items():
+        if path.suffix == ".wandb":
+            try:
+                tables.append(_wandb_table(log, by_path.get(path.parent / "files" / "output.log")))
+            except InputError as error:
+                problems.append(error)
     if not tables:
         raise (*problems, InputError("file-empty", "a W&B folder without a log", "check the folder"))[0]
     if len(tables) == 1:
@@ -160,17 +166,20 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
 
     Raises the error of the ``.wandb`` file, where the console does not help.
     """
-    problem, reason = None, "the .wandb file has no metric that is known"
+    problem = None
+    reason = "the .wandb file has no metric that is known"
     try:
         table = reader_of("wandb").read(log)
         if any(map(catalog.is_metric, table.columns)):
             return table
     except InputError as error:
-        problem, reason = error, error.message
-    with suppress(InputError):
-        printed = find_reader(console)[0].read(console) if console is not None else None
-        if printed is not None and any(map(catalog.is_metric, printed.columns)):
-            return replace(printed, notes=(f"read from files/output.log, for {reason}", *printed.notes))
+        problem = error
+        reason = error.message
+    if console is not None:
+        with suppress(InputError):
+            printed = find_reader(console)[0].read(console)
+            if any(map(catalog.is_metric, printed.columns)):
+                return replace(printed, notes=(f"read from files/output.log, for {reason}", *printed.notes))
     if problem is not None:
         raise problem
     return table
@@ -197,8 +206,11 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     Layout from mlflow 3.17's store/tracking/file_store.py. Tags are never read, for they hold the user, the
     git remote and notes; of ``meta.yaml`` only the run's name and whether it was deleted.
     """
-    settings, unread, meta = dict[str, object](), list[str](), ""
-    logged, dropped = list[list[tuple[int, int, str, float]]](), Counter[str]()
+    settings: dict[str, object] = {}
+    unread: list[str] = []
+    meta = ""
+    logged: list[list[tuple[int, int, str, float]]] = []
+    dropped = Counter[str]()
     for content in contents:
         kind, *rest = Path(content.path).relative_to(folder).parts
         key = "/".join(rest)
@@ -221,14 +233,15 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
             f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}",
             "check that the run has logged something",
         )
-    size = sum(map(attrgetter("extent"), contents))
+    size = sum(content.extent for content in contents)
     notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
     return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
 def _logged(content: Content, key: str, dropped: Counter[str]) -> list[tuple[int, int, str, float]]:
     """Return one metric's milliseconds, steps, names and values in the order of its file."""
-    logged, lines = list[tuple[int, int, str, float]](), list(content.lines())
+    logged: list[tuple[int, int, str, float]] = []
+    lines = list(content.lines())
     if not content.ended:  # MLflow ends each line as it writes it: a last one without an end was cut off.
         lines.pop()
         dropped[CUT_OFF] += 1
@@ -246,12 +259,13 @@ def _logged(content: Content, key: str, dropped: Counter[str]) -> list[tuple[int
 
 def _regular_files(folder: Path) -> list[str]:
     """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
-    files = list[str]()
+    files: list[str] = []
     for where, _, names in os.walk(folder):
         for path in (f"{where}/{name}" for name in names):
             if len(path) - len(str(folder)) <= LONGEST_NAME and is_file(path):
                 with suppress(OSError), Path(path).open("rb") as stream:
-                    files += [] if is_blank(stream.read(1 << 12)) else [path]
+                    if not is_blank(stream.read(1 << 12)):
+                        files.append(path)
     return sorted(files)
 
 
@@ -260,25 +274,24 @@ def run_name(meta: str) -> str:
     entry = _RUN_NAME.search(meta)
     if entry is None:
         return ""
-    value: object = ...
+    # What is no text stays as it is written: YAML's references could make a short list endless.
+    name = entry[1].strip()
     with suppress(ValueError):
         parsed = read_yaml(entry[0][:_LONGEST_LINE].encode("utf-8", "replace"))
         value = parsed.get("run_name", ...) if isinstance(parsed, dict) else ...
-    # What is no text stays as it is written: YAML's references could make a short list endless.
-    name = "" if value is None else value if isinstance(value, str) else entry[1].strip()
+        if isinstance(value, str | None):
+            name = value or ""
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
-def parquet_parts(folder: str) -> tuple[str, ...]:
+def _parquet_parts(folder: str) -> list[tuple[str, ...]]:
     """List the parts of one Parquet data set, which have numbered names and one schema, in order."""
     paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
     parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
-    if len(parts) < 2:
-        return ()
-    return parts if reader_of("parquet").implementation.are_alike(parts) else ()
+    return [parts] if len(parts) > 1 and reader_of("parquet").implementation.are_alike(parts) else []
 
 
-def read_parts(folder: str, contents: Sequence[Content]) -> Table:
+def _read_parts(folder: str, contents: Sequence[Content]) -> Table:
     """Read them as one table, with the errors of the reader of Parquet."""
     table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
     note = f"{counted(len(contents), 'part')} of one Parquet data set"
@@ -305,8 +318,8 @@ BUNDLES = (
     Bundle(
         "wandb",
         "a run's folder with its `.wandb` file; where that has no metric, `files/output.log`",
-        wandb_groups,
-        read_wandb,
+        _wandb_groups,
+        _read_wandb,
     ),
     Bundle(
         "mlflow",
@@ -318,14 +331,14 @@ BUNDLES = (
     Bundle(
         "tfevents",
         "event files of one folder, in the order of their making: a resumed run is one, a new start another",
-        lambda folder: [event_files(folder)],
-        read_events,
+        _event_files,
+        _read_events,
     ),
     Bundle(
         "parquet",
         "parts with numbered names and one schema, as one table",
-        lambda folder: [parquet_parts(folder)],
-        read_parts,
+        _parquet_parts,
+        _read_parts,
     ),
 )
 
@@ -340,7 +353,7 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
         columns=columns,
         rows=sum(table.rows for table in tables),
         dropped=added(*(table.dropped for table in tables)),
-        notes=(*notes, *(note for table in tables for note in table.notes)),
+        notes=(*notes, *chain.from_iterable(table.notes for table in tables)),
         lost_bytes=sum(table.lost_bytes for table in tables),
     )
 
@@ -350,10 +363,10 @@ def _length(table: Table) -> int:
     return len(next(iter(table.columns.values())))
 
 
-def _opens_as(reader: Format, path: Path) -> bool:
+def _opens_as(name: str, path: Path) -> bool:
     """Whether a file has the format of its name."""
     with suppress(InputError):
-        return reader.recognises(load(str(path)))
+        return reader_of(name).recognises(load(str(path)))
     return False
 
 

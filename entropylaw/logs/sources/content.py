@@ -25,15 +25,15 @@ from typing import IO, Any
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path
-from entropylaw.paths import is_file, is_folder, note_input
+from entropylaw.paths import is_file, note_input
 
 _HEAD = 1 << 16
 # A job may print for long before its first step: so much of a file is searched for its format.
 _OPENING = 1 << 25
-# What has to be in memory as a whole, text and all but Parquet and databases, may be as long as this.
+# What has to be in memory as a whole, text and all but Parquet and databases, may be as long as this. Beyond
+# it, standard input is taken as endless.
 MOST_AT_ONCE = 1 << 30
-# Beyond this, standard input is taken as endless.
-_MOST_PIPED = MOST_AT_ONCE
+
 # Beyond this, columns that no analysis uses are not kept.
 _LARGE = 1 << 26
 _PIECE = 1 << 20
@@ -56,11 +56,6 @@ _LEAST_PLAIN = 0.25
 _SHORTEST_UNMARKED = 16
 _PACKED_PIECE = 1 << 16
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-_OPENERS: dict[str, Callable[[Any], Any]] = {
-    "gzip": partial(gzip.GzipFile, None, "rb", 9),
-    "bzip2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-}
 _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 # Files whose names are given where the one that was sought is not there.
 _LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".log", ".wandb", ".ipynb")
@@ -73,13 +68,28 @@ _OTHER_TABLES = frozenset(
 )
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
-_SCRIPTS = {".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"}
-_COMPILED = {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs", ".go", ".java", ".kt", ".swift"}
-_OTHER_CODE = {".js", ".ts", ".jsx", ".tsx", ".mjs", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk", ".css"}
-_SETTINGS = {".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml"}
-_PROSE = {".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"}
 #: Suffixes of programs, settings and prose, which may name an entropy and a step without being a log.
-PROGRAMS = frozenset(_SCRIPTS | _COMPILED | _OTHER_CODE | _SETTINGS | _PROSE)
+PROGRAMS = frozenset(
+    {".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".slurm", ".sbatch", ".pbs"}
+    | {".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".rs", ".go", ".java", ".kt", ".swift"}
+    | {".js", ".ts", ".jsx", ".tsx", ".mjs", ".rb", ".pl", ".r", ".jl", ".lua", ".sql", ".mk", ".css"}
+    | {".toml", ".yaml", ".yml", ".cfg", ".ini", ".conf", ".env", ".gin", ".lock", ".xml"}
+    | {".md", ".rst", ".tex", ".bib", ".org", ".adoc", ".diff", ".patch", ".jinja", ".j2"}
+)
+
+
+def _zstd(stream: IO[bytes]) -> object:
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+
+
+_OPENERS: dict[str, Callable[[Any], Any]] = {
+    "gzip": partial(gzip.GzipFile, None, "rb", 9),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zstd": _zstd,
+}
 
 
 class Content:
@@ -90,7 +100,8 @@ class Content:
     """
 
     def __init__(self, path: str, data: bytes | None = None) -> None:
-        self.path, self._raw = path, data
+        self.path = path
+        self._raw = data
         #: Length in bytes, as stored.
         self.size = Path(path).stat().st_size if data is None else len(data)
         #: Whether the compressed bytes are cut off or damaged; known when the content was read.
@@ -253,25 +264,26 @@ class Content:
             if not self.packed:
                 # As many bytes are allocated before any is read.
                 return stream.read(min(most, self.size or most))
-            pieces, size = list[bytes](), 0
+            pieces: list[bytes] = []
+            size = 0
             try:
-                for piece in _decompressed(stream, self.packed):
+                # read1 gives what there is before the place where a file breaks off.
+                read = _OPENERS[self.packed](stream).read1
+                while size < most and (piece := read(_PACKED_PIECE)):
                     pieces.append(piece)
                     size += len(piece)
                     if size > max(_MOST_UNPACKED * self.size, _OPENING):
-                        packed = counted(self.size, "byte")
                         raise self.error(
                             "file-too-large",
-                            f"unpacks to more than {_MOST_UNPACKED} times its {packed}",
+                            f"unpacks to more than {_MOST_UNPACKED} times its {counted(self.size, 'byte')}",
                             "unpack it, and name what is in it",
                         )
-                    if size >= most:
-                        break
             except _DAMAGES as problem:
                 self.damaged = True
                 damage = str(problem).partition("\n")[0][:200] or type(problem).__name__
-                damage = f"breaks off or is damaged ({damage})"
-                self._cut = f"the compressed file {damage}: what came before was read"
+                self._cut = (
+                    f"the compressed file breaks off or is damaged ({damage}): what came before was read"
+                )
         return b"".join(pieces)[:most]
 
     @cached_property
@@ -280,7 +292,8 @@ class Content:
 
     def _decode(self, data: bytes) -> tuple[str, tuple[str, ...]]:
         """Return the text of some bytes, and notes on it."""
-        encoding, notes = encoding_of(data), list[str]()
+        encoding = encoding_of(data)
+        notes: list[str] = []
         name = encoding[:6].upper()
         if encoding == "utf-8":
             whole = data.rstrip(b"\0")
@@ -301,6 +314,11 @@ class Content:
         return text.removeprefix("\ufeff"), (*notes, *filter(None, [self._cut]))
 
 
+def is_blank(piece: bytes) -> bool:
+    """Whether there is nothing but white space and NUL."""
+    return not piece.strip(b" \t\r\n\0")
+
+
 def encoding_of(data: bytes) -> str:
     """The encoding of a text that begins so: by its mark, or by its letters where bytes are NUL."""
     for mark, encoding in _MARKS.items():
@@ -309,18 +327,15 @@ def encoding_of(data: bytes) -> str:
     head = data[:_UNMARKED_HEAD]
     if 0 not in head:
         return "utf-8"
-    shares = {encoding: _plain_share(head.decode(encoding, "replace")) for encoding in _MARKS.values()}
-    likeliest = max(shares, key=shares.__getitem__)
-    return likeliest if shares[likeliest] >= _LEAST_PLAIN else "utf-8"
-
-
-def _plain_share(text: str) -> float:
-    """The share of ASCII's letters, digits and space in a decoded text; 0 for one of another encoding."""
-    # The end of the head may have cut the last character.
-    if len(text) < _SHORTEST_UNMARKED or "\0" in text or "\ufffd" in text[:-1]:
-        return 0.0
-    plain = sum(letter.isascii() and (letter.isalnum() or letter.isspace()) for letter in text)
-    return plain / len(text)
+    shares: dict[str, float] = {}
+    for encoding in _MARKS.values():
+        text = head.decode(encoding, "replace")
+        # The end of the head may have cut the last character.
+        if len(text) >= _SHORTEST_UNMARKED and "\0" not in text and "\ufffd" not in text[:-1]:
+            plain = sum(letter.isascii() and (letter.isalnum() or letter.isspace()) for letter in text)
+            shares[encoding] = plain / len(text)
+    shares["utf-8"] = _LEAST_PLAIN
+    return max(shares, key=shares.__getitem__)
 
 
 def load(path: str) -> Content:
@@ -390,11 +405,11 @@ def _opened(path: str) -> Content:
 def _piped(path: str, stream: IO[bytes]) -> Content:
     """Read a pipe, which is in memory as a whole, for it is read more than once."""
     pieces = iter(lambda: stream.read(_PIECE), b"")
-    data = b"".join(islice(pieces, _MOST_PIPED // _PIECE + 1))
-    if len(data) > _MOST_PIPED and not is_blank(data):
+    data = b"".join(islice(pieces, MOST_AT_ONCE // _PIECE + 1))
+    if len(data) > MOST_AT_ONCE and not is_blank(data):
         raise InputError(
             "file-too-large",
-            f"more than {_MOST_PIPED >> 30} GiB came through {quoted_path(path)}",
+            f"more than {MOST_AT_ONCE >> 30} GiB came through {quoted_path(path)}",
             "pipe the lines with metrics alone, as with grep, or write their columns as Parquet",
         )
     return Content(path, data)
@@ -426,24 +441,6 @@ def format_not_read(path: str, content: Content | None = None) -> InputError | N
     )
 
 
-def _decompressed(stream: IO[bytes], how: str) -> Iterator[bytes]:
-    """Yield the decompressed bytes in pieces of at most 1 MiB; raises one of ``_DAMAGES`` where they end."""
-    if how == "zstd":
-        import pyarrow as pa
-
-        source = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
-        yield from iter(lambda: source.read(_PACKED_PIECE), b"")
-        return
-    # read1 gives what there is before the place where a file breaks off.
-    opened = _OPENERS[how](stream)
-    yield from iter(lambda: opened.read1(_PIECE), b"")
-
-
-def is_blank(piece: bytes) -> bool:
-    """Whether there is nothing but white space and NUL."""
-    return not piece.strip(b" \t\r\n\0")
-
-
 def unreadable_file(path: str, problem: OSError) -> InputError:
     """Make the error for a file that exists and cannot be opened."""
     return InputError(
@@ -458,17 +455,16 @@ def missing_file(path: str) -> InputError:
     hint = "check the path; - reads standard input"
     if "://" in path:
         hint = "nothing is read from elsewhere: copy it here first, or pipe it into `entropylaw fit -`"
+    sought = Path(path)
     with suppress(OSError, ValueError):
-        parent, sought = Path(path).parent, Path(path)
-        if is_folder(parent):
-            names = sorted(entry.name for entry in parent.iterdir() if not entry.name.startswith("."))
-            # A common suffix is no resemblance.
-            stems = nearest([sought.stem], [Path(name).stem for name in names])
-            close = [name for stem in dict.fromkeys(stems) for name in names if Path(name).stem == stem]
-            logs = [name for name in names if Path(name).suffix.lower() in _LOGS]
-            if close:
-                hint = f"did you mean {listing(close, 3)}?"
-            elif logs:
-                where = quoted_path(str(parent)) if sought.name != path else "this folder"
-                hint = f"files in {where} that may be logs: {listing(logs, 3)}"
+        names = sorted(entry.name for entry in sought.parent.iterdir() if not entry.name.startswith("."))
+        # A common suffix is no resemblance.
+        stems = nearest([sought.stem], [Path(name).stem for name in names])
+        close = [name for stem in dict.fromkeys(stems) for name in names if Path(name).stem == stem]
+        logs = [name for name in names if Path(name).suffix.lower() in _LOGS]
+        if close:
+            hint = f"did you mean {listing(close, 3)}?"
+        elif logs:
+            where = quoted_path(str(sought.parent)) if sought.name != path else "this folder"
+            hint = f"files in {where} that may be logs: {listing(logs, 3)}"
     return InputError("file-not-found", f"there is no file or folder {quoted_path(path)}", hint)

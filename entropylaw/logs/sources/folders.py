@@ -11,11 +11,12 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
 from entropylaw.logs import catalog
@@ -43,17 +44,18 @@ from entropylaw.logs.suggest import is_evident, is_headless
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
-_LOG_SUFFIXES = {
-    *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
-    *(".wandb", ".swanlab", ".db", ".db3", ".sqlite", ".sqlite3", ".ipynb"),
-    *(".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst", ".err", ".stdout", ".stderr"),
-}
+_LOG_SUFFIXES = (
+    {"", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"}
+    | {".wandb", ".swanlab", ".db", ".db3", ".sqlite", ".sqlite3", ".ipynb"}
+    | {".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst", ".err", ".stdout", ".stderr"}
+)
 # A page or a picture is not the log of a run, whatever it is called: reports have both.
 _PICTURES = frozenset((".html", ".htm", ".svg", ".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp"))
 # Nor are the weights of a model or pickles beside it, such as Hugging Face's training_args.bin.
-_CHECKPOINTS = {".bin", ".pt", ".pth", ".ckpt", ".safetensors", ".gguf", ".onnx", ".h5", ".msgpack"}
-_ARRAYS = {".npy", ".npz", ".pkl", ".pickle", ".joblib", ".pyc", ".so"}
-_WEIGHTS = frozenset(_CHECKPOINTS | _ARRAYS)
+_WEIGHTS = frozenset(
+    {".bin", ".pt", ".pth", ".ckpt", ".safetensors", ".gguf", ".onnx", ".h5", ".msgpack"}
+    | {".npy", ".npz", ".pkl", ".pickle", ".joblib", ".pyc", ".so"}
+)
 # train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
 _NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
 _STATE = "trainer_state.json"
@@ -113,7 +115,7 @@ class Log(NamedTuple):
     @property
     def has_name(self) -> bool:
         """Whether the name lets it be a log, or is that of one."""
-        return self.named or names_a_log(self.path)
+        return self.named or _names_a_log(self.path)
 
 
 def logs_in(folder: str) -> Iterator[Log]:
@@ -136,62 +138,60 @@ def logs_in(folder: str) -> Iterator[Log]:
                     inner[:] = [name for name in inner if name not in reader.skips]
                     yield Log(path=where, files=files, reader=reader)
         copies |= _copies(where, inner, names)
-        for name in names:
-            path = str(Path(where) / name)
-            if path not in claimed:
-                yield from single_log(path, copies.get(path, copies.get(where, "")))
+        for path in (str(Path(where) / name) for name in names):
+            if path in claimed:
+                continue
+            plain = plain_name(path)
+            named = plain.suffix.lower() in _LOG_SUFFIXES or _NUMBERED.fullmatch(plain.name) is not None
+            problem = _problem_of(path)
+            if named or not problem or problem.slug == "format-not-read":
+                copy_of = copies.get(path, copies.get(where, ""))
+                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
 
 
-def single_log(path: str, copy_of: str) -> Iterator[Log]:
-    """Yield a file of a folder if its name lets it be a log, or if it can be opened.
-
-    What is no file gets a problem: reading a pipe would never end.
-    """
-    named, problem = may_be_log(PurePath(path).name), format_not_read(path)
+def _problem_of(path: str) -> InputError | None:
+    """Why a file of a folder cannot be read, as far as its name and the file system say it."""
     try:
-        if not stat.S_ISREG(Path(path).stat().st_mode):
-            problem = InputError(
-                "file-unreadable",
-                f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder",
-                "name it on the command line to read from it, or take it out of the folder",
-            )
+        if stat.S_ISREG(Path(path).stat().st_mode):
+            return format_not_read(path)
+    except FileNotFoundError:
+        return missing_file(path)
     except OSError as error:
-        problem = missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
-    if named or not problem or problem.slug == "format-not-read":
-        yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
-
-
-def may_be_log(path: str) -> bool:
-    """Whether a file's name lets it be a log."""
-    plain = plain_name(path)
-    fits = plain.suffix.lower() in _LOG_SUFFIXES or _NUMBERED.fullmatch(plain.name)
-    return not plain.name.startswith(".") and bool(fits)
+        return unreadable_file(path, error)
+    # Reading a pipe would never end.
+    return InputError(
+        "file-unreadable",
+        f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder",
+        "name it on the command line to read from it, or take it out of the folder",
+    )
 
 
 def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
     """Map files to those of which they are copies by their names, such as a run's earlier checkpoints."""
     folder = Path(where)
     copies = {str(folder / name): str(folder / whole) for name, whole in _REPEATS.items() if whole in names}
+    matches = [match for name in folders if (match := re.fullmatch(r"checkpoint-(\d+)", name))]
+    matches.sort(key=lambda match: (int(match[1]), match[0]), reverse=True)
     states = [folder / _STATE] if _STATE in names else []
-    matches = (re.fullmatch(r"checkpoint-(\d+)", name) for name in folders)
-    numbered = sorted((int(match[1]), match[0]) for match in matches if match)
-    states += [path for _, name in reversed(numbered) if (path := folder / name / _STATE).is_file()]
+    states += filter(Path.is_file, (folder / match[0] / _STATE for match in matches))
+    if len(states) < 2:
+        return copies
     steps = dict.fromkeys(states, -1)
-    for path in states if len(states) > 1 else ():
+    for path in states:
         with suppress(OSError), path.open("rb") as stream:
             # The step is behind the list of log entries: at the end of the file.
             stream.seek(max(0, path.stat().st_size - (1 << 16)))
             written = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
             steps[path] = int(written[-1]) if written else -1
     # The first of equals: the one in the run's own folder is written last.
-    last = max(states, key=steps.__getitem__, default=None)
+    last = max(states, key=steps.__getitem__)
     return copies | {str(path): str(last) for path in states if path != last}
 
 
-def names_a_log(path: str) -> bool:
+def _names_a_log(path: str) -> bool:
     """Whether a file's name is that of a run's log, such as ``train_metrics.csv``."""
-    others = _PICTURES | _WEIGHTS | PROGRAMS
-    return plain_name(path).suffix.lower() not in others and _is_called_as_log(path)
+    suffix = plain_name(path).suffix.lower()
+    return suffix not in _PICTURES | _WEIGHTS | PROGRAMS and _is_called_as_log(path)
 
 
 def why_unread(content: Content) -> str:
@@ -202,11 +202,11 @@ def why_unread(content: Content) -> str:
     if content.head.startswith(SQLITE):
         return _DATABASE
     suffix = plain_name(content.path).suffix.lower()
-    if not _is_called_as_log(content.path):
-        return ""
-    if suffix in PROGRAMS:
+    if suffix in PROGRAMS and _is_called_as_log(content.path):
         return "a program, settings or prose by its name, without a log in it"
-    return "weights or a pickle by its name" if suffix in _WEIGHTS else ""
+    if suffix in _WEIGHTS and _is_called_as_log(content.path):
+        return "weights or a pickle by its name"
+    return ""
 
 
 def _is_called_as_log(path: str) -> bool:
@@ -239,7 +239,7 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
         of_samples = of_samples or bool(stepless_samples(table.columns))
     if measured or of_samples or is_headless(table):
         return ""
-    counts = _counts_rows(table) if names_a_log(path) else _has_steps(table)
+    counts = _counts_rows(table) if _names_a_log(path) else _has_steps(table)
     return UNMEASURED if table.partial or not counts else ""
 
 
@@ -255,10 +255,10 @@ def looks_measured(content: Content) -> bool:
     """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
     if format_not_read(content.path, content):
         return True
+    if content.is_text and "entropy" not in content.head_text.lower():
+        return False
     with suppress(InputError):
-        reader, _ = find_reader(content)
-        named = not content.is_text or "entropy" in content.head_text.lower()
-        return named and not reader.refuses
+        return not find_reader(content)[0].refuses
     return False
 
 
@@ -269,20 +269,20 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     if error.slug == "not-a-log" and content is not None and content.head.startswith(SQLITE):
         return _DATABASE
     if table is not None:
-        may_be = may_be_table(path, table, error.slug)
+        may_be = _may_be_table(path, table, error.slug)
     elif content is not None and content.is_text and error.slug != "file-empty":
-        may_be = may_be_text(path, content, error.slug)
+        may_be = _may_be_text(path, content, error.slug)
     else:
-        named = names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
         # An empty stream of errors is no log.
         no_errors = error.slug == "file-empty" and _ERROR_STREAM.fullmatch(plain_name(path).name)
+        named = _names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
         may_be = named and not no_errors
     return "" if may_be else _UNUSABLE[error.slug]
 
 
-def may_be_table(path: str, table: Table, slug: str) -> bool:
+def _may_be_table(path: str, table: Table, slug: str) -> bool:
     """Whether a table that gave an error may be a log."""
-    named = names_a_log(path)
+    named = _names_a_log(path)
     if is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
         return True
     metrics = list(filter(catalog.is_metric, table.columns))
@@ -293,12 +293,13 @@ def may_be_table(path: str, table: Table, slug: str) -> bool:
     return any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
 
 
-def may_be_text(path: str, content: Content, slug: str) -> bool:
+def _may_be_text(path: str, content: Content, slug: str) -> bool:
     """Whether a text that gave an error may be a log."""
-    named, suffix = names_a_log(path), plain_name(path).suffix.lower()
+    named = _names_a_log(path)
+    suffix = plain_name(path).suffix.lower()
     if suffix in (".csv", ".tsv") and slug == "no-records":
-        first, *below = filter(str.strip, content.opening.splitlines())
-        header = [*map(str.strip, re.split(r"[,;\t]", first))]
+        line, *below = filter(str.strip, content.opening.splitlines())
+        header = [*map(str.strip, re.split(r"[,;\t]", line))]
         # A table would have rows that fit their header.
         has_names = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
         return named or bool(below) or has_names
@@ -320,13 +321,20 @@ def _evaluates(table: Table) -> bool:
 
 def _has_steps(table: Table) -> bool:
     """Whether a column has the name of a trainer's step, and steps rarely repeat, unlike those of tokens."""
-    steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
-    finite = [values[np.isfinite(values)] for values in steps]
-    return any(len(values) >= _FEWEST_STEPS and len(np.unique(values)) * 2 > len(values) for values in finite)
+    for name, values in _numbers(table).items():
+        if folded(name) in _STEPS and len(np.unique(values)) * 2 > len(values):
+            return True
+    return False
 
 
 def _counts_rows(table: Table) -> bool:
     """Whether a column of a table of numbers rises from row to row, as steps do."""
-    columns = [parse_column(cells).values for cells in table.columns.values()]
-    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST_STEPS]
-    return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))
+    columns = _numbers(table).values()
+    return _has_steps(table) or (len(columns) > 1 and any((np.diff(values) > 0).all() for values in columns))
+
+
+def _numbers(table: Table) -> dict[str, FloatArray]:
+    """The numbers of the columns that have enough of them."""
+    numbers = {name: parse_column(cells).values for name, cells in table.columns.items()}
+    finite = {name: values[np.isfinite(values)] for name, values in numbers.items()}
+    return {name: values for name, values in finite.items() if len(values) >= _FEWEST_STEPS}
