@@ -146,14 +146,12 @@ def forget_inputs() -> None:
 
 def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> None:
     """Note a file, or an open descriptor, as an input; ``found`` where only its folder was named."""
-    try:
+    with suppress(OSError, ValueError):
         status = os.stat(path)  # noqa: PTH116  a descriptor has no Path
-    except (OSError, ValueError):
-        return
-    if stat.S_ISREG(status.st_mode):
-        key = (status.st_dev, status.st_ino)
-        shown = "standard input" if isinstance(path, int) else os.fspath(path)
-        INPUTS[key] = (shown, found and INPUTS.get(key, ("", True))[1])
+        if stat.S_ISREG(status.st_mode):
+            key = (status.st_dev, status.st_ino)
+            name = "standard input" if isinstance(path, int) else os.fspath(path)
+            INPUTS[key] = (name, found and INPUTS.get(key, ("", True))[1])
 
 
 def release_input(path: str) -> None:
@@ -177,22 +175,26 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
         except (OSError, ValueError):
             continue
         source, in_folder = INPUTS.get((status.st_dev, status.st_ino), ("", False))
-        ours = False
         with suppress(OSError):
-            ours = in_folder and is_own(read_regular(source, LARGEST))
-        if source and not ours:
+            if in_folder and is_own(read_regular(source, LARGEST)):
+                continue
+        if source:
             name = "standard output" if isinstance(target, int) else os.fspath(target)
-            message = f"{name} would be overwritten, and it is an input of this call"
-            message += "" if source == name else f" ({source})"
-            raise UsageError("output-is-input", message, "give the output another name, or another folder")
+            raise UsageError(
+                "output-is-input",
+                f"{name} would be overwritten, and it is an input of this call"
+                f"{'' if source == name else f' ({source})'}",
+                "give the output another name, or another folder",
+            )
 
 
 def is_own(data: bytes) -> bool:
     """Whether bytes are a document or a table that entropylaw wrote."""
     import json
 
-    document = None
+    if data.startswith(_OWN_TABLES):
+        return True
     with suppress(ValueError, RecursionError):
         document = json.loads(data) if SCHEMA.search(data) else None
-    schema = document.get("schema", "") if isinstance(document, dict) else ""
-    return data.startswith(_OWN_TABLES) or str(schema).startswith("entropylaw/")
+        return isinstance(document, dict) and str(document.get("schema", "")).startswith("entropylaw/")
+    return False

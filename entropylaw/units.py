@@ -144,23 +144,19 @@ def reward_range(unit: str, largest: float | None) -> tuple[float, float]:
 
     ``largest`` is the largest possible reward of a run, None where none is known.
     """
-    least = 0.0 if unit in LARGEST else -math.inf
-    most = math.inf if largest is None else largest
-    return least, most
+    return 0.0 if unit in LARGEST else -math.inf, math.inf if largest is None else largest
 
 
 def range_words(low: float, high: float, *, whole: bool = False) -> str:
     """``from 0 to 1``, ``a whole number, 2 or more``."""
-    words = "a whole number" if whole else ""
+    ends = f"from {low:g} to {high:g}"
     if math.isinf(low) and math.isinf(high):
-        return words or "any number"
+        return "a whole number" if whole else "any number"
     if math.isinf(high):
         ends = f"{low:g} or more"
     elif math.isinf(low):
         ends = f"at most {high:g}"
-    else:
-        ends = f"from {low:g} to {high:g}"
-    return f"{words}, {ends}" if words else ends
+    return f"a whole number, {ends}" if whole else ends
 
 
 def written_number(text: str) -> float:
@@ -173,8 +169,9 @@ def sort_of_number(column: str) -> str:
     if _has_word(column, _TIMED):
         return "cost"
     # Before the metric, a path may have the name of a data set: val/novel_math/acc is no diversity.
-    metric = next((part for part in reversed(column.split("/")) if _says_sort(part)), column)
-    sort = next((sort for sort, words in _SORTS.items() if _has_word(metric, words)), "score")
+    parts = reversed(column.split("/"))
+    metric = next((name for name in parts if is_share(name) or _sort_in(name)), column)
+    sort = _sort_in(metric) or "score"
     if sort in ("score", "diversity", "part"):
         return sort
     if is_share(metric):
@@ -183,9 +180,9 @@ def sort_of_number(column: str) -> str:
     return "part" if _has_word(column, _OF_REWARD) else sort
 
 
-def _says_sort(part: str) -> bool:
-    """Whether a part of a column's path says what sort of number it has."""
-    return is_share(part) or any(_has_word(part, words) for words in _SORTS.values())
+def _sort_in(name: str) -> str:
+    """The sort of which a name has a word; empty for a score's."""
+    return next((sort for sort, words in _SORTS.items() if _has_word(name, words)), "")
 
 
 def _has_word(column: str, words: str) -> bool:

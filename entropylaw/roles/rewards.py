@@ -62,10 +62,10 @@ def select_all(
         chosen = choose_entropy(run, column, next(iter(rewards), None))
         of_entropy = _rewards(run, chosen, rewards, pair, entropy_sd)
         for paired in of_entropy:
+            label = paired.label
             if len(columns) > 1:
-                label = f"{paired.label} × {column}" if len(of_entropy) > 1 else str(column)
-                paired = replace(paired, label=label)
-            series.append(paired)
+                label = f"{label} × {column}" if len(of_entropy) > 1 else str(column)
+            series.append(replace(paired, label=label))
     if len(series) == 1:
         return (replace(series[0], label=""),)
     return tuple(series)
@@ -122,8 +122,17 @@ def _rewards(
 
 
 def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: str | None) -> Iterator[Series]:
-    """The series of some rewards, each with a label of its own."""
-    _check_pairs(run, chosen, rewarded)
+    """The series of some rewards, each with a label of its own; raises ``no-pairs`` where none has a pair."""
+    if not any(len(reward.pairs) for reward in rewarded):
+        best = rewarded[0]
+        reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
+        raise InputError(
+            "no-pairs",
+            f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+            f"{_first_steps(run, chosen.values)}, {shown(best.choice.column)} at steps "
+            f"{_first_steps(run, best.values)} ({reasons})",
+            best.longer or "try --pair same or --pair next, or other columns with --entropy and --reward",
+        )
     settings = run_settings.entropy_settings(run)
     labels = Counter(reward.choice.label for reward in rewarded)
     for reward in rewarded:
@@ -155,23 +164,6 @@ def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: st
             unpaired=pairs.unpaired,
             label=label if labels[label] == 1 else reward.match.column,
         )
-
-
-def _check_pairs(run: Run, chosen: Chosen, rewarded: Sequence[Reward]) -> None:
-    """Raise ``no-pairs`` where no reward has a pair with the entropy."""
-    if any(len(reward.pairs) for reward in rewarded):
-        return
-    best = rewarded[0]
-    entropy_steps = _first_steps(run, chosen.values)
-    reward_steps = _first_steps(run, best.values)
-    reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
-    hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
-    raise InputError(
-        "no-pairs",
-        f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-        f"{entropy_steps}, {shown(best.choice.column)} at steps {reward_steps} ({reasons})",
-        best.longer or hint,
-    )
 
 
 def _first_steps(run: Run, values: FloatArray) -> str:
@@ -232,13 +224,12 @@ def _ended(series: Sequence[Series]) -> list[Series]:
     until = max((float(paired.step[-1]) for paired in validations), default=0.0)
     marked = []
     for paired in series:
+        findings = paired.findings
         if paired in validations and len(paired.step) > 1:
             last = float(paired.step[-1])
-            interval = float(np.median(np.diff(paired.step)))
-            if last + LATE * interval < until:
-                finding = caution("reward-ends", last=last, until=until)
-                paired = replace(paired, findings=(*paired.findings, finding))
-        marked.append(paired)
+            if last + LATE * float(np.median(np.diff(paired.step))) < until:
+                findings += (caution("reward-ends", last=last, until=until),)
+        marked.append(replace(paired, findings=findings))
     return marked
 
 

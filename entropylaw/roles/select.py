@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -105,6 +105,16 @@ def phase_series(
             for cause, at in run.spoiled.get(curve.choice.column, {}).items():
                 losses[f"{tokens}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(too_high.sum())})
+    findings: list[Finding] = []
+    if any("resumed run" in note for note in run.notes):
+        findings.append(caution("run-resumed"))
+    if name := run_settings.first_usable(run, names("prompt_filter")):
+        filtered = run.finite(name)
+        if filtered.max() > filtered.min():
+            low = float(filtered.min())
+            findings.append(caution("prompts-filtered", name=name, low=low, high=float(filtered.max())))
+    if weight := run_settings.entropy_settings(run).entropy_weight:
+        findings.append(caution("entropy-term-bends-curves", weight=weight.value, name=weight.name))
     has_value = np.isfinite(list(values.values())).any(axis=0)
     curves = {kind: curve[has_value] for kind, curve in values.items()}
     return PhaseSeries(
@@ -116,7 +126,7 @@ def phase_series(
         columns=columns,
         dropped=dropped,
         notes=tuple(notes),
-        findings=tuple(_phase_findings(run)),
+        findings=tuple(findings),
     )
 
 
@@ -196,15 +206,3 @@ def _whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen |
         # Next to the two classes it is optional; a column that exists and is no entropy gets a note.
         notes = [] if is_missing else [f"no curve of all tokens: {error.message}"]
         return None, notes
-
-
-def _phase_findings(run: Run) -> Iterator[Finding]:
-    """Yield what changes the slope of an entropy curve and is no phase."""
-    if any("resumed run" in note for note in run.notes):
-        yield caution("run-resumed")
-    if name := run_settings.first_usable(run, names("prompt_filter")):
-        values = run.finite(name)
-        if values.max() > values.min():
-            yield caution("prompts-filtered", name=name, low=float(values.min()), high=float(values.max()))
-    if weight := run_settings.entropy_settings(run).entropy_weight:
-        yield caution("entropy-term-bends-curves", weight=weight.value, name=weight.name)

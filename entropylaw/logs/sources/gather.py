@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,9 @@ class _Cells:
                 self._put_text(first + row, cell)
         for row in parsed.nans:
             self._put_text(first + row, None)
-        there = np.flatnonzero(~np.isnan(parsed.values))
-        self._rows.frombytes((first + there).astype(np.int64).tobytes())
-        self._values.frombytes(parsed.values[there].tobytes())
+        filled = np.flatnonzero(~np.isnan(parsed.values))
+        self._rows.frombytes((first + filled).astype(np.int64).tobytes())
+        self._values.frombytes(parsed.values[filled].tobytes())
 
     def _put_text(self, row: int, text: str | None) -> None:
         """Put a text into a row; None for a nan that was written as a value."""
@@ -146,13 +147,16 @@ class Records:
         Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
         note.
         """
-        most, columns = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1), self._columns
-        fullest = frozenset(sorted(columns, key=lambda name: -len(columns[name]))[:most])
-        filled: dict[str, Column] = {
-            name: columns[name].filled(self.rows) for name in columns if name in fullest
-        }
-        note = f"far more columns than values: only the {len(filled)} columns with most values are read"
-        return filled, (note,) if len(filled) < len(columns) else ()
+        most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
+        names = list(self._columns)
+        notes: tuple[str, ...] = ()
+        if len(names) > most:
+            fullest = set(sorted(names, key=lambda name: -len(self._columns[name]))[:most])
+            names = [name for name in names if name in fullest]
+            notes = (
+                f"far more columns than values: only the {len(names)} columns with most values are read",
+            )
+        return {name: self._columns[name].filled(self.rows) for name in names}, notes
 
     def table(
         self, content: Content, dropped: Mapping[str, int], notes: Sequence[str] = (), **more: Any
@@ -162,15 +166,16 @@ class Records:
         ``dropped`` counts records that are not in it, ``notes`` follow those on the text, ``more`` are other
         fields.
         """
-        columns, filled = self.columns(content.extent)
+        columns, notes_on_columns = self.columns(content.extent)
         losses = Counter(dropped)
-        fields: dict[str, Any] = {"rows": self.rows + losses.total(), "unread": tuple(self.unread)} | more
-        return Table(
-            **fields,
+        table = Table(
             columns=columns,
+            rows=self.rows + losses.total(),
             dropped=dict(+losses),
-            notes=(*content.text_notes, *notes, *filled),
+            notes=(*content.text_notes, *notes, *notes_on_columns),
+            unread=tuple(self.unread),
         )
+        return replace(table, **more)
 
 
 class Rows:
