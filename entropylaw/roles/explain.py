@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError
@@ -54,12 +54,10 @@ def explain(
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    decoys = {name: catalog.decoy(name) for name in (*run.columns, *run.texts) if name not in listed}
-    reasons = {name: reason for name, reason in decoys.items() if reason}
+    free = [name for name in (*run.columns, *run.texts) if name not in listed]
+    decoys = [Decoy(column=name, why=reason) for name in free if (reason := catalog.decoy(name))]
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
-    used = {*listed, *reasons, *weights, run.step_column}
-    possible = suggest.could_be(run)
-    others = enumerate((*run.names, *run.texts), start=1)
+    used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     report = ColumnReport(
         run=run.name,
         source=run.source,
@@ -72,7 +70,7 @@ def explain(
         last_step=float(run.step[-1]),
         entropy=entropies,
         reward=rewards,
-        decoys=tuple(Decoy(column=name, why=reason) for name, reason in reasons.items()),
+        decoys=tuple(decoys),
         coefficients={
             name: (float(values[0]), float(values[-1])) for name, values in weights.items() if values.size
         },
@@ -81,11 +79,7 @@ def explain(
         cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
-        others={
-            suggest.showable(name, place): possible.get(name, "")
-            for place, name in others
-            if name not in used
-        },
+        others=_without_role(run, used),
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
     )
     if not rewarded:
@@ -100,6 +94,14 @@ def explain(
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
+
+
+def _without_role(run: Run, used: Collection[str]) -> dict[str, str]:
+    """The columns without a role, and what each could be."""
+    possible = suggest.could_be(run)
+    columns = enumerate((*run.names, *run.texts), start=1)
+    free = [(position, name) for position, name in columns if name not in used]
+    return {suggest.showable(name, position): possible.get(name, "") for position, name in free}
 
 
 def _candidates(

@@ -134,14 +134,11 @@ def phase_series_all(
     run: Run, *, planning: str | None = None, execution: str | None = None, entropy: Sequence[str] = ()
 ) -> tuple[PhaseSeries, ...]:
     """The curves of a run with every entropy of all tokens that the user names; one alone has no label."""
-    columns = named_columns(run, entropy)
-    if len(columns) < 2:
-        return (phase_series(run, planning=planning, execution=execution, entropy=next(iter(columns), None)),)
     series = []
-    for name in columns:
+    for name in named_columns(run, entropy) or (None,):
         curves = phase_series(run, planning=planning, execution=execution, entropy=name)
-        series.append(replace(curves, label=name))
-    return tuple(series)
+        series.append(replace(curves, label=name or ""))
+    return (replace(series[0], label=""),) if len(series) == 1 else tuple(series)
 
 
 def _of_class(run: Run, kind: str, column: str | None) -> Chosen | None:

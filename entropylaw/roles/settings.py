@@ -135,14 +135,7 @@ def _controls(
     run: Run, coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
 ) -> Iterator[dict[str, float | str]]:
     """Yield what shows that the entropy is controlled, the surest first."""
-    # The settings that turn a control on.
-    values = {name: str(value).casefold() for name, value in run.settings.items()}
-    switches = [name for name in values if is_a(name, "entropy_control")]
-    active = [name for name in switches if values[name] in ("true", "1", "1.0")]
-    if not switches:
-        targets = [name for name in values if is_a(name, "entropy_target")]
-        active = [name for name in targets if values[name] not in ("none", "null", "")]
-    for name in active:
+    for name in _turned_on(run):
         yield {"by": "setting", "name": name, "value": str(run.settings[name])}
     # Logged switches and targets.
     for name, kind in product(run.columns, _CONTROL_COLUMNS):
@@ -161,6 +154,16 @@ def _controls(
         high = float(run.finite(name).max())
         if high - low > _ROUNDING * max(abs(low), abs(high)):
             yield {"by": "varying-coefficient", "name": name, "low": low, "high": high}
+
+
+def _turned_on(run: Run) -> list[str]:
+    """The settings that turn a control of the entropy on."""
+    values = {name: str(value).casefold() for name, value in run.settings.items()}
+    switches = [name for name in values if is_a(name, "entropy_control")]
+    if switches:
+        return [name for name in switches if values[name] in ("true", "1", "1.0")]
+    targets = [name for name in values if is_a(name, "entropy_target")]
+    return [name for name in targets if values[name] not in ("none", "null", "")]
 
 
 def notes(settings: EntropySettings) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_when_it_is_opened(tmp_path):
 def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     assert slug("-") == "file-unreadable"
-    monkeypatch.setattr(content, "_MOST_PIPED", 1 << 12)
+    monkeypatch.setattr(content, "MOST_AT_ONCE", 1 << 12)
     for data, expected in ((bytes(1 << 16), "file-empty"), (CSV * 20, "file-too-large")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert slug("-") == expected

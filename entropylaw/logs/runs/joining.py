@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
@@ -116,7 +117,7 @@ def _merged(parts: Sequence[Run]) -> Run:
     note = f"joined by {shown(head.step_column)} from {counted(len(parts), 'file')}: {files}"
     notes = chain([note], *(file.notes for file in parts))
     sources = {part.path: part for file in parts for part in file.source.parts or (file.source,)}
-    texts = _overlaid(file.texts for file in reversed(parts))
+    texts = _overlaid(parts[::-1], attrgetter("texts"))
     run = replace(
         head,
         source=whole_source(" + ".join(sources), head.source.format, list(sources.values())),
@@ -124,18 +125,18 @@ def _merged(parts: Sequence[Run]) -> Run:
         columns=columns,
         texts={name: text for name, text in texts.items() if name not in columns},
         dropped=added(*(file.dropped for file in parts)),
-        spoiled=_overlaid(file.spoiled for file in parts),
+        spoiled=_overlaid(parts, attrgetter("spoiled")),
         notes=tuple(dict.fromkeys(notes)),
         unread=tuple(dict.fromkeys(chain.from_iterable(file.unread for file in parts))),
-        settings=_overlaid(file.settings for file in parts),
-        config=_overlaid(file.config for file in parts),
+        settings=_overlaid(parts, attrgetter("settings")),
+        config=_overlaid(parts, attrgetter("config")),
     )
     return _without_unlike_points(run)
 
 
-def _overlaid(mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """One mapping of several; the first that has a name gives its value."""
-    return dict(ChainMap(*map(dict, mappings)))
+def _overlaid(parts: Sequence[Run], field: Callable[[Run], Mapping[str, Any]]) -> dict[str, Any]:
+    """One mapping of those in a field of several runs; the first that has a name gives its value."""
+    return dict(ChainMap(*(dict(field(part)) for part in parts)))
 
 
 def _without_unlike_points(run: Run) -> Run:
