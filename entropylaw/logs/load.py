@@ -229,8 +229,10 @@ class _Collector:
             return
         looked = "no file with a log's suffix"
         if skipped := self.ignored[earlier:]:
-            looked = f"{counted(len(skipped), 'file')} looked at, the first one "
-            looked += f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+            looked = (
+                f"{counted(len(skipped), 'file')} looked at, the first one "
+                f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+            )
         raise InputError(
             "no-logs-in-folder",
             f"{quoted_path(folder)} holds no training log: {looked}",

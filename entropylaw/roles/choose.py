@@ -210,8 +210,10 @@ def _entropy_sign(
     sign = -1 if low < -_ROUNDING else 1
     if (middle := float(np.median(values * sign)) * nats) > MOST_NATS:
         message = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
-        hint = "divide it by the mean response length, or log the token mean "
-        hint += "(verl: actor.loss_agg_mode=token-mean)"
+        hint = (
+            "divide it by the mean response length, or log the token mean "
+            "(verl: actor.loss_agg_mode=token-mean)"
+        )
         if middle * units.nats_per_unit("bits")[0] <= MOST_NATS:
             hint += f"; if it is in bits: {option} {in_shell(f'{column}:bits')}"
         message += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
@@ -246,8 +248,10 @@ def choose_rewards(
     training = _longer_training(best, [reward for reward in usable if reward.training])
     longer = ""
     if training is not None:
-        longer = f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
-        longer += f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
+        longer = (
+            f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
+            f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
+        )
     rewards = [best._replace(longer=longer, named_unit=unit)]
     if column is None:
         rewards += _others_of_kind(best, usable)

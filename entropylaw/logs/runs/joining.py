@@ -225,8 +225,10 @@ def _note_late_start(run: Run, others: Sequence[Run]) -> Run:
         continues = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
         alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
         if continues and alike and other.source.path != run.source.path:
-            note += f"; {shown(name)} next to it has steps {first:g} to {last:g}: if this is the same run "
-            note += "resumed, append the one file to the other"
+            note += (
+                f"; {shown(name)} next to it has steps {first:g} to {last:g}: if this is the same run "
+                "resumed, append the one file to the other"
+            )
             break
     return replace(run, notes=(*run.notes, note))
 

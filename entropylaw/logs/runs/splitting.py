@@ -347,6 +347,8 @@ def averaged(life: Life, step: FloatArray, columns: Mapping[str, FloatArray]) ->
         number = np.bincount(slot[filled], minlength=len(unique))
         total = np.bincount(slot[filled], cells[filled], len(unique))
         table[name] = np.where(number, total / np.maximum(number, 1), np.nan)
-    note = f"{counted(len(life.rows), 'row')} for {counted(len(unique), 'step')}, with different values, "
-    note += "such as the updates of a rollout: the mean per step is taken"
+    note = (
+        f"{counted(len(life.rows), 'row')} for {counted(len(unique), 'step')}, with different values, "
+        "such as the updates of a rollout: the mean per step is taken"
+    )
     return Merged(unique, table, notes=(note,))

@@ -379,8 +379,10 @@ def _starts(
 def _check_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) -> None:
     """Raise ``several-rows-a-step`` for rows of one step that may be of several runs, or of several steps."""
     steps = len(np.unique(step))
-    message = f"{where} has several rows per step with different values of the same columns "
-    message += f"({counted(len(rows), 'row')} for {counted(steps, 'step')})"
+    message = (
+        f"{where} has several rows per step with different values of the same columns "
+        f"({counted(len(rows), 'row')} for {counted(steps, 'step')})"
+    )
     if steps < _FEWEST_STEPS:
         raise InputError("several-rows-a-step", message, f"add --step {ROW} ({ROW}: the rows are counted)")
     for column, cells in table.columns.items():

@@ -113,8 +113,10 @@ def by_kind(table: Table, step: StepColumn) -> Table:
         return replace(table, columns=columns)
     split.sort(key=lambda name: (not catalog.is_metric(name), name))
     numbers = [f"{shown(label)} ({np.sum(kinds == label)})" for label in labels]
-    note = f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; "
-    note += f"what several have, or evaluations alone, is split: {listing(split, 8)}"
+    note = (
+        f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; "
+        f"what several have, or evaluations alone, is split: {listing(split, 8)}"
+    )
     return replace(table, columns=columns, notes=(*table.notes, note))
 
 
