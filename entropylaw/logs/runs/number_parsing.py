@@ -92,8 +92,6 @@ class Parsed:
     @property
     def spoiled(self) -> dict[str, IntArray]:
         """The records that hold no number, by what they hold."""
-        if not self.texts and not self.nans:
-            return {}
         return {TEXT: np.array(self.where, dtype=np.intp), NAN: np.array(self.nans, dtype=np.intp)}
 
 

@@ -150,7 +150,8 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    spoiled = {column: cells.spoiled for column, cells in parsed.items() if cells.numeric and cells.spoiled}
+    mixed = [column for column, cells in parsed.items() if cells.numeric and (cells.texts or cells.nans)]
+    spoiled = {column: parsed[column].spoiled for column in mixed}
     written = {column: kinds.coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written, table)]
     stepless = np.isnan(steps.values)
