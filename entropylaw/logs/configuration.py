@@ -127,30 +127,30 @@ def read_yaml(data: bytes) -> Node:
             if depth >= _DEEPEST or values > _MOST_NODES:
                 raise ValueError(f"more than {_MOST_NODES} values or {_DEEPEST} levels")
         document = loader(data)
-        return yaml_value(document.get_node(), {}) if document.check_node() else None
+        return _yaml_value(document.get_node(), {}) if document.check_node() else None
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         raise ValueError(f"not YAML at line {mark.line + 1}" if mark else "not YAML") from None
 
 
-def yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
+def _yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
     """Return what a node means; ``ready`` holds the values of those that an alias may name."""
     if isinstance(node.value, str):
-        return yaml_scalar(node)
+        return _yaml_scalar(node)
     if node in ready:
         return ready[node]
     if node.id == "sequence":
         ready[node] = sequence = list[Any]()
-        sequence += [yaml_value(item, ready) for item in node.value]
+        sequence += [_yaml_value(item, ready) for item in node.value]
         return sequence
     ready[node] = mapping = dict[str, Any]()
     for key, value in node.value:
         if isinstance(key.value, str):
-            mapping[str(yaml_scalar(key))] = yaml_value(value, ready)
+            mapping[str(_yaml_scalar(key))] = _yaml_value(value, ready)
     return mapping
 
 
-def yaml_scalar(node: Any) -> Node:
+def _yaml_scalar(node: Any) -> Node:
     """Return what a scalar means: text if it is quoted or has a tag, of which nodes do not show ``!!str``."""
     text: str = node.value
     text.encode()  # half a surrogate pair, which libyaml refuses by itself

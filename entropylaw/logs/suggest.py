@@ -100,12 +100,12 @@ def likely(
         for role in roles:
             used = {*taken, *(candidate.column for candidate in chosen.values())}
             free = {name: cells for name, cells in columns.items() if name not in used}
-            if role not in chosen and (alike := (resembling if values else named_alike)(role, free)):
+            if role not in chosen and (alike := (_resembling if values else _named_alike)(role, free)):
                 chosen[role] = Likely(alike[0], not values)
     return {role: chosen[role] for role in roles if role in chosen}
 
 
-def named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
+def _named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
     """The columns whose names fit a role, the best first, and whose values do not contradict it."""
     ranked = sorted((rank, name) for name in columns if (rank := _rank(role, name)) is not None)
     close = nearest(_known_names(role), [name for name in columns if not _misleading(role, name)])
@@ -113,7 +113,7 @@ def named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
     return [name for name in names if _possible(role, parse_column(columns[name]).values)]
 
 
-def resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
+def _resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
     """The columns whose values behave as those of a role."""
     names = [name for name in columns if role == "step" or _CLOCKS.isdisjoint(_words(name))]
     values = {name: parse_column(columns[name]).values for name in names}
@@ -186,14 +186,14 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
             chosen = {"step": run.step_column} | chosen
         near, hint = _near(candidates[role]), _hint(chosen, path)
     else:
-        near, hint = nearest_names(run, role), where_it_may_be(run, trainer, role, path)
+        near, hint = _nearest_names(run, role), _where_it_may_be(run, trainer, role, path)
     if role == "entropy" and trainer.absent:
         hint = f"{hint}. {trainer.absent}"
     message = f"{where} has no {role} column that is in the catalog; {near}"
     return InputError(f"no-{role}-column", message, hint)
 
 
-def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
+def _where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     """What to do where no column of a log resembles a role."""
     if trainer.halves:
         return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
@@ -205,7 +205,7 @@ def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     return f"name it with --{role} COLUMN; `{command}` lists all columns"
 
 
-def nearest_names(run: Run, role: str) -> str:
+def _nearest_names(run: Run, role: str) -> str:
     """The columns whose names are nearest to those of a role."""
     columns = run.names[1:]
     if role == "reward":

@@ -214,7 +214,7 @@ def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
     every = trainers()
     templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
-    telltales = list(filter(_any_of(templates), (name_and_kind(column)[0] for column in columns)))
+    telltales = list(filter(_any_of(templates), (_name_and_kind(column)[0] for column in columns)))
     for trainer in every:
         if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")
@@ -229,18 +229,18 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     *others, generic = trainers()
     # For other trainers' logs, keys with a placeholder match too much.
     exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
-    named = {column: names_in(role, column) for column in columns}
+    named = {column: _names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
-    every = ranked_matches(ranked, keyed)
+    every = _ranked_matches(ranked, keyed)
     if apart := [(column, names[-1]) for column, names in named.items() if len(names) > 1]:
         # The reward of evaluations has the name of the reward of training, or that of a rate.
         trained = list(map(_as_validation, (*trainer.training, *generic.training)))
         trained += [_as_validation(Key(name, _RATE)) for _, name in apart if is_rate(name)]
-        every += ranked_matches(trained, apart, len(ranked))
+        every += _ranked_matches(trained, apart, len(ranked))
     if role == "validation" and trainer is generic and not every:
         # A rate of held-out data, whatever it is called.
-        rates = filter(is_held_out_rate, columns)
+        rates = filter(_is_held_out_rate, columns)
         every = [Match(column, _as_validation(Key(column, _RATE)), len(ranked)) for column in rates]
     best: dict[str, Match] = {}
     for match in every:
@@ -248,21 +248,21 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     return list(best.values())
 
 
-def ranked_matches(keys: Sequence[Key], named: Sequence[tuple[str, str]], first: int = 0) -> list[Match]:
+def _ranked_matches(keys: Sequence[Key], named: Sequence[tuple[str, str]], first: int = 0) -> list[Match]:
     """The matches of keys, ranked from ``first`` on, with columns that are looked up by the names."""
     ranks = enumerate(keys, start=first)
     return [Match(column, key, r) for r, key in ranks for column, name in named if _matches(key, name)]
 
 
-def is_held_out_rate(column: str) -> bool:
+def _is_held_out_rate(column: str) -> bool:
     """Whether a name is that of a rate or of a benchmark, and of held-out data."""
     named = is_rate(column) or _BENCHMARK.search(column[-40:]) is not None
     return named and is_evaluation(column) and not column.endswith("]")
 
 
-def names_in(role: str, column: str) -> tuple[str, ...]:
+def _names_in(role: str, column: str) -> tuple[str, ...]:
     """The names by which a column is looked up for a role: its own, or that within its kind of record."""
-    name, kind = name_and_kind(column)
+    name, kind = _name_and_kind(column)
     if not kind:
         return (column,)
     if is_evaluation(kind):
@@ -275,7 +275,7 @@ def _as_validation(key: Key) -> Key:
     return Key(key.template, meaning)
 
 
-def name_and_kind(column: str) -> tuple[str, str]:
+def _name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
     return (match["name"], match["kind"]) if match and is_kind(match["kind"]) else (column, "")
@@ -347,7 +347,7 @@ def keys(*roles: str) -> tuple[Key, ...]:
 
 def decoy(column: str) -> str | None:
     """Give the reason why a column with entropy in its name is none; None where it has no such name."""
-    metric, kind = name_and_kind(column)
+    metric, kind = _name_and_kind(column)
     name = folded(metric)
     if not any(mark in name for mark in ("entrop", "ent_coef", "kl_ent")):
         return None
@@ -386,7 +386,7 @@ def stepless_sample_columns(columns: Collection[str]) -> list[str]:
 
 
 def _has_key(column: str, sought: Iterable[Key]) -> bool:
-    name, _ = name_and_kind(column)
+    name, _ = _name_and_kind(column)
     return _any_key()(name) and any(_matches(key, name) for key in sought)
 
 

@@ -256,15 +256,15 @@ def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     """
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
-    tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
-    runs = runs_among(tables)
+    tables = {name: _records_in(node) for name, node in {"": value, **value}.items()}
+    runs = _runs_among(tables)
     key, labels = "run", dict(zip(runs, runs, strict=True))
     if len(runs) == 1:
         key, labels = KIND, {name: name for name in tables if is_evaluation(name)} | {runs[0]: "train"}
     return [{key: label, **row} for name, label in labels.items() for row in tables[name]]
 
 
-def runs_among(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def _runs_among(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """The names of tables with an entropy that are not evaluations; of them the one without a name alone."""
     runs = list[str]()
     for name, rows in tables.items():
@@ -275,7 +275,7 @@ def runs_among(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     return [""] if "" in runs else runs
 
 
-def records_in(node: object) -> list[dict[str, object]]:
+def _records_in(node: object) -> list[dict[str, object]]:
     """The records in a list, or in an object that numbers them by their steps or has columns of them."""
     if isinstance(node, list):
         return node if all(isinstance(row, dict) for row in node) else []
@@ -283,10 +283,10 @@ def records_in(node: object) -> list[dict[str, object]]:
         return []
     if all(name.isdecimal() and isinstance(row, dict) for name, row in node.items()):
         return [{"step": float(name), **row} for name, row in node.items()]
-    return records_of_columns(node)
+    return _records_of_columns(node)
 
 
-def records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
+def _records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
     """The records of the columns in an object: lists, or objects as of pandas, joined by their keys.
 
     Columns of another length than most are left out; nothing where one of them is a metric.

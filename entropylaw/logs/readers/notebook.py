@@ -59,15 +59,15 @@ def read(content: Content) -> Table:
     Raises ``file-corrupt`` where it breaks off, ``notebook-without-log``, and ``no-records`` where its cells
     printed what may be a log, and is not read.
     """
-    outputs, kinds = cell_outputs(content), dict[str, list[Table]]()
-    for kind, table in (log for cell in outputs for log in logs_of_cell(cell)):
+    outputs, kinds = _cell_outputs(content), dict[str, list[Table]]()
+    for kind, table in (log for cell in outputs for log in _logs_of_cell(cell)):
         kinds.setdefault(kind, []).append(table)
     if not kinds:
         raise _without_log(content, outputs)
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
     others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
     notes = (f"read from the outputs of the notebook ({best})", *others)
-    return behind_each_other(kinds[best], content, notes)
+    return _behind_each_other(kinds[best], content, notes)
 
 
 def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, Any]]]) -> InputError:
@@ -85,7 +85,7 @@ def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, Any]]
     return content.error("notebook-without-log", message, hint + own_log)
 
 
-def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
+def _behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
     """Put the logs of one kind behind each other, in the order of their cells."""
     records, dropped, settings = Records(), Counter[str](), dict[str, object]()
     table_notes: dict[str, None] = {}
@@ -107,7 +107,7 @@ def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
     return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 
-def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
+def _cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
     """The outputs of each cell."""
     text = content.text
     try:
@@ -126,11 +126,11 @@ def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
     return [[output for output in outputs if isinstance(output, dict)] for outputs in listed]
 
 
-def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
+def _logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
     """Yield the kind and the table of every log in the outputs of one cell."""
     streams = (output for output in outputs if output.get("output_type") == "stream")
     printed = "".join(_text(stream.get("text")) for stream in streams)
-    yield from printed_logs(printed)
+    yield from _printed_logs(printed)
     shown = printed.splitlines()
     for output in outputs:
         data = output.get("data")
@@ -147,7 +147,7 @@ def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Ta
                 yield "a list of log entries", trl.read(_in_memory(entries + "\n"))
 
 
-def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
+def _printed_logs(text: str) -> Iterator[tuple[str, Table]]:
     """Read a cell's text by the first console reader that can, or as JSON with metrics."""
     content = _in_memory(text)
     for reader in READERS:
@@ -164,7 +164,7 @@ def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
 
 def trainer_table(markup: str) -> Table | None:
     """Read an HTML table as CSV, if its first column is the step or the epoch, as a Trainer's is."""
-    header, *below = html_rows(markup) or [[]]
+    header, *below = _html_rows(markup) or [[]]
     steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
     if len(header) < 2 or np.isnan(steps).all():
         return None
@@ -177,7 +177,7 @@ def trainer_table(markup: str) -> Table | None:
     return replace(table, notes=(_ROUNDED, *table.notes))
 
 
-def html_rows(markup: str) -> list[list[str]]:
+def _html_rows(markup: str) -> list[list[str]]:
     """The cells of an HTML table."""
     rows: list[list[str]] = []
     for tag, cell in _HTML.findall(markup):

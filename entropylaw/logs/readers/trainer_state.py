@@ -52,7 +52,7 @@ def read(content: Content) -> Table:
         broken = getattr(error, "pos", len(text))
     if not isinstance(history, list):
         history, bad = _salvaged(text)
-    entries = [plain for plain in map(plain_entry, history) if plain is not None]
+    entries = [plain for plain in map(_plain_entry, history) if plain is not None]
     notes: tuple[str, ...] = ()
     if broken is not None:
         read = counted(len(entries), "complete entry was", "complete entries were")
@@ -62,7 +62,7 @@ def read(content: Content) -> Table:
     return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
 
 
-def plain_entry(entry: object) -> dict[str, object] | None:
+def _plain_entry(entry: object) -> dict[str, object] | None:
     """The entry without lists and objects; None where it is none, or may be that of another run."""
     if not isinstance(entry, dict):
         return None

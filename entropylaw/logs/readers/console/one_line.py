@@ -20,11 +20,11 @@ _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
-def verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+def _verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
     for heading in filter(None, map(_VERL_STEP.search, lines)):
         record: dict[str, float] = {}
-        for key, number, is_text in map(verl_pair, heading.string[heading.start() :].split(" - ")):
+        for key, number, is_text in map(_verl_pair, heading.string[heading.start() :].split(" - ")):
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
@@ -32,7 +32,7 @@ def verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         yield record
 
 
-def verl_pair(pair: str) -> tuple[str, float, bool]:
+def _verl_pair(pair: str) -> tuple[str, float, bool]:
     """Return the key and the number of ``key:value``, and whether the value is text."""
     key, _, value = pair.rpartition(":")
     with suppress(ValueError):  # nearly all values are plain numbers; all else is parsed in full
@@ -59,7 +59,7 @@ LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"
 
 
-def slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+def _slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """slime: ``rollout 3: {'rollout/raw_reward': 0.4, …}``, ``step 9: {'train/entropy_loss': 0.3, …}``.
 
     From THUDM/slime 0.3.1, and forks such as miles: ``gather_log_data`` in
@@ -153,9 +153,9 @@ _SLIME = "line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …
 
 verl = FormatFunctions(
     lambda content: _VERL_STEP.search(content.opening) is not None,
-    lambda content: read_lines(content, "step:", verl_rows, _VERL),
+    lambda content: read_lines(content, "step:", _verl_rows, _VERL),
 )
 slime = FormatFunctions(
     lambda content: ": {'" in content.opening and _SLIME_FIRST.search(content.opening) is not None,
-    lambda content: read_lines(content, ": {'", slime_rows, _SLIME),
+    lambda content: read_lines(content, ": {'", _slime_rows, _SLIME),
 )

@@ -188,7 +188,7 @@ class Prints:
                 as_json = pattern.sub(replacement, as_json)
             value, _ = json_at(as_json)
         if isinstance(value, dict):
-            return self.of_object(value)
+            return self._of_object(value)
         start = _OPENS.match(text)
         values, closed, _ = dict_pairs(text, start.end() if start else 0, NESTING_PAIR)
         if closed:
@@ -197,7 +197,7 @@ class Prints:
         self._dropped[BAD_PAIR if damaged else CUT_ENTRY] += 1
         return self._pairs(text, True) if damaged else []
 
-    def of_object(self, value: dict[str, object]) -> list[tuple[str, float]]:
+    def _of_object(self, value: dict[str, object]) -> list[tuple[str, float]]:
         """The numbers of an object, those of its ``metrics`` without a prefix; then those in its message."""
         inner = value.pop("metrics", None)
         value |= inner if isinstance(inner, dict) else {}
@@ -223,7 +223,7 @@ class Prints:
             self._groups.append([group["group"], group["rest"]])
         elif len(words) == 1 and self._groups:  # more pairs of the group
             self._groups[-1][1] += f" {cells[0].strip()}"
-        elif named := self.named_cells(words):
+        elif named := self._named_cells(words):
             if not dict(named).keys().isdisjoint(dict(self._table)):
                 yield from self._whole_table()
             self._table += named
@@ -233,7 +233,7 @@ class Prints:
             if any(starmap(counts, printed)):
                 yield from self._whole_table()
 
-    def named_cells(self, words: Sequence[str]) -> list[tuple[str, float]]:
+    def _named_cells(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """The numbers in cells whose left neighbour is a name; a name that is cut off is counted alone."""
         named = list[tuple[str, float]]()
         for name, word in pairwise(words):
@@ -257,7 +257,7 @@ class Prints:
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
         """Take a line that is no row of a table."""
-        if ended and (below := self._below_header(row_words(line))) is not None:
+        if ended and (below := self._below_header(_row_words(line))) is not None:
             yield below
             return
         pairs = list[tuple[str, float]]()
@@ -359,7 +359,7 @@ def _is_pair(match: re.Match[str], line: str) -> bool:
     return bool(marked or counts(match["name"], 1.0)) or aligned
 
 
-def row_words(line: str) -> list[str]:
+def _row_words(line: str) -> list[str]:
     """The cells of a line that may be a row: split at two blanks or more, or else at every blank."""
     line = line.strip().removeprefix("# ")
     words = re.split(" {2,}", line)

@@ -97,12 +97,12 @@ def _records(
         first = _NAMES_AN_ENTROPY.search(opening)
         sample = _lines([opening[max(first.start() - LONGEST_LINE, 0) if first else 0 :][: 1 << 22]])
     seen = list(islice(Prints(Counter()).of(sample), _SAMPLED))
-    word, in_epochs = counting_word(seen)
+    word, in_epochs = _counting_word(seen)
     prints = Prints(dropped).of(lines)
     if in_epochs:
         dropped[_IN_EPOCHS] = 1
         prints = _over_epochs(prints, word)
-    if steps_come_last(seen, word):
+    if _steps_come_last(seen, word):
         prints = _with_later_steps(prints, word)
     recorder = _Recorder(word, dropped)
     for printed in prints:
@@ -169,7 +169,7 @@ class _Recorder:
         return values
 
 
-def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
+def _steps_come_last(sample: Sequence[Printed], word: str) -> bool:
     """Whether an entropy, not of an evaluation, is printed before the first step: steps close records."""
     kind = ""
     for printed in sample:
@@ -215,7 +215,7 @@ def _kind(title: str) -> str:
     return "eval" if is_evaluation(title) else "train" if is_training(title) else ""
 
 
-def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
+def _counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
     """The word that numbers the records, and whether it begins anew in each epoch.
 
     It is empty where they are numbered by fractions such as 3/100 alone.

@@ -78,7 +78,7 @@ class _Layout(NamedTuple):
         return places
 
 
-def read_wandb_chart(content: Content) -> Table:
+def _read_wandb_chart(content: Content) -> Table:
     """Read a chart exported as CSV from W&B's page: one metric, mostly, of several runs.
 
     All cells are quoted. The first column is the x axis: ``Step``, which is W&B's ``_step``, a metric such as
@@ -112,7 +112,7 @@ def read_wandb_chart(content: Content) -> Table:
         hint = "check that the chart shows something, and export it again"
         raise content.error("no-records", message, hint)
     table = records.table(content, dropped, partial=True)
-    notes = chart_notes(layout, table.columns, axis)
+    notes = _chart_notes(layout, table.columns, axis)
     return replace(table, notes=(*content.text_notes, *notes, *table.notes[len(content.text_notes) :]))
 
 
@@ -156,11 +156,11 @@ def _wandb_layout(content: Content) -> _Layout | None:
         return None
     quoted = bool(second) and all(map(_quoted, (first, *second)))
     marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
-    layouts = (header_layout(_split(first, mark), mark, quoted=quoted) for mark in marks)
+    layouts = (_header_layout(_split(first, mark), mark, quoted=quoted) for mark in marks)
     return next(filter(None, layouts), None)
 
 
-def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
+def _header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
     """Parse the columns' names; None where there is not enough evidence for a chart.
 
     Of two runs of one name, the second has the second occurrence of a column.
@@ -170,15 +170,15 @@ def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout 
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
-    runs, columns, ignored = columns_of_runs(names, first)
+    runs, columns, ignored = _columns_of_runs(names, first)
     # No reader of columns takes such a label for a number or for nothing.
     labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     layout = _Layout(delimiter, width, first, names[first].strip(), labels, columns, ignored, repeated)
-    return layout if is_chart(layout, quoted=quoted) else None
+    return layout if _is_chart(layout, quoted=quoted) else None
 
 
-def columns_of_runs(
+def _columns_of_runs(
     names: Sequence[str], first: int
 ) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]], list[str]]:
     """The runs, by run and metric the places of the values and of their bounds, and columns of no run."""
@@ -200,7 +200,7 @@ def columns_of_runs(
     return list(runs), columns, ignored
 
 
-def is_chart(layout: _Layout, *, quoted: bool) -> bool:
+def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
     series = {key: marks for key, marks in layout.columns.items() if key[1] != _COUNTER}
     ignored, count = len(layout.ignored), len(series)
@@ -215,7 +215,7 @@ def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     return not ignored and few and (quoted or step_like or layout.counted)
 
 
-def chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> Iterator[str]:
+def _chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> Iterator[str]:
     """Yield notes on the axis, on columns of no run, and on points that stand for several values."""
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
@@ -230,12 +230,12 @@ def chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> It
         several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
         advice = "average or the last; they are kept, but better export the complete history"
         yield f"at least {', '.join(shares[:4])} summarise {several}{advice}: {COMPLETE_HISTORY}"
-    if uneven := drawn_at_random(layout, columns, axis):
+    if uneven := _drawn_at_random(layout, columns, axis):
         sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
         yield f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
 
 
-def drawn_at_random(layout: _Layout, columns: Mapping[str, Column], axis: str) -> list[str]:
+def _drawn_at_random(layout: _Layout, columns: Mapping[str, Column], axis: str) -> list[str]:
     """The runs with 1500 points, or 1000 by an older documentation, at uneven distances."""
     steps = parse_column(columns[axis]).values
     labels = np.array([*columns.get(_RUN, layout.runs * steps.size)])
@@ -265,7 +265,7 @@ _NAMED = re.compile(r"run[-_](?P<run>.*)(?:-tag-|,tag_)(?P<tag>.+)", re.DOTALL)
 _COPY = re.compile(r"(?: - Copy)?(?: ?\([0-9]{1,4}\))?\Z")
 
 
-def is_tensorboard_curve(content: Content) -> bool:
+def _is_tensorboard_curve(content: Content) -> bool:
     """Whether it has TensorBoard's header, or opens with a wall time, a step and a value."""
     head = _head(content) if content.is_text else ""
     opening = _LIST.match(head)
@@ -274,7 +274,7 @@ def is_tensorboard_curve(content: Content) -> bool:
     return _has_header(head) or (point is not None and 1e8 < float(point[1]) < 1e11)
 
 
-def read_tensorboard_curve(content: Content) -> Table:
+def _read_tensorboard_curve(content: Content) -> Table:
     """Read a curve downloaded from TensorBoard's page: one metric of one run, as CSV or as JSON.
 
     It holds, by plugins/scalar/scalars_plugin.py in tensorboard 2.21, the header ``Wall time,Step,Value``, or
@@ -286,7 +286,7 @@ def read_tensorboard_curve(content: Content) -> Table:
     Raises ``metric-unnamed`` where the name does not contain the metric, ``no-records`` where there is no
     point.
     """
-    (run, tag), head = run_and_tag(content), _head(content)
+    (run, tag), head = _run_and_tag(content), _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         everything = copy(content)
@@ -323,7 +323,7 @@ def _has_header(head: str) -> bool:
     return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 
-def run_and_tag(content: Content) -> tuple[str, str]:
+def _run_and_tag(content: Content) -> tuple[str, str]:
     """Return the run, empty where the name has none or TensorBoard's ``.``, and the tag."""
     stem = PurePath(content.path).name
     for suffixes in (COMPRESSION_SUFFIXES if content.packed else (), (".csv", ".json")):
@@ -339,5 +339,5 @@ def run_and_tag(content: Content) -> tuple[str, str]:
     return run_label(run) if run not in ("", ".") else "", named["tag"].strip()
 
 
-wandb = FormatFunctions(lambda content: content.is_text and bool(_wandb_layout(content)), read_wandb_chart)
-tensorboard = FormatFunctions(is_tensorboard_curve, read_tensorboard_curve)
+wandb = FormatFunctions(lambda content: content.is_text and bool(_wandb_layout(content)), _read_wandb_chart)
+tensorboard = FormatFunctions(_is_tensorboard_curve, _read_tensorboard_curve)

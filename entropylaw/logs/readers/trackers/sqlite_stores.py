@@ -105,7 +105,7 @@ _TRACKIO_MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics 
 _OWN_STEP = "_step"
 
 
-def is_trackio(content: Content) -> bool:
+def _is_trackio(content: Content) -> bool:
     """Whether it is an SQLite file with Trackio's table of metrics."""
     if all(mark in content.head for mark in _TRACKIO_MARKS):
         return True
@@ -114,7 +114,7 @@ def is_trackio(content: Content) -> bool:
     return False
 
 
-def read_trackio(content: Content) -> Table:
+def _read_trackio(content: Content) -> Table:
     """Read a project's database: a row per log call, whose metrics are one JSON object.
 
     Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
@@ -127,10 +127,10 @@ def read_trackio(content: Content) -> Table:
     Raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked.
     """
     with _opened(content, rolls_back=True) as database:
-        return trackio_table(database, content)
+        return _trackio_table(database, content)
 
 
-def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
+def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     """Read the tables of a project: its columns, and the run's name in each row."""
     has = _plain_columns(database, "metrics")
     if not has >= _TRACKIO_COLUMNS:
@@ -138,7 +138,7 @@ def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
     records, bad = Records(), Counter[tuple[str, str]]()
     runs, run_of = dict[tuple[str, str], int](), array("i")
-    for key, step, value in trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
+    for key, step, value in _trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
         if value is None:
             bad[key] += 1
             continue
@@ -166,11 +166,11 @@ def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         dropped={UNREADABLE: bad.total()} if bad else {},
         lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
         notes=notes,
-        settings=trackio_settings(database) if len(runs) == 1 else {},
+        settings=_trackio_settings(database) if len(runs) == 1 else {},
     )
 
 
-def trackio_calls(
+def _trackio_calls(
     database: sqlite3.Connection, identity: str
 ) -> Iterator[tuple[tuple[str, str], object, dict[str, object] | None]]:
     """Yield the run's name and id, the step and the metrics of each log call, None where they are damaged."""
@@ -188,7 +188,7 @@ def trackio_calls(
         yield (str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]), step, _json_object(metrics, float)
 
 
-def trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
+def _trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
     """The configuration of the only run; empty where there is none, or one more."""
     if "config" not in _plain_columns(database, "configs"):
         return {}
@@ -223,10 +223,10 @@ def read_mlflow(content: Content) -> Table:
     Raises ``not-a-log`` without MLflow's tables, ``no-records`` where they are empty, or ``file-corrupt``.
     """
     with _opened(content) as connection:
-        return mlflow_table(connection, content)
+        return _mlflow_table(connection, content)
 
 
-def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
+def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
     has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
     if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
@@ -236,10 +236,10 @@ def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         hint = "export the metrics to one CSV with a step column and a column per metric"
         raise content.error("not-a-log", message, hint)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
-    labels = mlflow_labels({str(uuid): name for uuid, name, _ in listed})
+    labels = _mlflow_labels({str(uuid): name for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
     bad, unread = Counter[str](), dict[str, None]()
-    for uuid, step, key, value in mlflow_values(connection, "m.is_nan" if "is_nan" in has else "0", bad):
+    for uuid, step, key, value in _mlflow_values(connection, "m.is_nan" if "is_nan" in has else "0", bad):
         if not content.keeps(key):
             unread[key] = None
             continue
@@ -256,15 +256,15 @@ def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     return rows.table(
         content.extent,
         Counter({UNREADABLE: bad.total()}),
-        tuple(mlflow_notes(content.local_file(), of_deleted, len(uuids))),
+        tuple(_mlflow_notes(content.local_file(), of_deleted, len(uuids))),
         lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
-        settings=mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
+        settings=_mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
         unread=tuple(unread),
         labelled=True,
     )
 
 
-def mlflow_values(
+def _mlflow_values(
     connection: sqlite3.Connection, is_nan: str, bad: Counter[str]
 ) -> Iterator[tuple[str, int, str, float]]:
     """Yield run, step, metric and value in the order in which they were logged, run after run.
@@ -287,7 +287,7 @@ def mlflow_values(
             yield uuid, step, key, math.copysign(math.inf, value) if infinite else float(value)
 
 
-def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
+def _mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
     """The parameters of a run."""
     if not _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
         return {}
@@ -296,7 +296,7 @@ def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, objec
     return {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
 
 
-def mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
+def _mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
     """Note a write-ahead log or a journal next to a database, runs that are deleted, and what is not read."""
     if path and _has_companion(path, "-wal"):
         yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
@@ -308,7 +308,7 @@ def mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterato
         yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
 
-def mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
+def _mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
     """Name the runs: with a part of the id where several have one name, by the id where one has none."""
     names = {uuid: str(name or "")[:LONGEST_NAME].strip() for uuid, name in written.items()}
     times = Counter(names.values())
@@ -321,6 +321,6 @@ def mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
     return labels
 
 
-trackio = FormatFunctions(is_trackio, read_trackio)
+trackio = FormatFunctions(_is_trackio, _read_trackio)
 # Any SQLite file that is not Trackio's: the error names the tables that are missing.
 mlflow = FormatFunctions(lambda _: True, read_mlflow)

@@ -62,7 +62,7 @@ def read(content: Content) -> Table:
     dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
     for event in _events(content.data, damage, dropped):
         try:
-            step, scalars = event_scalars(event)
+            step, scalars = _event_scalars(event)
         except ValueError:
             dropped[UNREADABLE] += 1
             continue
@@ -93,7 +93,7 @@ def wall_times(data: bytes) -> tuple[float, float]:
     return first, last
 
 
-def event_scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
+def _event_scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars: tags and numbers, without text, images and histograms."""
     step, scalars = 0, list[tuple[str, float]]()
     for key, content in fields(event):
@@ -116,7 +116,7 @@ def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_SHAPE and not is_single(value):
+        if key == _TENSOR_SHAPE and not _is_single(value):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -125,17 +125,17 @@ def _only_number(tensor: bytes) -> float | None:
     if not form or not isinstance(raw, bytes):
         return None
     if not content and form in _VARINTS:
-        raw = from_varint(raw, form)
+        raw = _from_varint(raw, form)
     return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
 
 
-def from_varint(raw: bytes, form: str) -> bytes:
+def _from_varint(raw: bytes, form: str) -> bytes:
     """The bytes of the only number in a list of varints; empty where there are more, or none."""
     number, end = varint(raw, 0) if raw else (0, -1)
     return number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
 
 
-def is_single(shape: bytes) -> bool:
+def _is_single(shape: bytes) -> bool:
     """Whether a tensor has a single number: no dimension, or only such of size 1."""
     sizes = (dict(fields(content)).get(_DIM_SIZE) for key, content in fields(shape) if key == _SHAPE_DIM)
     return all(size == 1 for size in sizes)

@@ -271,10 +271,10 @@ def is_run_table(content: Content) -> bool:
         return bool(rows) and all(cells and cells[0].startswith("{") for cells in summaries)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
-    return "Name" in at and len(at) >= 4 and are_of_runs(complete, at)
+    return "Name" in at and len(at) >= 4 and _are_of_runs(complete, at)
 
 
-def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
+def _are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
     """Whether hardly two rows are of the same run, by the places of W&B's own columns."""
     states = [row[at["State"]].casefold() for row in rows] if "State" in at else []
     # While a run is active, its running time changes; the others are the same in each of its rows.
@@ -293,10 +293,10 @@ def is_summary(content: Content) -> bool:
     value, end = json_at(text[:_HEAD])
     if len(text) > _HEAD and not text[end:_HEAD].strip() and ('"_wandb"' in text or '"_step"' in text):
         value, end = json_at(text)
-    return isinstance(value, dict) and not text[end:].strip() and has_last_values(value)
+    return isinstance(value, dict) and not text[end:].strip() and _has_last_values(value)
 
 
-def has_last_values(record: Mapping[str, object]) -> bool:
+def _has_last_values(record: Mapping[str, object]) -> bool:
     """Whether an object has W&B's own keys, and one number for a step."""
     step, internal = record.get("_step"), record.get("_wandb")
     if isinstance(step, (list, dict)):
