@@ -81,11 +81,17 @@ def read(content: Content) -> Table:
             shape.add(row)
         half_written = shape.put_short(complete=content.ended)
     if shape.rows.rows == len(shape.unreadable):
-        message = f"has a header of {counted(len(header), 'column')} and no rows below it"
-        raise content.error("no-records", message, "check that the run has logged something")
+        raise content.error(
+            "no-records",
+            f"has a header of {counted(len(header), 'column')} and no rows below it",
+            "check that the run has logged something",
+        )
     if shape.pointed:
-        message = f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands"
-        raise content.error("two-decimal-marks", message, "write steps without a separator, as 1000")
+        raise content.error(
+            "two-decimal-marks",
+            f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands",
+            "write steps without a separator, as 1000",
+        )
     # Below the header, as many lines as records.
     whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
@@ -109,8 +115,11 @@ def _below_comments(rows: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 def _no_table(content: Content, why: str) -> InputError:
-    message = f"{why}; the table of a log has some hundreds of columns"
-    return content.error("file-corrupt", message, "check how the file was made")
+    return content.error(
+        "file-corrupt",
+        f"{why}; the table of a log has some hundreds of columns",
+        "check how the file was made",
+    )
 
 
 class _Rectangle:

@@ -307,5 +307,8 @@ def _records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def _no_records(content: Content) -> InputError:
-    hint = 'one object per line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}'
-    return content.error("no-records", f"holds no JSON object in its {counted(content.size, 'byte')}", hint)
+    return content.error(
+        "no-records",
+        f"holds no JSON object in its {counted(content.size, 'byte')}",
+        'one object per line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}',
+    )

@@ -76,8 +76,11 @@ def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, Any]]
     printed = sum(len(measured_numbers(text)) for text in texts)
     own_log = "or name the trainer's own log, such as trainer_state.json"
     if printed >= FEWEST_EVALUATIONS:
-        message = f"is a notebook whose cells printed {printed} values of metrics without a step that is read"
-        return content.error("no-records", message, f"print lines such as `step=1 reward=0.1`, {own_log}")
+        return content.error(
+            "no-records",
+            f"is a notebook whose cells printed {printed} values of metrics without a step that is read",
+            f"print lines such as `step=1 reward=0.1`, {own_log}",
+        )
     with_outputs = counted(sum(map(bool, outputs)), "cell")
     message = f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
     message += f"{counted(len(outputs), 'cell')} looked at"

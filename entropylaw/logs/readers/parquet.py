@@ -68,9 +68,11 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        message = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
-        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
-        raise InputError("file-corrupt", message, hint) from None
+        raise InputError(
+            "file-corrupt",
+            f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}",
+            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
+        ) from None
 
 
 def _refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
@@ -102,8 +104,11 @@ def _require_bounded(
     pages = sum(group.total_byte_size for group in groups) if read_columns is None else 0
     if max(cells * 8, pages) > max(40 * size, 1 << 28):
         ratio = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
-        hint = "write the columns of metrics alone into a file of their own"
-        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {ratio}", hint)
+        raise InputError(
+            "file-too-large",
+            f"{quoted_path(path)} unpacks {ratio}",
+            "write the columns of metrics alone into a file of their own",
+        )
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:
@@ -118,8 +123,11 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
-        message = f"{quoted_path(path)} has {table.num_columns} columns and no rows"
-        raise InputError("no-records", message, "check that the run has logged something")
+        raise InputError(
+            "no-records",
+            f"{quoted_path(path)} has {table.num_columns} columns and no rows",
+            "check that the run has logged something",
+        )
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
     columns = {name: _arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}

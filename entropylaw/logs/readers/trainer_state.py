@@ -90,8 +90,11 @@ def log_table(
         raise content.error("no-records", message, f"{hint} the whole log")
     names = len(set(chain.from_iterable(records)))
     if names * len(records) > 50_000_000:
-        message = f"has {names} different keys in its {len(records)} log entries; a trainer has some dozens"
-        raise content.error("file-corrupt", message, "check how the file was made")
+        raise content.error(
+            "file-corrupt",
+            f"has {names} different keys in its {len(records)} log entries; a trainer has some dozens",
+            "check how the file was made",
+        )
     gathered = Records()
     for record in records:
         gathered.add(record)

@@ -75,8 +75,11 @@ def read_lines(
     table = records.table(content, printout.dropped, printout.notes, rows=records.rows + printout.lost)
     if table.columns:
         return table
-    hint = "check the file, or leave the format out and let the content decide"
-    raise content.error("no-records", f"holds no {what}", hint)
+    raise content.error(
+        "no-records",
+        f"holds no {what}",
+        "check the file, or leave the format out and let the content decide",
+    )
 
 
 def plain(line: str) -> str:

@@ -75,8 +75,11 @@ def read(content: Content) -> Table:
     table = records.table(content, dropped, notes, rows=records.rows)
     if _is_measured(tuple(table.columns)):
         return table
-    hint = "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out"
-    raise content.error("no-records", "holds no line with a step and metrics", hint)
+    raise content.error(
+        "no-records",
+        "holds no line with a step and metrics",
+        "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out",
+    )
 
 
 def _lines(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:

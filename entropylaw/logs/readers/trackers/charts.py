@@ -95,22 +95,29 @@ def _read_wandb_chart(content: Content) -> Table:
     """
     layout = _wandb_layout(content)
     if layout is None:
-        message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
-        raise content.error("no-records", message, "leave the format out and let the content decide")
+        raise content.error(
+            "no-records",
+            "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'",
+            "leave the format out and let the content decide",
+        )
     if _CLOCK_AXIS.match(layout.axis) and not layout.counted:
         axis = shown(layout.axis)
-        message = f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
-        message += "no column holds a step"
-        hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-        hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
-        raise InputError("no-step-column", message, hint)
+        raise InputError(
+            "no-step-column",
+            f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
+            "no column holds a step",
+            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
+            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
+        )
     records, dropped, axis = Records(), Counter[str](), _COUNTER if layout.axis == _STEP_AXIS else layout.axis
     for x, run, values in _points(content, layout, dropped):
         records.add({axis: x} | ({} if layout.runs == [_NAMELESS] else {_RUN: run}) | values)
     if not records.rows:
-        message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
-        hint = "check that the chart shows something, and export it again"
-        raise content.error("no-records", message, hint)
+        raise content.error(
+            "no-records",
+            f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point",
+            "check that the chart shows something, and export it again",
+        )
     table = records.table(content, dropped, partial=True)
     notes = _chart_notes(layout, table.columns, axis)
     return replace(table, notes=(*content.text_notes, *notes, *table.notes[len(content.text_notes) :]))
@@ -301,9 +308,11 @@ def _read_tensorboard_curve(content: Content) -> Table:
         dropped = {UNPARSEABLE: bad} if bad > 0 else {}
         table = Table(columns=columns_read, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
     if not table.columns:
-        message = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
-        hint = "download it again once the run has logged something, or leave the format out"
-        raise content.error("no-records", message, hint)
+        raise content.error(
+            "no-records",
+            "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')",
+            "download it again once the run has logged something, or leave the format out",
+        )
     cells = {name.strip().casefold(): column for name, column in table.columns.items()}
     (step, label, metric), notes = unique_names(("step", _RUN, tag))
     columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}

@@ -67,17 +67,24 @@ def _opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.C
             connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
             yield connection
     except OSError as problem:
-        message = f"cannot be read with its write-ahead log: {problem.strerror}"
-        hint = "check the permissions of the files next to it"
-        raise content.error("file-unreadable", message, hint) from None
+        raise content.error(
+            "file-unreadable",
+            f"cannot be read with its write-ahead log: {problem.strerror}",
+            "check the permissions of the files next to it",
+        ) from None
     # SQLite's own errors, and what Python's module makes of sizes, names and texts that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as problem:
         if "locked" in str(problem):
-            hint = "try again when it has finished, or copy the file together with its -wal file"
-            raise content.error("file-unreadable", "is locked by another program", hint) from None
-        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
-        hint = "copy the file again together with the -wal file next to it"
-        raise content.error("file-corrupt", message, hint) from None
+            raise content.error(
+                "file-unreadable",
+                "is locked by another program",
+                "try again when it has finished, or copy the file together with its -wal file",
+            ) from None
+        raise content.error(
+            "file-corrupt",
+            f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}",
+            "copy the file again together with the -wal file next to it",
+        ) from None
 
 
 def _has_companion(path: str, end: str) -> bool:
@@ -134,8 +141,11 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     """Read the tables of a project: its columns, and the run's name in each row."""
     has = _plain_columns(database, "metrics")
     if not has >= _TRACKIO_COLUMNS:
-        hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
-        raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
+        raise content.error(
+            "file-corrupt",
+            "has no table of metrics as Trackio writes it",
+            "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db",
+        )
     records, bad = Records(), Counter[tuple[str, str]]()
     runs, run_of = dict[tuple[str, str], int](), array("i")
     for key, step, value in _trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
@@ -148,8 +158,11 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         records.add({_OWN_STEP: step} | metrics)
         run_of.append(runs.setdefault(key, len(runs)))
     if not records.rows:
-        hint = "check that the run has logged something; what was sent to a Space is there, not here"
-        raise content.error("no-records", "is a Trackio project in which no run has logged a metric", hint)
+        raise content.error(
+            "no-records",
+            "is a Trackio project in which no run has logged a metric",
+            "check that the run has logged something; what was sent to a Space is there, not here",
+        )
     metric_columns, notes = records.columns(content.size)
     if content.local_file() is None and content.head[18:19] == b"\2":
         left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
@@ -232,9 +245,11 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
         query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
         tables = listing([str(name) for (name,) in connection.execute(query)])
-        message = f"is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: {tables}"
-        hint = "export the metrics to one CSV with a step column and a column per metric"
-        raise content.error("not-a-log", message, hint)
+        raise content.error(
+            "not-a-log",
+            f"is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: {tables}",
+            "export the metrics to one CSV with a step column and a column per metric",
+        )
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
     labels = _mlflow_labels({str(uuid): name for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
@@ -248,9 +263,11 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
             rows.begin(labels.get(uuid, uuid))
         rows.take(step, key, value)
     if not rows.steps:
-        message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
-        hint = "check that the run has logged something, and to this database"
-        raise content.error("no-records", message, hint)
+        raise content.error(
+            "no-records",
+            f"holds no metric of its {counted(len(labels), 'MLflow run')}",
+            "check that the run has logged something, and to this database",
+        )
     deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
     of_deleted = [labels[uuid] for uuid in uuids if uuid in deleted]
     return rows.table(

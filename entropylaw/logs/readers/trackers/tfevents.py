@@ -72,9 +72,11 @@ def read(content: Content) -> Table:
     if not rows.steps:
         # The first event names the version only.
         if others > 1 and not (dropped.total() or damage.dropped):
-            message = f"holds {others - 1} records of other kinds and no scalar"
-            hint = "name the event file of the run; hyperparameters have one of their own"
-            raise content.error("no-scalars", message, hint)
+            raise content.error(
+                "no-scalars",
+                f"holds {others - 1} records of other kinds and no scalar",
+                "name the event file of the run; hyperparameters have one of their own",
+            )
         raise damage.none_complete(content.path, "with a scalar")
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
     # A record with a bad checksum is a damaged place, and counted already.
