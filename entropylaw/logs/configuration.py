@@ -23,8 +23,10 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.paths import is_file, note_input
 
 # No configuration is longer, deeper or wider; YAML's references could make a small file endless.
-_LONGEST_FILE, _LONGEST_NAME = 1 << 20, 500
-_MOST_NODES, _DEEPEST = 100_000, 64
+_LONGEST_FILE = 1 << 20
+_LONGEST_NAME = 500
+_MOST_NODES = 100_000
+_DEEPEST = 64
 # YAML 1.1, which PyYAML, W&B and Hydra write, has all of these.
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "yes", "on"), True),
@@ -86,10 +88,11 @@ def flat_settings(whole: object) -> dict[str, object]:
     """
     if not isinstance(whole, Mapping):
         return {}
-    top: dict[str, object] = {}
-    for name, node in whole.items():
-        if name not in ("_wandb", "wandb_version"):
-            top[name] = node.get("value", node) if isinstance(node, Mapping) else node
+    top = {
+        name: node.get("value", node) if isinstance(node, Mapping) else node
+        for name, node in whole.items()
+        if name not in ("_wandb", "wandb_version")
+    }
     flat: dict[str, object] = {}
     stack: list[tuple[str, object]] = [("", top)]
     budget = _MOST_NODES
@@ -118,7 +121,7 @@ def read_yaml(data: bytes) -> Node:
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    depth, values = 0, 0
+    depth = values = 0
     try:
         for event in yaml.parse(data, Loader=loader):
             ends = isinstance(event, yaml.CollectionEndEvent)

@@ -33,7 +33,9 @@ from entropylaw.logs.sources.content import Content
 
 _EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
 
-_HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
+# Length and its checksum before the content, the content's checksum after it.
+_HEAD = 12
+_TAIL = 4
 
 # Keys as fields() yields them: field number × 8 + wire type.
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
@@ -58,23 +60,25 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` or ``no-scalars`` where no complete record holds a scalar."""
-    damage, rows = Damage(), StepRows()
-    dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
+    damage = Damage()
+    rows = StepRows()
+    dropped = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0})
+    without_scalar = 0
     for event in _events(content.data, damage, dropped):
         try:
             step, scalars = _event_scalars(event)
         except ValueError:
             dropped[UNREADABLE] += 1
             continue
-        others += not scalars
+        without_scalar += not scalars
         for tag, value in scalars:
             rows.take(step, tag, value)
     if not rows.steps:
         # The first event names the version only.
-        if others > 1 and not (dropped.total() or damage.dropped):
+        if without_scalar > 1 and not (dropped.total() or damage.dropped):
             raise content.error(
                 "no-scalars",
-                f"holds {others - 1} records of other kinds and no scalar",
+                f"holds {without_scalar - 1} records of other kinds and no scalar",
                 "name the event file of the run; hyperparameters have one of their own",
             )
         raise damage.none_complete(content.path, "with a scalar")
@@ -126,15 +130,11 @@ def _only_number(tensor: bytes) -> float | None:
     raw = content or parts.get(field, b"")
     if not form or not isinstance(raw, bytes):
         return None
-    if not content and form in _VARINTS:
-        raw = _from_varint(raw, form)
-    return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
-
-
-def _from_varint(raw: bytes, form: str) -> bytes:
-    """The bytes of the only number in a list of varints; empty where there are more, or none."""
-    number, end = varint(raw, 0) if raw else (0, -1)
-    return number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
+    size = struct.calcsize(form)
+    if raw and not content and form in _VARINTS:
+        number, end = varint(raw, 0)
+        raw = number.to_bytes(8, "little")[:size] + raw[end:]
+    return float(*struct.unpack(form, raw)) if len(raw) == size else None
 
 
 def _is_single(shape: bytes) -> bool:
@@ -180,12 +180,8 @@ def _intact(data: bytes, begin: int, end: int) -> bool:
     return data[end : end + _TAIL] == masked.to_bytes(4, "little")
 
 
-def _crc_table() -> tuple[int, ...]:
-    """What a CRC-32C becomes by its lowest byte."""
-    states = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        states = states >> np.uint32(1) ^ (states & np.uint32(1)) * np.uint32(0x82F63B78)
-    return tuple(states.tolist())
-
-
-_CRC = _crc_table()
+_states = np.arange(256, dtype=np.uint32)
+for _ in range(8):
+    _states = _states >> np.uint32(1) ^ (_states & np.uint32(1)) * np.uint32(0x82F63B78)
+# What a CRC-32C becomes by its lowest byte.
+_CRC: tuple[int, ...] = tuple(_states.tolist())
