@@ -106,34 +106,37 @@ class _Rollouts:
     def __init__(self, printout: Printout) -> None:
         self._dropped = printout.dropped
         self._shown = _SLIME_ROLLOUT.search(printout.content.opening) is not None
-        self._rollout, self._trained, self._initial = -1, False, 0
+        self._rollout = -1
+        self._trained = False
+        self._initial = 0
         # For the actor and for the critic: the training step that was printed first for this rollout.
         self._first: dict[str, int] = {}
 
     def step(self, kind: str, number: int) -> int | None:
-        """Return the rollout of the next entry of the file; None where the entry is left out."""
+        """Return the rollout of the next entry of the file; None where the entry is left out.
+
+        Of the training steps of a rollout, those after the first are left out.
+        """
         if kind.endswith("step"):
-            return self.training_step(kind, number)
+            self._trained = True
+            if not self._shown:
+                return number
+            if self._rollout >= 0 and self._first.setdefault(kind, number) == number:
+                return self._rollout
+            self._dropped[EARLY_STEP if self._rollout < 0 else LATER_STEP] += 1
+            return None
         if kind == "eval" and number == 0 and not (self._rollout == 0 and self._trained):
             self._initial += 1
             return -1
         if kind == "rollout":
             self._shown = True
-            self._first = self._first if number == self._rollout else {}
-            self._rollout, self._trained = number, False
+            if number != self._rollout:
+                self._first = {}
+            self._rollout = number
+            self._trained = False
         elif kind == "perf" and not self._shown:
             self._rollout = number
         return number
-
-    def training_step(self, kind: str, number: int) -> int | None:
-        """Return the rollout of a training step; None where an earlier step of its rollout was printed."""
-        self._trained = True
-        if not self._shown:
-            return number
-        if self._rollout >= 0 and self._first.setdefault(kind, number) == number:
-            return self._rollout
-        self._dropped[EARLY_STEP if self._rollout < 0 else LATER_STEP] += 1
-        return None
 
     def notes(self) -> Iterator[str]:
         """Note how steps of different kinds were brought together."""

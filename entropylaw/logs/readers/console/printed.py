@@ -129,16 +129,16 @@ class _Braces:
             self.text, self._depth = "", 0
             self.broken += 1
             return None
-        return self.append(line) if inside else ""
-
-    def append(self, line: str) -> str:
-        """Add a line to the open dict; returns the whole dict where the line ends it, or an empty text."""
+        if not inside:
+            return ""
         self.text += f" {line.strip()}"
-        self._depth += (line.count("{") - line.count("}")) if self._depth else 0
+        if self._depth:
+            self._depth += line.count("{") - line.count("}")
         if self._depth or not line.rstrip().endswith(("}", "},", "]", "],")):
             return ""
-        text, self.text = self.text, ""
-        return text.strip("[], ")
+        whole = self.text.strip("[], ")
+        self.text = ""
+        return whole
 
 
 class Prints:

@@ -51,17 +51,18 @@ def read(content: Content) -> Table:
     totals = _bar_totals(marks)
     starts = _starts_of_run(marks, totals)
     steps: Sequence[float] = list(chain.from_iterable(map(_steps_on_bar, starts)))
-    how = "steps are those that the progress bar showed when each entry was printed"
+    note = "steps are those that the progress bar showed when each entry was printed"
     if all("step" in entry.values for entry in entries if entry.values):
-        steps, how = [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
+        steps = [entry.values.get("step", 0.0) for entry in entries]
+        note = "steps are those in the entries"
     elif len(steps) != len(entries):
         total = max(totals, default=0)
-        steps, how = _steps_counted(
+        steps, note = _steps_counted(
             entries, total if len(starts) == 1 and starts[0][-1].before == total else 0
         )
     pairs = zip(steps, entries, strict=True)
     good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
-    return log_table(content, good, len(entries) - len(good), (how,))
+    return log_table(content, good, len(entries) - len(good), (note,))
 
 
 class _Bar(NamedTuple):
@@ -89,7 +90,8 @@ _Mark = _Bar | _Entry | None
 
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield entries, drawings of the bar and erasures, in the order of the file."""
-    openings, width = set[str](), 0
+    openings = set[str]()
+    width = 0
     for match in chain.from_iterable(map(_LINE.finditer, blocks)):
         line, below = match.groups()
         if not line.strip(" "):
@@ -127,7 +129,8 @@ def _log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
 
 def _bar_totals(marks: list[_Mark]) -> set[int]:
     """Return the totals of the bars next to training entries; a run that was resumed can have two."""
-    votes, nearest = Counter[int](), None
+    votes = Counter[int]()
+    nearest = None
     for mark in (*marks, *reversed(marks)):
         if isinstance(mark, _Bar):
             nearest = mark.total
@@ -179,7 +182,8 @@ def _steps_on_bar(stretches: list[_Stretch]) -> list[int]:
     way. Where entries come late, those at the end may be missing.
     """
     erasing = any(stretch.erased for stretch in stretches)
-    steps, entries = list[int](), 0
+    steps: list[int] = []
+    entries = 0
     for stretch, (near, room) in zip(
         stretches, (_by_erasing if erasing else _by_bar)(stretches), strict=True
     ):
@@ -205,7 +209,8 @@ def _by_bar(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
     redrawn = 2 * sum(group.before == group.after for group in groups) >= len(groups)
     last = -1
     for stretch in stretches:
-        near, trainings = stretch.near(redrawn=redrawn), sum(entry.training for entry in stretch.entries)
+        near = stretch.near(redrawn=redrawn)
+        trainings = sum(entry.training for entry in stretch.entries)
         shared = trainings > 1 or (trainings == 1 and near == last)
         yield near, 0 if near < 0 or shared else len(stretch.entries)
         last = near if trainings else last
@@ -213,7 +218,9 @@ def _by_bar(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
 
 def _steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
-    epochs, places, note = list[float](), list[int](), ""
+    epochs: list[float] = []
+    places: list[int] = []
+    note = ""
     for entry in entries:
         if entry.training:
             last = epochs[-1] if epochs else 0.0
@@ -223,8 +230,8 @@ def _steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]
                 note = "; where the epoch falls, the count goes back with it"
             epochs.append(epoch)
         places.append(len(epochs))
-    every, how = 1, f"steps are counted from 1, logging_steps is not known{note}"
-    if total and epochs and not note and total % len(epochs) == 0:
-        every = total // len(epochs)
-        how = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
-    return [float(count * every) for count in places], how
+    if not total or not epochs or note or total % len(epochs):
+        return list(map(float, places)), f"steps are counted from 1, logging_steps is not known{note}"
+    every = total // len(epochs)
+    note = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
+    return [float(count * every) for count in places], note
