@@ -146,12 +146,12 @@ def no_step(table: Table, path: str) -> InputError:
         )
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
-    known = {
+    in_catalog = {
         role: [match.column for kind in kinds for match in catalog.matches(kind, names, trainer)]
         for role, kinds in KINDS.items()
     }
-    roles = ["step", *(role for role in known if not known[role])]
-    candidates = likely(roles, plain, list(chain.from_iterable(known.values())))
+    roles = ["step", *(role for role, columns in in_catalog.items() if not columns)]
+    candidates = likely(roles, plain, list(chain.from_iterable(in_catalog.values())))
     chosen = {role: candidate.column for role, candidate in candidates.items()}
     if "step" in candidates:
         near = _near(candidates["step"])

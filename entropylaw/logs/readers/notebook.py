@@ -86,10 +86,13 @@ def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, objec
             f"print lines such as `step=1 reward=0.1`, {own_log}",
         )
     with_outputs = counted(sum(map(bool, outputs)), "cell")
-    message = f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
-    message += f"{counted(len(outputs), 'cell')} looked at"
-    hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
-    return content.error("notebook-without-log", message, hint + own_log)
+    return content.error(
+        "notebook-without-log",
+        f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
+        f"{counted(len(outputs), 'cell')} looked at",
+        "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
+        f"{own_log}",
+    )
 
 
 def _behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
@@ -126,10 +129,13 @@ def _cell_outputs(content: Content) -> list[list[dict[str, object]]]:
             raise ValueError(size)
         notebook = JSON_DECODER.decode(text)
     except (ValueError, RecursionError) as problem:
-        message = "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty "
-        message += f"lists, near line {getattr(problem, 'lineno', 1)}"
-        hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
-        raise content.error("file-corrupt", message, f"{hint}pasted into a text file") from None
+        raise content.error(
+            "file-corrupt",
+            "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty "
+            f"lists, near line {getattr(problem, 'lineno', 1)}",
+            "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
+            "pasted into a text file",
+        ) from None
     cells = _listed(notebook.get("cells")) if isinstance(notebook, dict) else []
     listed = [_listed(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
     return [[output for output in outputs if isinstance(output, dict)] for outputs in listed]

@@ -66,7 +66,8 @@ def read_lines(
     ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
     ``needle`` are skipped. ``what`` completes the error ``holds no …``.
     """
-    printout, records = Printout(content), Records(content.column_filter)
+    printout = Printout(content)
+    records = Records(content.column_filter)
     # A carriage return ends a line, too.
     blocks = (block.replace("\r", "\n") for block in content.blocks() if needle in block)
     lines = chain.from_iterable(block.split("\n") for block in blocks)

@@ -61,9 +61,11 @@ class Damage:
 
     def none_complete(self, path: str, what: str) -> InputError:
         """Make the error for a file without a complete record; ``what`` says of which kind."""
-        what = "; ".join((f"{quoted_path(path)} holds no complete record {what}", *self.notes))
-        hint = "check that the run has logged something, and copy the file again where it was cut off"
-        return InputError("no-records", what, hint)
+        return InputError(
+            "no-records",
+            "; ".join((f"{quoted_path(path)} holds no complete record {what}", *self.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
 
 
 def run_label(name: str) -> str:

@@ -32,8 +32,10 @@ from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import FormatFunctions
 
 _BOUNDS = LEAST, GREATEST
-_COUNTER, _STEP_AXIS = "_step", "Step"
-_RUN, _NAMELESS = "run", "run="
+_COUNTER = "_step"
+_STEP_AXIS = "Step"
+_RUN = "run"
+_NAMELESS = "run="
 
 OTHER_LENGTH = "row with more or fewer cells than the header"
 
@@ -54,7 +56,7 @@ class _Layout(NamedTuple):
 
     delimiter: str
     width: int
-    first: int
+    axis_at: int
     axis: str
     runs: list[str]
     columns: dict[tuple[int, str], dict[str, int]]
@@ -101,15 +103,16 @@ def _read_wandb_chart(content: Content) -> Table:
             "leave the format out and let the content decide",
         )
     if _CLOCK_AXIS.match(layout.axis) and not layout.counted:
-        axis = shown(layout.axis)
         raise InputError(
             "no-step-column",
-            f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
+            f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, and "
             "no column holds a step",
             "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
             f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
         )
-    records, dropped, axis = Records(), Counter[str](), _COUNTER if layout.axis == _STEP_AXIS else layout.axis
+    records = Records()
+    dropped = Counter[str]()
+    axis = _COUNTER if layout.axis == _STEP_AXIS else layout.axis
     for x, run, values in _points(content, layout, dropped):
         records.add({axis: x} | ({} if layout.runs == [_NAMELESS] else {_RUN: run}) | values)
     if not records.rows:
@@ -127,7 +130,8 @@ def _points(
     content: Content, layout: _Layout, dropped: Counter[str]
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield the axis, the run and the values of each point; rows of another length are counted."""
-    cut, places = False, layout.places()
+    cut = False
+    places = layout.places()
     for line in islice(filter(str.strip, content.lines()), 1, None):
         fits = line.count(layout.delimiter) <= 2 * layout.width + 16
         cells = _split(line, layout.delimiter) if fits else []
@@ -139,7 +143,7 @@ def _points(
         for run, at in zip(layout.runs, places, strict=True):
             values = {name: cells[index] for name, index in at.items()}
             if any(cell for name, cell in values.items() if name != _COUNTER):
-                yield cells[layout.first], run, values
+                yield cells[layout.axis_at], run, values
     # There is no line end behind the last row: only the row itself shows whether it is complete.
     dropped.update({OTHER_LENGTH: -int(cut), CUT_OFF: int(cut)})
 
@@ -158,12 +162,13 @@ def _quoted(line: str) -> bool:
 
 def _wandb_layout(content: Content) -> _Layout | None:
     """Parse the header; None where it is not a chart's."""
-    first, *second = [*islice(filter(str.strip, content.lines()), 2)] or [""]
-    if _BETWEEN not in first and GREATEST not in first:
+    lines = [*islice(filter(str.strip, content.lines()), 2)]
+    header = lines[0] if lines else ""
+    if _BETWEEN not in header and GREATEST not in header:
         return None
-    quoted = bool(second) and all(map(_quoted, (first, *second)))
-    marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
-    layouts = (_header_layout(_split(first, mark), mark, quoted=quoted) for mark in marks)
+    quoted = len(lines) == 2 and all(map(_quoted, lines))
+    marks = [mark for mark in ",;\t" if 0 < header.count(mark) < 1 << 16]
+    layouts = (_header_layout(_split(header, mark), mark, quoted=quoted) for mark in marks)
     return next(filter(None, layouts), None)
 
 
@@ -174,24 +179,28 @@ def _header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout
     """
     width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
     names = names[:width]
-    first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
-    if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
+    axis_at = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
+    if width < axis_at + 2 or not names[axis_at].strip() or _BETWEEN in names[axis_at]:
         return None
-    runs, columns, ignored = _columns_of_runs(names, first)
+    runs, columns, ignored = _columns_of_runs(names, axis_at)
     # No reader of columns takes such a label for a number or for nothing.
     labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
-    layout = _Layout(delimiter, width, first, names[first].strip(), labels, columns, ignored, repeated)
+    axis = names[axis_at].strip()
+    layout = _Layout(delimiter, width, axis_at, axis, labels, columns, ignored, repeated)
     return layout if _is_chart(layout, quoted=quoted) else None
 
 
 def _columns_of_runs(
-    names: Sequence[str], first: int
+    names: Sequence[str], axis_at: int
 ) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]], list[str]]:
     """The runs, by run and metric the places of the values and of their bounds, and columns of no run."""
-    present, seen, runs = frozenset(names), Counter[str](), dict[tuple[str, int], int]()
-    columns, ignored = dict[tuple[int, str], dict[str, int]](), list[str]()
-    for at, name in enumerate(names[first + 1 :], start=first + 1):
+    present = frozenset(names)
+    seen = Counter[str]()
+    runs: dict[tuple[str, int], int] = {}
+    columns: dict[tuple[int, str], dict[str, int]] = {}
+    ignored: list[str] = []
+    for at, name in enumerate(names[axis_at + 1 :], start=axis_at + 1):
         seen[name] += 1
         bound = name[-len(LEAST) :] if name.endswith(_BOUNDS) and name[: -len(LEAST)] in present else ""
         base = name.removesuffix(bound)
@@ -210,7 +219,8 @@ def _columns_of_runs(
 def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
     series = {key: marks for key, marks in layout.columns.items() if key[1] != _COUNTER}
-    ignored, count = len(layout.ignored), len(series)
+    ignored = len(layout.ignored)
+    count = len(series)
     if not count or ignored > count:
         return False
     axis = layout.axis  # a step or a clock by its name
@@ -293,7 +303,8 @@ def _read_tensorboard_curve(content: Content) -> Table:
     Raises ``metric-unnamed`` where the name does not contain the metric, ``no-records`` where there is no
     point.
     """
-    (run, tag), head = _run_and_tag(content), _head(content)
+    run, tag = _run_and_tag(content)
+    head = _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         everything = copy(content)
@@ -340,10 +351,13 @@ def _run_and_tag(content: Content) -> tuple[str, str]:
             stem = stem.rpartition(".")[0]
     named = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
     if named is None:
-        message = "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
-        message += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
-        hint = "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other"
-        raise content.error("metric-unnamed", message, f"{hint} curves")
+        raise content.error(
+            "metric-unnamed",
+            "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+            "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
+            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other "
+            "curves",
+        )
     run = named["run"].strip()
     return run_label(run) if run not in ("", ".") else "", named["tag"].strip()
 

@@ -163,8 +163,8 @@ def _read_trackio(content: Content) -> Table:
             )
         metric_columns, notes = records.columns(content.size)
         if content.local_file() is None and content.head[18:19] == b"\2":
-            left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
-            notes = (left, *notes)
+            missed = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
+            notes = (missed, *notes)
         taken = Counter(run for run, _ in runs)
         names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
         columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
