@@ -23,8 +23,10 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.paths import is_file, note_input
 
 # No configuration is longer, deeper or wider; YAML's references could make a small file endless.
-_LONGEST_FILE, _LONGEST_NAME = 1 << 20, 500
-_MOST_NODES, _DEEPEST = 100_000, 64
+_LONGEST_FILE = 1 << 20
+_LONGEST_NAME = 500
+_MOST_NODES = 100_000
+_DEEPEST = 64
 # YAML 1.1, which PyYAML, W&B and Hydra write, has all of these.
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "yes", "on"), True),
@@ -86,10 +88,11 @@ def flat_settings(whole: object) -> dict[str, object]:
     """
     if not isinstance(whole, Mapping):
         return {}
-    top: dict[str, object] = {}
-    for name, node in whole.items():
-        if name not in ("_wandb", "wandb_version"):
-            top[name] = node.get("value", node) if isinstance(node, Mapping) else node
+    top = {
+        name: node.get("value", node) if isinstance(node, Mapping) else node
+        for name, node in whole.items()
+        if name not in ("_wandb", "wandb_version")
+    }
     flat: dict[str, object] = {}
     stack: list[tuple[str, object]] = [("", top)]
     budget = _MOST_NODES
@@ -118,7 +121,7 @@ def read_yaml(data: bytes) -> Node:
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    depth, values = 0, 0
+    depth = values = 0
     try:
         for event in yaml.parse(data, Loader=loader):
             ends = isinstance(event, yaml.CollectionEndEvent)
@@ -127,30 +130,30 @@ def read_yaml(data: bytes) -> Node:
             if depth >= _DEEPEST or values > _MOST_NODES:
                 raise ValueError(f"more than {_MOST_NODES} values or {_DEEPEST} levels")
         document = loader(data)
-        return yaml_value(document.get_node(), {}) if document.check_node() else None
+        return _yaml_value(document.get_node(), {}) if document.check_node() else None
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         raise ValueError(f"not YAML at line {mark.line + 1}" if mark else "not YAML") from None
 
 
-def yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
+def _yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
     """Return what a node means; ``ready`` holds the values of those that an alias may name."""
     if isinstance(node.value, str):
-        return yaml_scalar(node)
+        return _yaml_scalar(node)
     if node in ready:
         return ready[node]
     if node.id == "sequence":
         ready[node] = sequence = list[Any]()
-        sequence += [yaml_value(item, ready) for item in node.value]
+        sequence += [_yaml_value(item, ready) for item in node.value]
         return sequence
     ready[node] = mapping = dict[str, Any]()
     for key, value in node.value:
         if isinstance(key.value, str):
-            mapping[str(yaml_scalar(key))] = yaml_value(value, ready)
+            mapping[str(_yaml_scalar(key))] = _yaml_value(value, ready)
     return mapping
 
 
-def yaml_scalar(node: Any) -> Node:
+def _yaml_scalar(node: Any) -> Node:
     """Return what a scalar means: text if it is quoted or has a tag, of which nodes do not show ``!!str``."""
     text: str = node.value
     text.encode()  # half a surrogate pair, which libyaml refuses by itself

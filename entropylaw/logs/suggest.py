@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -27,44 +27,46 @@ NUMBERS = "or write numbers without unit and with a decimal point"
 
 #: What the catalog has keys for, by the role that they can have.
 KINDS: Mapping[str, tuple[str, ...]] = {"entropy": ("entropy",), "reward": ("validation", "training")}
+
+
+def _split(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+# Alone, these words name the held-out data of a reward; beside other words of a reward they come first.
+_HELD_OUT = _split("val valid validation eval evaluation dev test heldout validierung")
 # Words of names in lower case, the best first.
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "step": (
-        *("step", "steps", "it", "iter", "iters", "iteration", "iterations", "update", "updates", "batch"),
-        *("schritt", "schritte", "paso", "pasos", "étape", "etape", "round", "rollout"),
-        *("episode", "episodes", "epoch", "epochs", "epoche", "tick", "idx", "index", "i", "t", "n"),
+    "step": _split(
+        "step steps it iter iters iteration iterations update updates batch schritt schritte paso pasos "
+        "étape etape round rollout episode episodes epoch epochs epoche tick idx index i t n"
     ),
     "entropy": ("entropy", "entropie", "entropia", "entropía", "entropies", "ent", "entr", "h"),
-    "reward": (
-        *("acc", "accuracy", "reward", "rewards", "rew", "score", "scores", "return", "returns", "ret"),
-        *("pass", "success", "solved", "solve", "correct", "win", "winrate", "perf", "performance", "r"),
-        *("belohnung", "genauigkeit", "erfolg", "erfolgsquote", "trefferquote", "punkte", "récompense"),
-        *("exactitude", "recompensa", "precisión"),
-        # Alone, these name the held-out data of a reward; beside the others they come first.
-        *("val", "valid", "validation", "eval", "evaluation", "dev", "test", "heldout", "validierung"),
-    ),
+    "reward": _split(
+        "acc accuracy reward rewards rew score scores return returns ret pass success solved solve correct "
+        "win winrate perf performance r belohnung genauigkeit erfolg erfolgsquote trefferquote punkte "
+        "récompense exactitude recompensa precisión"
+    )
+    + _HELD_OUT,
 }
 # With one of these words a column is a clock, which rises as a reward does.
 _CLOCKS = frozenset(("time", "timestamp", "timing", "runtime"))
 # With one of these words a column is something else than the mean.
-_OTHERS = frozenset(
-    (
-        *("std", "sd", "var", "variance", "min", "max", "median", "quantile", "loss", "len", "length"),
-        *("tokens", "token", "samples", "per", "sec", "seconds", "second", *_CLOCKS),
-        *("kl", "lr", "rate", "grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef"),
-        *("coeff", "coefficient", "target", "threshold", "bonus", "temperature", "cross", "weight"),
-        *("memory", "gb", "count", "num", "number", "n", "groups", "zero", "step", "steps", "epoch", "size"),
+_OTHERS = _CLOCKS.union(
+    _split(
+        "std sd var variance min max median quantile loss len length tokens token samples per sec "
+        "seconds second kl lr rate grad norm clip clipfrac frac fraction ratio coef coeff coefficient "
+        "target threshold bonus temperature cross weight memory gb count num number n groups "
+        "zero step steps epoch size"
     )
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
-_HELD_OUT = frozenset(_WORDS["reward"][_WORDS["reward"].index("val") :])
 # With one of these words a column is taken for an entropy or a reward that the catalog does not have.
 _EVIDENT: Mapping[str, frozenset[str]] = {
     "entropy": frozenset(("entropy", "entropies", "entropie", "entropia", "entropía", "ent", "entr")),
     "reward": frozenset(
-        (
-            *("reward", "rewards", "rew", "rews", "score", "scores", "accuracy", "winrate", "return", "ret"),
-            *("belohnung", "récompense", "recompensa"),
+        _split(
+            "reward rewards rew rews score scores accuracy winrate return ret belohnung récompense recompensa"
         )
     ),
 }
@@ -95,17 +97,19 @@ def likely(
     Columns that are ``taken`` for other roles are left out. Where no name fits, the values decide if
     ``by_values`` is set, in tables of a few columns.
     """
+    searches = [_named_alike]
+    if by_values and len(columns) <= _MOST_COLUMNS:
+        searches.append(_resembling)
     chosen: dict[str, Likely] = {}
-    for values in (False, True) if by_values and len(columns) <= _MOST_COLUMNS else (False,):
-        for role in roles:
-            used = {*taken, *(candidate.column for candidate in chosen.values())}
-            free = {name: cells for name, cells in columns.items() if name not in used}
-            if role not in chosen and (alike := (resembling if values else named_alike)(role, free)):
-                chosen[role] = Likely(alike[0], not values)
+    for search, role in product(searches, roles):
+        used = {*taken, *(candidate.column for candidate in chosen.values())}
+        free = {name: cells for name, cells in columns.items() if name not in used}
+        if role not in chosen and (candidates := search(role, free)):
+            chosen[role] = Likely(candidates[0], search is _named_alike)
     return {role: chosen[role] for role in roles if role in chosen}
 
 
-def named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
+def _named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
     """The columns whose names fit a role, the best first, and whose values do not contradict it."""
     ranked = sorted((rank, name) for name in columns if (rank := _rank(role, name)) is not None)
     close = nearest(_known_names(role), [name for name in columns if not _misleading(role, name)])
@@ -113,17 +117,15 @@ def named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
     return [name for name in names if _possible(role, parse_column(columns[name]).values)]
 
 
-def resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
+def _resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
     """The columns whose values behave as those of a role."""
     names = [name for name in columns if role == "step" or _CLOCKS.isdisjoint(_words(name))]
     values = {name: parse_column(columns[name]).values for name in names}
-    alike = [name for name in names if _resembles(role, values[name])]
+    candidates = [name for name in names if _resembles(role, values[name])]
     # A reward is a mean: whole numbers are counts, unless nothing else is there.
     if role != "step":
-        alike.sort(
-            key=lambda name: bool(np.array_equal(values[name], np.round(values[name]), equal_nan=True))
-        )
-    return alike
+        candidates.sort(key=lambda name: np.array_equal(values[name], np.round(values[name]), equal_nan=True))
+    return candidates
 
 
 def is_headless(table: Table) -> bool:
@@ -136,28 +138,33 @@ def no_step(table: Table, path: str) -> InputError:
     """Make the error of a table without a step column; its hint is the command that names all that lacks."""
     names = tuple(table.columns)
     if is_headless(table):
-        message = f"{quoted_path(path)} has numbers in its first line, in place of the names of its columns"
-        hint = f"write the names of its {counted(len(names), 'column')} above it: "
-        hint += f"(echo step,entropy,reward,…; cat {in_shell(path)}) > named.csv"
-        return InputError("no-step-column", message, hint)
+        return InputError(
+            "no-step-column",
+            f"{quoted_path(path)} has numbers in its first line, in place of the names of its columns",
+            f"write the names of its {counted(len(names), 'column')} above it: "
+            f"(echo step,entropy,reward,…; cat {in_shell(path)}) > named.csv",
+        )
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
-    roles, taken = ["step"], list[str]()
-    for role, kinds in KINDS.items():
-        columns = [match.column for kind in kinds for match in catalog.matches(kind, names, trainer)]
-        taken += columns
-        if not columns:
-            roles.append(role)
-    candidates = likely(roles, plain, taken)
+    in_catalog = {
+        role: [match.column for kind in kinds for match in catalog.matches(kind, names, trainer)]
+        for role, kinds in KINDS.items()
+    }
+    roles = ["step", *(role for role, columns in in_catalog.items() if not columns)]
+    candidates = likely(roles, plain, list(chain.from_iterable(in_catalog.values())))
     chosen = {role: candidate.column for role, candidate in candidates.items()}
     if "step" in candidates:
-        near, hint = _near(candidates["step"]), _hint(chosen, path)
+        near = _near(candidates["step"])
+        hint = _hint(chosen, path)
     else:
         close = nearest(STEP_NAMES, names) or sorted(plain)
         near = f"among them {listing(close)}" if close else "none is near"
         hint = f"{_hint({'step': ROW, **chosen}, path)} ({ROW}: the rows are counted)"
-    message = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
-    return InputError("no-step-column", message, hint)
+    return InputError(
+        "no-step-column",
+        f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
+        hint,
+    )
 
 
 def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str]) -> InputError:
@@ -167,13 +174,20 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     """
     where = f"{quoted_path(run.source.path)} (run {shown(run.name)})"
     if known:
-        empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
-        message = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
-        return InputError("column-empty", message, f"name another column with --{role} COLUMN")
+        empty = listing([match.column for match in known], 4)
+        steps = counted(len(run.step), "step")
+        return InputError(
+            "column-empty",
+            f"{where}: {empty} would be the {role} and has no finite value on any of {steps}",
+            f"name another column with --{role} COLUMN",
+        )
     text = next((name for name in run.texts if catalog.is_metric(name) or _rank(role, name)), None)
     if text is not None:
-        message = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        return InputError("column-not-numeric", message, f"name another column with --{role}, {NUMBERS}")
+        return InputError(
+            "column-not-numeric",
+            f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}",
+            f"name another column with --{role}, {NUMBERS}",
+        )
     trainer = catalog.detect(run.names).trainer
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
@@ -181,19 +195,24 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     unknown = [unnamed for unnamed in KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
     candidates = likely(unknown, run.columns, taken, by_values=by_values)
     if role in candidates:
-        chosen = dict(named) | {other: candidate.column for other, candidate in candidates.items()}
+        chosen = dict(named) | {resembled: candidate.column for resembled, candidate in candidates.items()}
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
             chosen = {"step": run.step_column} | chosen
-        near, hint = _near(candidates[role]), _hint(chosen, path)
+        near = _near(candidates[role])
+        hint = _hint(chosen, path)
     else:
-        near, hint = nearest_names(run, role), where_it_may_be(run, trainer, role, path)
+        near = _nearest_names(run, role)
+        hint = _where_it_may_be(run, trainer, role, path)
     if role == "entropy" and trainer.absent:
         hint = f"{hint}. {trainer.absent}"
-    message = f"{where} has no {role} column that is in the catalog; {near}"
-    return InputError(f"no-{role}-column", message, hint)
+    return InputError(
+        f"no-{role}-column",
+        f"{where} has no {role} column that is in the catalog; {near}",
+        hint,
+    )
 
 
-def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
+def _where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     """What to do where no column of a log resembles a role."""
     if trainer.halves:
         return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
@@ -205,17 +224,19 @@ def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
     return f"name it with --{role} COLUMN; `{command}` lists all columns"
 
 
-def nearest_names(run: Run, role: str) -> str:
+def _nearest_names(run: Run, role: str) -> str:
     """The columns whose names are nearest to those of a role."""
     columns = run.names[1:]
     if role == "reward":
-        alike = [name for name in columns if "reward" in folded(name)]
+        named = [name for name in columns if "reward" in folded(name)]
     else:
-        alike = list(filter(catalog.decoy, columns))
-    close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
+        named = list(filter(catalog.decoy, columns))
+    close = list(dict.fromkeys([*named, *nearest(_known_names(role), columns)]))[:12]
     if close:
         return f"nearest by name: {listing(close)}"
-    return f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
+    if columns:
+        return f"none of its {counted(run.width, 'column')} is near"
+    return "it has only a step column"
 
 
 def could_be(run: Run) -> dict[str, str]:
@@ -258,10 +279,12 @@ def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
 
 def is_evident(role: str, name: str) -> bool:
     """Whether a name is beyond doubt that of an entropy or of a reward."""
-    words = not _EVIDENT[role].isdisjoint(_words(name)) or (
-        "entrop" in name.casefold() if role == "entropy" else is_rate(name)
-    )
-    return words and _rank(role, name) is not None
+    has_word = not _EVIDENT[role].isdisjoint(_words(name))
+    if role == "entropy":
+        has_word |= "entrop" in name.casefold()
+    else:
+        has_word |= is_rate(name)
+    return has_word and _rank(role, name) is not None
 
 
 def measured(names: Iterable[str]) -> list[str]:
@@ -283,9 +306,14 @@ def _affixes(name: str, role: str) -> set[str]:
     places = [index for index, word in enumerate(words) if word in _WORDS[role]]
     if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
         return set()
-    first = f"{words[0]}/" if places[-1] > 0 else ""
-    last = f"/{words[-1]}" if places[0] < len(words) - 1 else ""
-    return {first, last} - {""} if len(words) > 1 else {""}
+    if len(words) == 1:
+        return {""}
+    affixes = set[str]()
+    if places[-1] > 0:
+        affixes.add(f"{words[0]}/")
+    if places[0] < len(words) - 1:
+        affixes.add(f"/{words[-1]}")
+    return affixes
 
 
 def measured_numbers(text: str) -> list[str]:
@@ -328,14 +356,17 @@ def _near(candidate: Likely) -> str:
 def _hint(columns: Mapping[str, str], path: str) -> str:
     """Say which flags to add, and the whole command where the path can be typed."""
     flags = " ".join(f"--{role} {in_shell(column)}" for role, column in columns.items())
-    command = _command("fit", path)
-    return f"add {flags}, as in: {command} {flags}" if command else f"add {flags}"
+    hint = f"add {flags}"
+    if command := _command("fit", path):
+        hint += f", as in: {command} {flags}"
+    return hint
 
 
 def _command(name: str, path: str) -> str:
     """A command with a file as it was named; empty where the name cannot be typed."""
-    typed = hostless(path)
-    return f"entropylaw {name} {in_shell(path)}" if path not in ("", "-", FRAME) and typed == path else ""
+    if path in ("", "-", FRAME) or hostless(path) != path:
+        return ""
+    return f"entropylaw {name} {in_shell(path)}"
 
 
 def _words(name: str) -> list[str]:
@@ -354,36 +385,38 @@ def _rank(role: str, name: str) -> tuple[bool, bool, int] | None:
     """How well a name fits a role, the least best; None where it does not."""
     if _misleading(role, name):
         return None
-    words, known_words = _words(name), _WORDS[role]
+    words = _words(name)
+    known_words = _WORDS[role]
     ranks = [known_words.index(word) for word in words if word in known_words]
     if role == "entropy":
         ranks += [0 for word in words if "entrop" in word]
     if not ranks:
         return None
-    return not _TRAINING.isdisjoint(words), role == "reward" and _HELD_OUT.isdisjoint(words), min(ranks)
+    held_out = any(word in _HELD_OUT for word in words)
+    return not _TRAINING.isdisjoint(words), role == "reward" and not held_out, min(ranks)
 
 
 def _possible(role: str, values: FloatArray) -> bool:
     """Whether values can be those of a role at all."""
-    there = values[np.isfinite(values)]
-    if there.size < 2 or there.min() == there.max():
+    finite = values[np.isfinite(values)]
+    if finite.size < 2 or finite.min() == finite.max():
         return False
     if role == "step":
-        return bool((np.diff(there) >= 0).mean() >= 0.9)
-    one_sign = there.min() >= 0 or there.max() <= 0
-    return role == "reward" or (one_sign and float(np.median(np.abs(there))) <= MOST_NATS)
+        return bool((np.diff(finite) >= 0).mean() >= 0.9)
+    one_sign = finite.min() >= 0 or finite.max() <= 0
+    return role == "reward" or (one_sign and float(np.median(np.abs(finite))) <= MOST_NATS)
 
 
 def _resembles(role: str, values: FloatArray) -> bool:
     """Whether values behave as those of a role: steps count, an entropy falls, a reward rises."""
     if not _possible(role, values):
         return False
-    there = values[np.isfinite(values)]
+    finite = values[np.isfinite(values)]
     if role == "step":
-        return bool(np.ptp(np.diff(there)) <= 1e-9 * np.abs(there).max() and there[-1] > there[0])
-    third = max(there.size // 3, 1)
-    rise = float(np.median(there[-third:]) - np.median(there[:third]))
-    return rise > 0 if role == "reward" else rise < 0 <= there.min()
+        return bool(np.ptp(np.diff(finite)) <= 1e-9 * np.abs(finite).max() and finite[-1] > finite[0])
+    third = max(finite.size // 3, 1)
+    rise = float(np.median(finite[-third:]) - np.median(finite[:third]))
+    return rise > 0 if role == "reward" else rise < 0 <= float(finite.min())
 
 
 def showable(name: str, place: int) -> str:

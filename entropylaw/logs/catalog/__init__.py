@@ -71,6 +71,16 @@ _FIELDS = {
     "validation": _OF_ALL | {"after_update", "initial", "but_not"},
 }
 """Role → the fields of an entry in ``trainers.toml``."""
+_FACTS = {
+    "entropy": {"role": "entropy", "unit": "nats"},
+    "training": {
+        "role": "reward",
+        "kind": "training",
+        "timing": "before the update, on that step's rollouts",
+    },
+    "validation": {"role": "reward", "kind": "validation"},
+}
+"""Role → what all of its keys mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +167,15 @@ def class_names(kind: str) -> tuple[str, ...]:
 @cache
 def class_entropies() -> frozenset[str]:
     """Every name of the entropy of a class of tokens, folded."""
-    every = chain.from_iterable(map(class_names, ("planning", "execution", "semantic")))
-    return frozenset(map(folded, every))
+    kinds = ("planning", "execution", "semantic")
+    return frozenset(map(folded, chain.from_iterable(map(class_names, kinds))))
 
 
 @cache
 def _other_useful() -> frozenset[str]:
     """Names of further columns that an analysis uses, folded."""
     kinds = ("prompt_filter", "kl", "dead_groups")
-    others = chain.from_iterable(map(names, kinds))
-    return _FRAME | class_entropies() | frozenset(map(folded, others))
+    return _FRAME | class_entropies() | frozenset(map(folded, chain.from_iterable(map(names, kinds))))
 
 
 @cache
@@ -183,9 +192,8 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]
     tables = {table["name"]: table for table in file["trainer"]}
     every = []
     for name, table in tables.items():
-        fields: dict[str, Any] = {role: tuple(_keys(role, name, name, tables)) for role in _FIELDS}
-        fields["telltales"] = tuple(table.get("telltales", ()))
-        every.append(Trainer(**table | fields))
+        keys_by_role = {role: tuple(_keys(role, name, name, tables)) for role in _FIELDS}
+        every.append(Trainer(**table | keys_by_role | {"telltales": tuple(table.get("telltales", ()))}))
     return tuple(every), {meaning: tuple(listed) for meaning, listed in file["names"].items()}
 
 
@@ -197,15 +205,12 @@ def _keys(role: str, trainer: str, of: str, tables: Mapping[str, Mapping[str, An
         if "like" in entry:
             yield from _keys(role, trainer, entry["like"], tables)
             continue
-        facts: dict[str, Any] = {"role": "reward", "kind": role}
-        if role == "entropy":
-            facts = {"role": role, "unit": "nats"}
-        elif role == "training":
-            facts["timing"] = "before the update, on that step's rollouts"
-        elif entry.get("after_update"):
+        facts = {"trainer": trainer, **_FACTS[role], **entry}
+        pair = "same"
+        if entry.get("after_update"):
             facts["timing"] = "after the update"
-        meaning = msgspec.convert(facts | entry | {"trainer": trainer}, Meaning)
-        pair = "next" if entry.get("after_update") else "same"
+            pair = "next"
+        meaning = msgspec.convert(facts, Meaning)
         for template in entry["keys"]:
             yield Key(template, meaning, pair, tuple(entry.get("but_not", ())), entry.get("initial"))
 
@@ -214,7 +219,7 @@ def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
     every = trainers()
     templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
-    telltales = list(filter(_any_of(templates), (name_and_kind(column)[0] for column in columns)))
+    telltales = list(filter(_any_of(templates), (_name_and_kind(column)[0] for column in columns)))
     for trainer in every:
         if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")
@@ -226,43 +231,38 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
 
     The role is ``entropy``, ``training`` or ``validation``, the latter two of rewards.
     """
-    *others, generic = trainers()
+    *_, generic = trainers()
     # For other trainers' logs, keys with a placeholder match too much.
-    exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
-    named = {column: names_in(role, column) for column in columns}
+    exact = (key for key in keys(role) if "<" not in key.template)
+    named = {column: _names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
-    every = ranked_matches(ranked, keyed)
-    if apart := [(column, names[-1]) for column, names in named.items() if len(names) > 1]:
+    every = _ranked_matches(ranked, keyed)
+    if by_kind := [(column, names[-1]) for column, names in named.items() if len(names) > 1]:
         # The reward of evaluations has the name of the reward of training, or that of a rate.
         trained = list(map(_as_validation, (*trainer.training, *generic.training)))
-        trained += [_as_validation(Key(name, _RATE)) for _, name in apart if is_rate(name)]
-        every += ranked_matches(trained, apart, len(ranked))
+        trained += [_as_validation(Key(name, _RATE)) for _, name in by_kind if is_rate(name)]
+        every += _ranked_matches(trained, by_kind, len(ranked))
     if role == "validation" and trainer is generic and not every:
-        # A rate of held-out data, whatever it is called.
-        rates = filter(is_held_out_rate, columns)
-        every = [Match(column, _as_validation(Key(column, _RATE)), len(ranked)) for column in rates]
+        # A rate or a benchmark, whatever it is called.
+        rates = [column for column in columns if is_rate(column) or _BENCHMARK.search(column[-40:])]
+        held_out = (column for column in rates if is_evaluation(column) and not column.endswith("]"))
+        every = [Match(column, _as_validation(Key(column, _RATE)), len(ranked)) for column in held_out]
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)
     return list(best.values())
 
 
-def ranked_matches(keys: Sequence[Key], named: Sequence[tuple[str, str]], first: int = 0) -> list[Match]:
+def _ranked_matches(keys: Sequence[Key], named: Sequence[tuple[str, str]], first: int = 0) -> list[Match]:
     """The matches of keys, ranked from ``first`` on, with columns that are looked up by the names."""
     ranks = enumerate(keys, start=first)
     return [Match(column, key, r) for r, key in ranks for column, name in named if _matches(key, name)]
 
 
-def is_held_out_rate(column: str) -> bool:
-    """Whether a name is that of a rate or of a benchmark, and of held-out data."""
-    named = is_rate(column) or _BENCHMARK.search(column[-40:]) is not None
-    return named and is_evaluation(column) and not column.endswith("]")
-
-
-def names_in(role: str, column: str) -> tuple[str, ...]:
+def _names_in(role: str, column: str) -> tuple[str, ...]:
     """The names by which a column is looked up for a role: its own, or that within its kind of record."""
-    name, kind = name_and_kind(column)
+    name, kind = _name_and_kind(column)
     if not kind:
         return (column,)
     if is_evaluation(kind):
@@ -275,7 +275,7 @@ def _as_validation(key: Key) -> Key:
     return Key(key.template, meaning)
 
 
-def name_and_kind(column: str) -> tuple[str, str]:
+def _name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
     return (match["name"], match["kind"]) if match and is_kind(match["kind"]) else (column, "")
@@ -347,7 +347,7 @@ def keys(*roles: str) -> tuple[Key, ...]:
 
 def decoy(column: str) -> str | None:
     """Give the reason why a column with entropy in its name is none; None where it has no such name."""
-    metric, kind = name_and_kind(column)
+    metric, kind = _name_and_kind(column)
     name = folded(metric)
     if not any(mark in name for mark in ("entrop", "ent_coef", "kl_ent")):
         return None
@@ -378,15 +378,14 @@ def stepless_sample_columns(columns: Collection[str]) -> list[str]:
 
     None where there is one mark and nothing that identifies its problem.
     """
-    last_parts = {column: re.split(r"[/.]", column.casefold())[-1] for column in columns}
-    marks = {*names("token"), *names("sample")}
-    marking = [column for column, part in last_parts.items() if part in marks]
-    has_key = not {*names("problem_key")}.isdisjoint(last_parts.values())
+    last_words = {column: re.split(r"[/.]", column.casefold())[-1] for column in columns}
+    marking = [column for column, word in last_words.items() if sample_columns([word])]
+    has_key = not {*names("problem_key")}.isdisjoint(last_words.values())
     return marking if len(marking) + has_key > 1 else []
 
 
 def _has_key(column: str, sought: Iterable[Key]) -> bool:
-    name, _ = name_and_kind(column)
+    name, _ = _name_and_kind(column)
     return _any_key()(name) and any(_matches(key, name) for key in sought)
 
 

@@ -27,11 +27,13 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _OTHERS = {"|": "bar", " ": "blank"}
 _HEAD = 1 << 16
 # A table with more columns is read in part: those that are used. One with many more is no log.
-_MANY_COLUMNS, _MOST_COLUMNS = 1 << 12, 1 << 17
+_MANY_COLUMNS = 1 << 12
+_MOST_COLUMNS = 1 << 17
 _LONGEST_ROW = 1 << 26
 _COMMENT = re.compile(r"#[^,;\t]*")
-_COMMA, _POINTED = re.compile(r"-?[0-9]+,[0-9]+"), re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
-"""A number with a decimal comma; one whose points separate thousands where there are such commas."""
+_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
+# A number whose points separate thousands where there are decimal commas.
+_POINTED = re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
 
 TOO_LONG = "row with more cells than the header"
 SWALLOWED = "row within the quotes of another one's cell"
@@ -49,7 +51,8 @@ def recognises(content: Content) -> bool:
 
 def sample(content: Content, most: int, size: int) -> list[list[str]]:
     """Return the header and the first rows within so many characters; an empty header if there is no row."""
-    head, mark = content.opening[:size], _sniff(content)
+    head = content.opening[:size]
+    mark = _sniff(content)
     with _long_cells():
         split = csv.reader(io.StringIO(head, newline=""), delimiter=mark, skipinitialspace=mark == " ")
         rows = list(islice(_below_comments(split), most)) or [[]]
@@ -81,11 +84,17 @@ def read(content: Content) -> Table:
             shape.add(row)
         half_written = shape.put_short(complete=content.ended)
     if shape.rows.rows == len(shape.unreadable):
-        message = f"has a header of {counted(len(header), 'column')} and no rows below it"
-        raise content.error("no-records", message, "check that the run has logged something")
+        raise content.error(
+            "no-records",
+            f"has a header of {counted(len(header), 'column')} and no rows below it",
+            "check that the run has logged something",
+        )
     if shape.pointed:
-        message = f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands"
-        raise content.error("two-decimal-marks", message, "write steps without a separator, as 1000")
+        raise content.error(
+            "two-decimal-marks",
+            f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands",
+            "write steps without a separator, as 1000",
+        )
     # Below the header, as many lines as records.
     whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
@@ -109,8 +118,11 @@ def _below_comments(rows: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 def _no_table(content: Content, why: str) -> InputError:
-    message = f"{why}; the table of a log has some hundreds of columns"
-    return content.error("file-corrupt", message, "check how the file was made")
+    return content.error(
+        "file-corrupt",
+        f"{why}; the table of a log has some hundreds of columns",
+        "check how the file was made",
+    )
 
 
 class _Rectangle:
@@ -123,12 +135,15 @@ class _Rectangle:
     """
 
     def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
-        self.rows, self.seen = rows, 0
-        self.dropped, self.unreadable = Counter[str](), list[int]()
+        self.rows = rows
+        self.seen = 0
+        self.dropped = Counter[str]()
+        self.unreadable: list[int] = []
         #: Those of the unreadable rows that have two numbers or more.
         self.hidden: list[int] = []
         self.notes: tuple[str, ...] = ()
-        self._delimiter, self._names = delimiter, header
+        self._delimiter = delimiter
+        self._names = header
         self._known = frozenset(header)
         # Later headers may add as many columns as the first one has, and some more.
         self._most = 2 * len(header) + 64
@@ -146,11 +161,12 @@ class _Rectangle:
             return
         self.seen += 1
         # A quote without its partner has made rows the text of one cell.
-        within = [line for cell in row if "\n" in cell for line in islice(io.StringIO(cell), 1, None)]
-        for parts in (line.split(self._delimiter) for line in within):
-            if len(parts) == self._width > 1:
-                self.seen += 1
-                self._refuse(parts, SWALLOWED)
+        for cell in row:
+            for line in islice(io.StringIO(cell), 1, None) if "\n" in cell else ():
+                swallowed = line.split(self._delimiter)
+                if len(swallowed) == self._width > 1:
+                    self.seen += 1
+                    self._refuse(swallowed, SWALLOWED)
         if len(row) == self._width:
             self._put(row)
         elif len(row) < self._width:
@@ -162,10 +178,13 @@ class _Rectangle:
 
     def put_short(self, *, complete: bool) -> bool:
         """Put a short row that was held back, if it is ``complete``; whether there was one that is not."""
-        short, self._short = self._short, None
-        if short is not None and complete:
+        short = self._short
+        if short is None:
+            return False
+        self._short = None
+        if complete:
             self._put(short + [""] * (self._width - len(short)))
-        return short is not None and not complete
+        return not complete
 
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
@@ -217,11 +236,11 @@ class _Rectangle:
 
 def _sniff(content: Content) -> str:
     """Return the delimiter that gives the header most cells; a comma where none gives two."""
-    first = next((line for line in content.lines() if line and not _COMMENT.fullmatch(line)), "")[:_HEAD]
-    first = next(iter(first.splitlines()), "")
+    header = next((line for line in content.lines() if line and not _COMMENT.fullmatch(line)), "")[:_HEAD]
+    header = next(iter(header.splitlines()), "")
     for marks in (_DELIMITERS, _OTHERS) if content.suffix in (".csv", ".tsv") else (_DELIMITERS,):
         with _long_cells():
-            cells = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in marks}
+            cells = {mark: len(next(csv.reader([header], delimiter=mark), [])) for mark in marks}
         if max(cells.values()) > 1:
             return max(cells, key=cells.__getitem__)
     return ","

@@ -65,20 +65,26 @@ def read(content: Content) -> Table:
         streamed = _Values(content, _stream(content.text))
         values = streamed if not streamed.bad or streamed.good > values.good else values
     values.finish()
-    rows, bad, last = values.records.rows, values.bad, values.last
-    half_written = last.number if isinstance(last, _Broken) and not content.ended else None
-    lost = len(bad) - (half_written is not None)
-    dropped = {UNPARSEABLE: lost} if lost else {}
+    rows = values.records.rows
+    bad = values.bad
     if rows == len(bad):
         raise _no_records(content)
-    unreadable = np.isin(np.arange(rows), bad) if bad else None
-    fields: dict[str, Any] = {"rows": rows, "hidden": values.hidden, "half_written": half_written}
-    return values.records.table(content, dropped, unreadable=unreadable, **fields)
+    half_written = None
+    if isinstance(values.last, _Broken) and not content.ended:
+        half_written = values.last.number
+    return values.records.table(
+        content,
+        {UNPARSEABLE: len(bad) - (half_written is not None)},
+        rows=rows,
+        unreadable=np.isin(np.arange(rows), bad) if bad else None,
+        hidden=values.hidden,
+        half_written=half_written,
+    )
 
 
 def leaves(
     value: Mapping[str, Any], longest: int, separator: str = "/", left_out: list[object] | None = None
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
 
     A path with more than ``longest`` characters is left out. What is, is added to ``left_out``.
@@ -98,7 +104,9 @@ def leaves(
 
 def numbers_of_metrics(values: Sequence[object]) -> int:
     """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
-    names, count, stack = set[str](), 0, list(values)
+    names = set[str]()
+    count = 0
+    stack = list(values)
     while stack:
         node = stack.pop()
         if isinstance(node, Mapping):
@@ -160,11 +168,13 @@ class _Values:
 
     def finish(self) -> None:
         """Add the first value where it is the only one."""
-        first = self._first
-        if isinstance(first, dict) and self.good == 1 and not _columns(first):
-            first = _whole_log(first) or first
-        values = first if isinstance(first, list) else [first]
-        for value in values if self.good == 1 else ():
+        if self.good != 1:
+            return
+        only = self._first
+        if isinstance(only, dict) and not _columns(only):
+            only = _whole_log(only) or only
+        values = only if isinstance(only, list) else [only]
+        for value in values:
             self._add(value, alone=len(values) == 1)
 
     def _add(self, value: object, *, alone: bool = True) -> None:
@@ -225,10 +235,13 @@ def _lines(content: Content) -> Iterator[object]:
 
 def _stream(text: str) -> Iterator[object]:
     """Yield the values of a text, those of an array (even an open one) one by one, then what is no JSON."""
-    decoder, position, inside = json.JSONDecoder(), 0, False
+    decoder = json.JSONDecoder()
+    position = 0
+    inside = False
     while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]
         if text[position] == ("]" if inside else "["):
-            inside, position = not inside, position + 1
+            inside = not inside
+            position += 1
             continue
         try:
             value, position = decoder.raw_decode(text, position)
@@ -256,26 +269,22 @@ def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     """
     if names_an_entropy(name for name, cell in value.items() if not isinstance(cell, list | dict)):
         return []
-    tables = {name: records_in(node) for name, node in {"": value, **value}.items()}
-    runs = runs_among(tables)
-    key, labels = "run", dict(zip(runs, runs, strict=True))
-    if len(runs) == 1:
-        key, labels = KIND, {name: name for name in tables if is_evaluation(name)} | {runs[0]: "train"}
-    return [{key: label, **row} for name, label in labels.items() for row in tables[name]]
-
-
-def runs_among(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """The names of tables with an entropy that are not evaluations; of them the one without a name alone."""
+    tables = {name: _records_in(node) for name, node in {"": value, **value}.items()}
     runs = list[str]()
     for name, rows in tables.items():
         paths = (path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH))
         long_enough = not runs or len(rows) >= _SHORTEST_RUN
         if long_enough and not is_evaluation(name) and names_an_entropy(paths):
             runs.append(name)
-    return [""] if "" in runs else runs
+    if "" in runs:
+        runs = [""]
+    if len(runs) == 1:
+        kinds = {name: name for name in tables if is_evaluation(name)} | {runs[0]: "train"}
+        return [{KIND: kind, **row} for name, kind in kinds.items() for row in tables[name]]
+    return [{"run": name, **row} for name in runs for row in tables[name]]
 
 
-def records_in(node: object) -> list[dict[str, object]]:
+def _records_in(node: object) -> list[dict[str, object]]:
     """The records in a list, or in an object that numbers them by their steps or has columns of them."""
     if isinstance(node, list):
         return node if all(isinstance(row, dict) for row in node) else []
@@ -283,10 +292,10 @@ def records_in(node: object) -> list[dict[str, object]]:
         return []
     if all(name.isdecimal() and isinstance(row, dict) for name, row in node.items()):
         return [{"step": float(name), **row} for name, row in node.items()]
-    return records_of_columns(node)
+    return _records_of_columns(node)
 
 
-def records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
+def _records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
     """The records of the columns in an object: lists, or objects as of pandas, joined by their keys.
 
     Columns of another length than most are left out; nothing where one of them is a metric.
@@ -307,5 +316,8 @@ def records_of_columns(node: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def _no_records(content: Content) -> InputError:
-    hint = 'one object per line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}'
-    return content.error("no-records", f"holds no JSON object in its {counted(content.size, 'byte')}", hint)
+    return content.error(
+        "no-records",
+        f"holds no JSON object in its {counted(content.size, 'byte')}",
+        'one object per line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}',
+    )

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from itertools import chain
 
 import numpy as np
 
@@ -59,35 +59,47 @@ def read(content: Content) -> Table:
     Raises ``file-corrupt`` where it breaks off, ``notebook-without-log``, and ``no-records`` where its cells
     printed what may be a log, and is not read.
     """
-    outputs, kinds = cell_outputs(content), dict[str, list[Table]]()
-    for kind, table in (log for cell in outputs for log in logs_of_cell(cell)):
-        kinds.setdefault(kind, []).append(table)
-    if not kinds:
+    outputs = _cell_outputs(content)
+    tables: dict[str, list[Table]] = {}
+    for kind, table in chain.from_iterable(map(_logs_of_cell, outputs)):
+        tables.setdefault(kind, []).append(table)
+    if not tables:
         raise _without_log(content, outputs)
-    best = max(kinds, key=lambda kind: _rank(kinds[kind]))
-    others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
-    notes = (f"read from the outputs of the notebook ({best})", *others)
-    return behind_each_other(kinds[best], content, notes)
+    best = max(tables, key=lambda kind: _rank(tables[kind]))
+    notes = [f"read from the outputs of the notebook ({best})"]
+    notes += (f"another log in them ({kind}) was left out" for kind in tables if kind != best)
+    return _behind_each_other(tables[best], content, notes)
 
 
-def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, Any]]]) -> InputError:
+def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, object]]]) -> InputError:
     """Make the error of a notebook without a log that is read."""
-    texts = (_plain_text(output) for cell in outputs for output in cell)
-    printed = sum(len(measured_numbers(text)) for text in texts)
+    printed = 0
+    for output in chain.from_iterable(outputs):
+        data = output.get("data")
+        plain = data.get("text/plain") if isinstance(data, dict) else None
+        printed += len(measured_numbers(_text(output.get("text")) + _text(plain)))
     own_log = "or name the trainer's own log, such as trainer_state.json"
     if printed >= FEWEST_EVALUATIONS:
-        message = f"is a notebook whose cells printed {printed} values of metrics without a step that is read"
-        return content.error("no-records", message, f"print lines such as `step=1 reward=0.1`, {own_log}")
+        return content.error(
+            "no-records",
+            f"is a notebook whose cells printed {printed} values of metrics without a step that is read",
+            f"print lines such as `step=1 reward=0.1`, {own_log}",
+        )
     with_outputs = counted(sum(map(bool, outputs)), "cell")
-    message = f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
-    message += f"{counted(len(outputs), 'cell')} looked at"
-    hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
-    return content.error("notebook-without-log", message, hint + own_log)
+    return content.error(
+        "notebook-without-log",
+        f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
+        f"{counted(len(outputs), 'cell')} looked at",
+        "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
+        f"{own_log}",
+    )
 
 
-def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
+def _behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
     """Put the logs of one kind behind each other, in the order of their cells."""
-    records, dropped, settings = Records(), Counter[str](), dict[str, object]()
+    records = Records()
+    dropped = Counter[str]()
+    settings: dict[str, object] = {}
     table_notes: dict[str, None] = {}
     for table in tables:
         for at, row in enumerate(zip(*table.columns.values(), strict=True)):
@@ -102,12 +114,12 @@ def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence
 
 def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
     """With an entropy before without, then by the number of cells."""
-    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    names = tuple(dict.fromkeys(chain.from_iterable(table.columns for table in tables)))
     entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
     return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 
-def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
+def _cell_outputs(content: Content) -> list[list[dict[str, object]]]:
     """The outputs of each cell."""
     text = content.text
     try:
@@ -117,29 +129,32 @@ def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
             raise ValueError(size)
         notebook = JSON_DECODER.decode(text)
     except (ValueError, RecursionError) as problem:
-        message = "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty "
-        message += f"lists, near line {getattr(problem, 'lineno', 1)}"
-        hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
-        raise content.error("file-corrupt", message, f"{hint}pasted into a text file") from None
+        raise content.error(
+            "file-corrupt",
+            "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty "
+            f"lists, near line {getattr(problem, 'lineno', 1)}",
+            "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
+            "pasted into a text file",
+        ) from None
     cells = _listed(notebook.get("cells")) if isinstance(notebook, dict) else []
     listed = [_listed(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
     return [[output for output in outputs if isinstance(output, dict)] for outputs in listed]
 
 
-def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
+def _logs_of_cell(outputs: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, Table]]:
     """Yield the kind and the table of every log in the outputs of one cell."""
     streams = (output for output in outputs if output.get("output_type") == "stream")
     printed = "".join(_text(stream.get("text")) for stream in streams)
-    yield from printed_logs(printed)
-    shown = printed.splitlines()
+    yield from _printed_logs(printed)
+    texts = printed.splitlines()
     for output in outputs:
         data = output.get("data")
         if output.get("output_type") in ("display_data", "execute_result") and isinstance(data, dict):
             for text in _text(data.get("text/html")).split("</table")[:-1]:
                 if (table := trainer_table(text.partition("<table")[2])) is not None:
                     yield "the Trainer's table", table
-            shown.append(_text(data.get("text/plain")))
-    for text in shown:
+            texts.append(_text(data.get("text/plain")))
+    for text in texts:
         if text.lstrip().startswith("[{'"):
             # The log_history as a notebook shows it, each dict put on a line of its own.
             entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
@@ -147,7 +162,7 @@ def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Ta
                 yield "a list of log entries", trl.read(_in_memory(entries + "\n"))
 
 
-def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
+def _printed_logs(text: str) -> Iterator[tuple[str, Table]]:
     """Read a cell's text by the first console reader that can, or as JSON with metrics."""
     content = _in_memory(text)
     for reader in READERS:
@@ -164,20 +179,18 @@ def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
 
 def trainer_table(markup: str) -> Table | None:
     """Read an HTML table as CSV, if its first column is the step or the epoch, as a Trainer's is."""
-    header, *below = html_rows(markup) or [[]]
+    header, *below = _html_rows(markup) or [[]]
     steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
     if len(header) < 2 or np.isnan(steps).all():
         return None
-    # A column that the table renames gets the name under which a Trainer logs it.
-    names = [_logged_name(name) for name in header]
     values = [["" if cell.casefold() == "no log" else cell for cell in row] for row in below]
     _empty_fillers(values)
-    csv.writer(text := io.StringIO()).writerows([names, *values])
+    csv.writer(text := io.StringIO()).writerows([map(_logged_name, header), *values])
     table = delimited.read(_in_memory(text.getvalue()))
     return replace(table, notes=(_ROUNDED, *table.notes))
 
 
-def html_rows(markup: str) -> list[list[str]]:
+def _html_rows(markup: str) -> list[list[str]]:
     """The cells of an HTML table."""
     rows: list[list[str]] = []
     for tag, cell in _HTML.findall(markup):
@@ -191,13 +204,13 @@ def html_rows(markup: str) -> list[list[str]]:
 def _empty_fillers(rows: list[list[str]]) -> None:
     """Empty a bare 0 in the first row of a column of floats: a float has decimals, it is not measured."""
     for column, cell in enumerate(rows[0]):
-        others = [row[column] for row in rows[1:] if column < len(row)]
-        if column and cell == "0" and all("." in other or not other for other in others):
+        below = [row[column] for row in rows[1:] if column < len(row)]
+        if column and cell == "0" and all("." in number or not number for number in below):
             rows[0][column] = ""
 
 
 def _logged_name(name: str) -> str:
-    """``Reward Std`` is ``eval_reward_std``, and ``rewards / f`` is ``rewards/f``."""
+    """The name under which a Trainer logs a column: ``eval_reward_std`` of ``Reward Std``."""
     if name in _NAMES:
         return _NAMES[name]
     return "eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/")
@@ -207,14 +220,7 @@ def _in_memory(text: str) -> Content:
     return Content("notebook", text.encode(errors="replace"))
 
 
-def _plain_text(output: Mapping[str, Any]) -> str:
-    """What an output of a cell prints, or shows as text."""
-    data = output.get("data")
-    shown = data.get("text/plain") if isinstance(data, dict) else None
-    return _text(output.get("text")) + _text(shown)
-
-
-def _listed(value: object) -> list[Any]:
+def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

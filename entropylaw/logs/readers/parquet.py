@@ -48,15 +48,15 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
     size = sum(content.size for content in contents)
     threads = size > _SMALL_FILE
     try:
-        files = [open_part(content, threads=threads) for content in contents]
+        files = [_open_part(content, threads=threads) for content in contents]
         leaves = _leaves(files[0])
         useful = contents[0].useful
         used_columns: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
         if useful is not None and (contents[0].column_filter is not None or len(leaves) > 256):
             used_columns = frozenset(filter(useful, leaves))
-        require_bounded(path, size, [file.metadata for file in files], used_columns)
-        refuse_tokens(path, files, threads=threads)
+        _require_bounded(path, size, [file.metadata for file in files], used_columns)
+        _refuse_tokens(path, files, threads=threads)
         tables = []
         for file in files:
             columns = None if used_columns is None else list(filter(used_columns.__contains__, _leaves(file)))
@@ -68,21 +68,23 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        message = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
-        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
-        raise InputError("file-corrupt", message, hint) from None
+        raise InputError(
+            "file-corrupt",
+            f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}",
+            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
+        ) from None
 
 
-def refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
+def _refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
     """Raise ``token-level-table`` by the step and the names alone, before long columns of text are read."""
     names = files[0].schema_arrow.names
     step = next((name for name in names if name.casefold() in ("step", "global_step")), None)
     if step is not None and sample_columns(names):
         tables = [file.read(columns=[step], use_threads=threads) for file in files]
-        check_samples(path, names, arrow_column(pa.concat_tables(tables).column(0)))
+        check_samples(path, names, _arrow_column(pa.concat_tables(tables).column(0)))
 
 
-def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
+def _open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
     """Open one Parquet file, each different text of a column held once: a page repeats one at no cost."""
     file = part.local_file()
     source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
@@ -92,7 +94,7 @@ def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
     return pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads)
 
 
-def require_bounded(
+def _require_bounded(
     path: str, size: int, files: Sequence[pq.FileMetaData], read_columns: frozenset[str] | None
 ) -> None:
     """Refuse tables that unpack to many times their ``size``, before a cell of them is read."""
@@ -102,8 +104,11 @@ def require_bounded(
     pages = sum(group.total_byte_size for group in groups) if read_columns is None else 0
     if max(cells * 8, pages) > max(40 * size, 1 << 28):
         ratio = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
-        hint = "write the columns of metrics alone into a file of their own"
-        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {ratio}", hint)
+        raise InputError(
+            "file-too-large",
+            f"{quoted_path(path)} unpacks {ratio}",
+            "write the columns of metrics alone into a file of their own",
+        )
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:
@@ -118,11 +123,14 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
-        message = f"{quoted_path(path)} has {table.num_columns} columns and no rows"
-        raise InputError("no-records", message, "check that the run has logged something")
+        raise InputError(
+            "no-records",
+            f"{quoted_path(path)} has {table.num_columns} columns and no rows",
+            "check that the run has logged something",
+        )
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
-    columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
+    columns = {name: _arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
     return Table(columns=columns, rows=table.num_rows, notes=notes, incomplete=missing)
 
 
@@ -130,7 +138,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
 
-def text_column(column: pa.ChunkedArray) -> Column:
+def _text_column(column: pa.ChunkedArray) -> Column:
     """Cells of a column of text, each different one held once, in at most 1000 characters."""
     whole = column.combine_chunks()
     cells = (cell[:1000] for cell in whole.dictionary.to_pylist())
@@ -142,16 +150,16 @@ def text_column(column: pa.ChunkedArray) -> Column:
     return MixedColumn(values, np.where(is_text, codes, NO_TEXT).astype(np.int32), words)
 
 
-def arrow_column(column: pa.ChunkedArray) -> Column:
+def _arrow_column(column: pa.ChunkedArray) -> Column:
     """Floats where the column holds numbers (nan for null), Python objects where it does not.
 
     Where a nan stands as a value, it is marked.
     """
     kind = column.type
     if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
-        return text_column(column)
+        return _text_column(column)
     if pa.types.is_dictionary(kind):
-        return arrow_column(column.cast(kind.value_type))
+        return _arrow_column(column.cast(kind.value_type))
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if not any(test(kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):

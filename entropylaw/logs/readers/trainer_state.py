@@ -44,7 +44,8 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where there is no complete entry."""
     text = content.text
-    history, bad, broken = None, 0, None
+    history = broken = None
+    bad = 0
     try:
         state = JSON_DECODER.decode(text)
         history = state.get("log_history") if isinstance(state, dict) else None
@@ -52,17 +53,16 @@ def read(content: Content) -> Table:
         broken = getattr(error, "pos", len(text))
     if not isinstance(history, list):
         history, bad = _salvaged(text)
-    entries = [plain for plain in map(plain_entry, history) if plain is not None]
+    entries = [plain for plain in map(_plain_entry, history) if plain is not None]
     notes: tuple[str, ...] = ()
     if broken is not None:
         read = counted(len(entries), "complete entry was", "complete entries were")
-        position = f"near character {broken} of {len(text)}"
-        notes = (f"the file is cut off or damaged {position}; its {read} read",)
+        notes = (f"the file is cut off or damaged near character {broken} of {len(text)}; its {read} read",)
     bad += len(history) - len(entries)
     return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
 
 
-def plain_entry(entry: object) -> dict[str, object] | None:
+def _plain_entry(entry: object) -> dict[str, object] | None:
     """The entry without lists and objects; None where it is none, or may be that of another run."""
     if not isinstance(entry, dict):
         return None
@@ -85,13 +85,18 @@ def log_table(
     records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
     if not records:
         held = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
-        message = f"should hold log entries of a Hugging Face Trainer, and holds {held}"
-        hint = "check that the run has logged something; of several checkpoints, the last one has"
-        raise content.error("no-records", message, f"{hint} the whole log")
+        raise content.error(
+            "no-records",
+            f"should hold log entries of a Hugging Face Trainer, and holds {held}",
+            "check that the run has logged something; of several checkpoints, the last one has the whole log",
+        )
     names = len(set(chain.from_iterable(records)))
     if names * len(records) > 50_000_000:
-        message = f"has {names} different keys in its {len(records)} log entries; a trainer has some dozens"
-        raise content.error("file-corrupt", message, "check how the file was made")
+        raise content.error(
+            "file-corrupt",
+            f"has {names} different keys in its {len(records)} log entries; a trainer has some dozens",
+            "check how the file was made",
+        )
     gathered = Records()
     for record in records:
         gathered.add(record)
@@ -104,7 +109,9 @@ def log_table(
 def _salvaged(text: str) -> tuple[list[object], int]:
     """Read the list entry by entry, and go on behind those that are broken, which are counted."""
     opening = _HISTORY.search(text)
-    entries, bad, position = list[object](), 0, opening.end() if opening else len(text)
+    entries: list[object] = []
+    bad = 0
+    position = opening.end() if opening else len(text)
     while True:
         position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         if position == len(text) or text[position] == "]":

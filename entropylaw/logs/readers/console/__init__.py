@@ -66,7 +66,8 @@ def read_lines(
     ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
     ``needle`` are skipped. ``what`` completes the error ``holds no …``.
     """
-    printout, records = Printout(content), Records(content.column_filter)
+    printout = Printout(content)
+    records = Records(content.column_filter)
     # A carriage return ends a line, too.
     blocks = (block.replace("\r", "\n") for block in content.blocks() if needle in block)
     lines = chain.from_iterable(block.split("\n") for block in blocks)
@@ -75,8 +76,11 @@ def read_lines(
     table = records.table(content, printout.dropped, printout.notes, rows=records.rows + printout.lost)
     if table.columns:
         return table
-    hint = "check the file, or leave the format out and let the content decide"
-    raise content.error("no-records", f"holds no {what}", hint)
+    raise content.error(
+        "no-records",
+        f"holds no {what}",
+        "check the file, or leave the format out and let the content decide",
+    )
 
 
 def plain(line: str) -> str:

@@ -20,11 +20,11 @@ _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
-def verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+def _verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
     for heading in filter(None, map(_VERL_STEP.search, lines)):
         record: dict[str, float] = {}
-        for key, number, is_text in map(verl_pair, heading.string[heading.start() :].split(" - ")):
+        for key, number, is_text in map(_verl_pair, heading.string[heading.start() :].split(" - ")):
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
@@ -32,7 +32,7 @@ def verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         yield record
 
 
-def verl_pair(pair: str) -> tuple[str, float, bool]:
+def _verl_pair(pair: str) -> tuple[str, float, bool]:
     """Return the key and the number of ``key:value``, and whether the value is text."""
     key, _, value = pair.rpartition(":")
     with suppress(ValueError):  # nearly all values are plain numbers; all else is parsed in full
@@ -59,7 +59,7 @@ LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"
 
 
-def slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+def _slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """slime: ``rollout 3: {'rollout/raw_reward': 0.4, …}``, ``step 9: {'train/entropy_loss': 0.3, …}``.
 
     From THUDM/slime 0.3.1, and forks such as miles: ``gather_log_data`` in
@@ -106,34 +106,37 @@ class _Rollouts:
     def __init__(self, printout: Printout) -> None:
         self._dropped = printout.dropped
         self._shown = _SLIME_ROLLOUT.search(printout.content.opening) is not None
-        self._rollout, self._trained, self._initial = -1, False, 0
+        self._rollout = -1
+        self._trained = False
+        self._initial = 0
         # For the actor and for the critic: the training step that was printed first for this rollout.
         self._first: dict[str, int] = {}
 
     def step(self, kind: str, number: int) -> int | None:
-        """Return the rollout of the next entry of the file; None where the entry is left out."""
+        """Return the rollout of the next entry of the file; None where the entry is left out.
+
+        Of the training steps of a rollout, those after the first are left out.
+        """
         if kind.endswith("step"):
-            return self.training_step(kind, number)
+            self._trained = True
+            if not self._shown:
+                return number
+            if self._rollout >= 0 and self._first.setdefault(kind, number) == number:
+                return self._rollout
+            self._dropped[EARLY_STEP if self._rollout < 0 else LATER_STEP] += 1
+            return None
         if kind == "eval" and number == 0 and not (self._rollout == 0 and self._trained):
             self._initial += 1
             return -1
         if kind == "rollout":
             self._shown = True
-            self._first = self._first if number == self._rollout else {}
-            self._rollout, self._trained = number, False
+            if number != self._rollout:
+                self._first = {}
+            self._rollout = number
+            self._trained = False
         elif kind == "perf" and not self._shown:
             self._rollout = number
         return number
-
-    def training_step(self, kind: str, number: int) -> int | None:
-        """Return the rollout of a training step; None where an earlier step of its rollout was printed."""
-        self._trained = True
-        if not self._shown:
-            return number
-        if self._rollout >= 0 and self._first.setdefault(kind, number) == number:
-            return self._rollout
-        self._dropped[EARLY_STEP if self._rollout < 0 else LATER_STEP] += 1
-        return None
 
     def notes(self) -> Iterator[str]:
         """Note how steps of different kinds were brought together."""
@@ -153,9 +156,9 @@ _SLIME = "line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …
 
 verl = FormatFunctions(
     lambda content: _VERL_STEP.search(content.opening) is not None,
-    lambda content: read_lines(content, "step:", verl_rows, _VERL),
+    lambda content: read_lines(content, "step:", _verl_rows, _VERL),
 )
 slime = FormatFunctions(
     lambda content: ": {'" in content.opening and _SLIME_FIRST.search(content.opening) is not None,
-    lambda content: read_lines(content, ": {'", slime_rows, _SLIME),
+    lambda content: read_lines(content, ": {'", _slime_rows, _SLIME),
 )

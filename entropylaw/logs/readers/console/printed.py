@@ -71,7 +71,8 @@ BAR = "%|"
 _DIVISORS = {"": 1, "%": 100}
 _MESSAGES = ("message", "msg", "event")
 # A longer line is no record; so many lines of others may come between two lines of a dict.
-LONGEST_LINE, _MOST_OTHERS = 1 << 16, 200
+LONGEST_LINE = 1 << 16
+_MOST_OTHERS = 200
 
 
 class Printed(NamedTuple):
@@ -103,7 +104,8 @@ class _Braces:
 
     def __init__(self) -> None:
         self.broken = 0
-        self.text, self._depth, self._others = "", 0, 0
+        self.text = ""
+        self._depth = self._others = 0
 
     def opened(self, line: str) -> str:
         """Take a dict that opens in a line and goes on below; returns what stands before it."""
@@ -127,16 +129,16 @@ class _Braces:
             self.text, self._depth = "", 0
             self.broken += 1
             return None
-        return self.append(line) if inside else ""
-
-    def append(self, line: str) -> str:
-        """Add a line to the open dict; returns the whole dict where the line ends it, or an empty text."""
+        if not inside:
+            return ""
         self.text += f" {line.strip()}"
-        self._depth += (line.count("{") - line.count("}")) if self._depth else 0
+        if self._depth:
+            self._depth += line.count("{") - line.count("}")
         if self._depth or not line.rstrip().endswith(("}", "},", "]", "],")):
             return ""
-        text, self.text = self.text, ""
-        return text.strip("[], ")
+        whole = self.text.strip("[], ")
+        self.text = ""
+        return whole
 
 
 class Prints:
@@ -159,7 +161,8 @@ class Prints:
 
     def of(self, lines: Iterable[tuple[str, bool]]) -> Iterator[Printed]:
         """Yield what is printed."""
-        unfinished, braces = False, _Braces()
+        unfinished = False
+        braces = _Braces()
         for raw, ended in lines:
             process = _PROCESS.match(raw)
             line = raw[process.end() :] if process else raw
@@ -188,7 +191,7 @@ class Prints:
                 as_json = pattern.sub(replacement, as_json)
             value, _ = json_at(as_json)
         if isinstance(value, dict):
-            return self.of_object(value)
+            return self._of_object(value)
         start = _OPENS.match(text)
         values, closed, _ = dict_pairs(text, start.end() if start else 0, NESTING_PAIR)
         if closed:
@@ -197,16 +200,19 @@ class Prints:
         self._dropped[BAD_PAIR if damaged else CUT_ENTRY] += 1
         return self._pairs(text, True) if damaged else []
 
-    def of_object(self, value: dict[str, object]) -> list[tuple[str, float]]:
+    def _of_object(self, value: dict[str, object]) -> list[tuple[str, float]]:
         """The numbers of an object, those of its ``metrics`` without a prefix; then those in its message."""
         inner = value.pop("metrics", None)
-        value |= inner if isinstance(inner, dict) else {}
-        pairs, in_messages = list[tuple[str, float]](), list[tuple[str, float]]()
+        if isinstance(inner, dict):
+            value |= inner
+        pairs: list[tuple[str, float]] = []
+        in_messages: list[tuple[str, float]] = []
         for path, cell in leaves(value, 1000):
-            number, is_text = parse_number(cell), isinstance(cell, str)
             if isinstance(cell, str) and path in _MESSAGES:
                 in_messages += self._pairs(cell, True)  # a logger's own JSON has the line as its message
-            if cell is not None and not isinstance(cell, bool) and (number == number or not is_text):
+            number = parse_number(cell)
+            # Of a nan, only the number was logged as a value.
+            if number == number or isinstance(cell, float):
                 pairs.append((path, number))
         return pairs + in_messages
 
@@ -223,7 +229,7 @@ class Prints:
             self._groups.append([group["group"], group["rest"]])
         elif len(words) == 1 and self._groups:  # more pairs of the group
             self._groups[-1][1] += f" {cells[0].strip()}"
-        elif named := self.named_cells(words):
+        elif named := self._named_cells(words):
             if not dict(named).keys().isdisjoint(dict(self._table)):
                 yield from self._whole_table()
             self._table += named
@@ -233,7 +239,7 @@ class Prints:
             if any(starmap(counts, printed)):
                 yield from self._whole_table()
 
-    def named_cells(self, words: Sequence[str]) -> list[tuple[str, float]]:
+    def _named_cells(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """The numbers in cells whose left neighbour is a name; a name that is cut off is counted alone."""
         named = list[tuple[str, float]]()
         for name, word in pairwise(words):
@@ -257,7 +263,7 @@ class Prints:
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
         """Take a line that is no row of a table."""
-        if ended and (below := self._below_header(row_words(line))) is not None:
+        if ended and (below := self._below_header(_row_words(line))) is not None:
             yield below
             return
         pairs = list[tuple[str, float]]()
@@ -309,7 +315,12 @@ class Prints:
     def _pairs(self, text: str, ended: bool) -> list[tuple[str, float]]:
         """The names with numbers in a text; the last one is left out where the text may break off in it."""
         matches = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
-        if len(matches) == 1 and not _is_pair(matches[0], text.strip()):
+        # In a sentence, a word before a number names nothing.
+        if len(matches) == 1 and not (
+            matches[0]["mark"].strip()
+            or counts(matches[0]["name"], 1.0)
+            or (len(matches[0]["mark"]) > 1 and matches[0].group() == text.strip())
+        ):
             return []
         pairs = list(filter(None, map(self.pair, matches)))
         if not ended:
@@ -343,23 +354,17 @@ class Prints:
         """The number; None where commas in it may separate thousands or decimals."""
         if match["commas"] is None:
             return float(match["number"])
-        first, *groups = f"{match['number']}{match['commas']}".split(",")
-        if counts(name, 1.0) and all(len(group) == 3 for group in groups):
-            return float("".join((first, *groups)))
-        decimal = DECIMAL_COMMA.fullmatch(",".join((first, *groups)))
+        written = f"{match['number']}{match['commas']}"
+        if counts(name, 1.0) and all(len(group) == 3 for group in written.split(",")[1:]):
+            return float(written.replace(",", ""))
+        decimal = DECIMAL_COMMA.fullmatch(written)
         if decimal is None:
             return None
         self._decimal_commas |= separates_decimals(decimal)
         return comma_number(decimal) if self._decimal_commas else None
 
 
-def _is_pair(match: re.Match[str], line: str) -> bool:
-    """Whether a name and a number belong together; in a sentence, a word before a number names nothing."""
-    marked, aligned = match["mark"].strip(), len(match["mark"]) > 1 and match.group() == line
-    return bool(marked or counts(match["name"], 1.0)) or aligned
-
-
-def row_words(line: str) -> list[str]:
+def _row_words(line: str) -> list[str]:
     """The cells of a line that may be a row: split at two blanks or more, or else at every blank."""
     line = line.strip().removeprefix("# ")
     words = re.split(" {2,}", line)

@@ -37,7 +37,9 @@ _REPORT = re.compile(
     r"|  (?:\d+ runs? lost more than half of the reward:|run +(?:reward +)?now\b)"
 )
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
-_AROUND, _SAMPLED, _LONGEST_TITLE = 1 << 13, 4000, 80
+_AROUND = 1 << 13
+_SAMPLED = 4000
+_LONGEST_TITLE = 80
 _IN_EPOCHS = "steps within epochs"
 
 
@@ -66,7 +68,8 @@ def _is_measured(names: Collection[str]) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where no line holds a step and a metric."""
-    records, dropped = Records(content.column_filter), Counter[str]()
+    records = Records(content.column_filter)
+    dropped = Counter[str]()
     for record in _records(_lines(content.blocks()), dropped, content.opening):
         records.add(record)
     percent = dropped.pop("%", 0)
@@ -75,8 +78,11 @@ def read(content: Content) -> Table:
     table = records.table(content, dropped, notes, rows=records.rows)
     if _is_measured(tuple(table.columns)):
         return table
-    hint = "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out"
-    raise content.error("no-records", "holds no line with a step and metrics", hint)
+    raise content.error(
+        "no-records",
+        "holds no line with a step and metrics",
+        "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out",
+    )
 
 
 def _lines(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -94,15 +100,16 @@ def _records(
     """Yield the records: what is printed of one kind from one step to the next."""
     sample = lines
     if opening is not None:
-        first = _NAMES_AN_ENTROPY.search(opening)
-        sample = _lines([opening[max(first.start() - LONGEST_LINE, 0) if first else 0 :][: 1 << 22]])
+        named = _NAMES_AN_ENTROPY.search(opening)
+        start = max(named.start() - LONGEST_LINE, 0) if named else 0
+        sample = _lines([opening[start : start + (1 << 22)]])
     seen = list(islice(Prints(Counter()).of(sample), _SAMPLED))
-    word, in_epochs = counting_word(seen)
+    word, in_epochs = _counting_word(seen)
     prints = Prints(dropped).of(lines)
     if in_epochs:
         dropped[_IN_EPOCHS] = 1
         prints = _over_epochs(prints, word)
-    if steps_come_last(seen, word):
+    if _steps_come_last(seen, word):
         prints = _with_later_steps(prints, word)
     recorder = _Recorder(word, dropped)
     for printed in prints:
@@ -114,7 +121,8 @@ class _Recorder:
     """Puts what is printed into records; ``word`` numbers them, or fractions where it is empty."""
 
     def __init__(self, word: str, dropped: Counter[str]) -> None:
-        self._word, self._dropped = word or None, dropped
+        self._word = word or None
+        self._dropped = dropped
         self._name = word if word in _COLUMNS else "step"
         self._record: dict[str, object] = {}
         # The evaluations of this step: a further one without its own step does not replace them.
@@ -122,14 +130,17 @@ class _Recorder:
 
     def take(self, printed: Printed) -> Iterator[dict[str, object]]:
         """Take what is printed next; yields the record before, where a new one begins."""
-        current, (step, numbered) = self._record.get(self._name), self.step_of(printed)
+        step, numbered = self._step_of(printed)
         if step is None:
             return
-        values, kind = self._values(printed, same=step == current), _kind(printed.title)
+        if step != self._record.get(self._name):
+            self._evaluated = {}
+        values = self._values(printed)
+        kind = _kind(printed.title)
         # Another value of a metric; nan contradicts nothing.
         contradicts = any(n == n and self._record.get(metric, n) != n for metric, n in values.items())
         switches = bool(kind) and (kind == "eval") != (self._record.get(KIND) == "eval")
-        if step != current or switches or (numbered and contradicts):
+        if step != self._record.get(self._name) or switches or (numbered and contradicts):
             yield from self.finished()
             self._record = {self._name: step}
         else:
@@ -139,7 +150,7 @@ class _Recorder:
             if cell != "":
                 self._record.setdefault(name, cell)
 
-    def step_of(self, printed: Printed) -> tuple[object, bool]:
+    def _step_of(self, printed: Printed) -> tuple[object, bool]:
         """The step that is printed, or else that of the record; and whether it is printed.
 
         None without either, and for a progress bar without a step.
@@ -158,18 +169,17 @@ class _Recorder:
         if self._record.keys() - {self._name, KIND}:
             yield self._record
 
-    def _values(self, printed: Printed, *, same: bool) -> dict[str, float]:
+    def _values(self, printed: Printed) -> dict[str, float]:
         """The first value of each metric, and of an evaluation the first at this step."""
         values: dict[str, float] = {}
-        self._evaluated = self._evaluated if same else {}
         for metric, number in printed.pairs:
             if counts(metric, number) != self._word:
-                first = self._evaluated.setdefault(metric, number)
-                values.setdefault(metric, first if is_evaluation(metric) else number)
+                evaluated = self._evaluated.setdefault(metric, number)
+                values.setdefault(metric, evaluated if is_evaluation(metric) else number)
         return values
 
 
-def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
+def _steps_come_last(sample: Sequence[Printed], word: str) -> bool:
     """Whether an entropy, not of an evaluation, is printed before the first step: steps close records."""
     kind = ""
     for printed in sample:
@@ -183,7 +193,8 @@ def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
 
 def _over_epochs(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
     """Count on where a word that numbers the parts of an epoch begins anew."""
-    before, last = 0.0, -1.0
+    before = 0.0
+    last = -1.0
     for printed in prints:
         pairs = list[tuple[str, float]]()
         for name, number in printed.pairs:
@@ -204,7 +215,8 @@ def _with_later_steps(prints: Iterable[Printed], word: str) -> Iterator[Printed]
         title = title or (printed.title if _kind(printed.title) else "")
         if any(counts(*pair) == word for pair in printed.pairs):
             yield Printed(pending, title)
-            pending, title = [], ""
+            pending = []
+            title = ""
 
 
 @lru_cache(maxsize=1 << 10)
@@ -215,7 +227,7 @@ def _kind(title: str) -> str:
     return "eval" if is_evaluation(title) else "train" if is_training(title) else ""
 
 
-def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
+def _counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
     """The word that numbers the records, and whether it begins anew in each epoch.
 
     It is empty where they are numbered by fractions such as 3/100 alone.
@@ -224,7 +236,8 @@ def counting_word(sample: Sequence[Printed]) -> tuple[str, bool]:
     for name, number in chain.from_iterable(map(attrgetter("pairs"), sample)):
         if word := counts(name, number):
             seen[word].append(number)
-    starts, rising = dict[str, int](), dict[str, int]()
+    starts: dict[str, int] = {}
+    rising: dict[str, int] = {}
     for word, numbers in seen.items():
         # What starts again and again numbers parts of a step; two processes may be some steps apart.
         starts[word] = int(np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers)))

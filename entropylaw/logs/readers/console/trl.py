@@ -48,20 +48,21 @@ def read(content: Content) -> Table:
     """Read the entries, and find their steps; raises as :func:`log_table`."""
     marks = list(_marks(content.blocks()))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
-    totals = bar_totals(marks)
-    starts = starts_of_run(marks, totals)
-    steps: Sequence[float] = list(chain.from_iterable(map(steps_on_bar, starts)))
-    how = "steps are those that the progress bar showed when each entry was printed"
+    totals = _bar_totals(marks)
+    starts = _starts_of_run(marks, totals)
+    steps: Sequence[float] = list(chain.from_iterable(map(_steps_on_bar, starts)))
+    note = "steps are those that the progress bar showed when each entry was printed"
     if all("step" in entry.values for entry in entries if entry.values):
-        steps, how = [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
+        steps = [entry.values.get("step", 0.0) for entry in entries]
+        note = "steps are those in the entries"
     elif len(steps) != len(entries):
         total = max(totals, default=0)
-        steps, how = steps_counted(
+        steps, note = _steps_counted(
             entries, total if len(starts) == 1 and starts[0][-1].before == total else 0
         )
     pairs = zip(steps, entries, strict=True)
     good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
-    return log_table(content, good, len(entries) - len(good), (how,))
+    return log_table(content, good, len(entries) - len(good), (note,))
 
 
 class _Bar(NamedTuple):
@@ -89,7 +90,8 @@ _Mark = _Bar | _Entry | None
 
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield entries, drawings of the bar and erasures, in the order of the file."""
-    openings, width = set[str](), 0
+    openings = set[str]()
+    width = 0
     for match in chain.from_iterable(map(_LINE.finditer, blocks)):
         line, below = match.groups()
         if not line.strip(" "):
@@ -99,7 +101,7 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
             continue
         if "\x1b" in line:
             line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
-        marks: list[tuple[int, _Mark]] = list(log_entries(line, openings))
+        marks: list[tuple[int, _Mark]] = list(_log_entries(line, openings))
         for bar in _BAR.finditer(line) if "%|" in line else ():
             # The trainer's bar has no name, and no line below it is drawn at once.
             if not (bar["name"] or bar["below"]):
@@ -108,7 +110,7 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
 
 
-def log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
+def _log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
     """Yield the entries of a line with their places; ``openings`` are the first keys of whole ones."""
     position = 0
     while opened := _OPENS.search(line, position):
@@ -125,9 +127,10 @@ def log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
             yield opened.start(), _Entry(key[1], {})
 
 
-def bar_totals(marks: list[_Mark]) -> set[int]:
+def _bar_totals(marks: list[_Mark]) -> set[int]:
     """Return the totals of the bars next to training entries; a run that was resumed can have two."""
-    votes, nearest = Counter[int](), None
+    votes = Counter[int]()
+    nearest = None
     for mark in (*marks, *reversed(marks)):
         if isinstance(mark, _Bar):
             nearest = mark.total
@@ -150,7 +153,7 @@ class _Stretch(NamedTuple):
         return self.after if self.after >= 0 and (redrawn or self.before < 0) else self.before
 
 
-def starts_of_run(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
+def _starts_of_run(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     """List the stretches of every start of the run, where the bar falls; other totals are of other bars."""
     starts: list[list[_Stretch]] = [[]]
     before, erased, entries = -1, 0, list[_Entry]()
@@ -172,15 +175,18 @@ def starts_of_run(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     return starts
 
 
-def steps_on_bar(stretches: list[_Stretch]) -> list[int]:
+def _steps_on_bar(stretches: list[_Stretch]) -> list[int]:
     """Give the nth entry the step of the bar that was drawn after the nth erasing, or next to the entry.
 
     Gives nothing where that is unsafe: where entries share a bar, or something else was printed in the same
     way. Where entries come late, those at the end may be missing.
     """
     erasing = any(stretch.erased for stretch in stretches)
-    steps, entries = list[int](), 0
-    for stretch, (near, room) in zip(stretches, (by_erasing if erasing else by_bar)(stretches), strict=True):
+    steps: list[int] = []
+    entries = 0
+    for stretch, (near, room) in zip(
+        stretches, (_by_erasing if erasing else _by_bar)(stretches), strict=True
+    ):
         steps += [near] * room
         entries += len(stretch.entries)
         if entries > len(steps):
@@ -189,7 +195,7 @@ def steps_on_bar(stretches: list[_Stretch]) -> list[int]:
     return steps[:entries] if late or len(steps) == entries else []
 
 
-def by_erasing(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
+def _by_erasing(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
     """Yield the bar next to each stretch, and for how many entries it was erased."""
     for stretch in stretches:
         # At the end, a bar may have been erased for an entry that never came.
@@ -197,21 +203,24 @@ def by_erasing(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
         yield stretch.near(redrawn=True), min(stretch.erased, most)
 
 
-def by_bar(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
+def _by_bar(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
     """Yield the bar next to each stretch, and how many entries are at its step; none where two share it."""
     groups = [stretch for stretch in stretches if stretch.entries]
     redrawn = 2 * sum(group.before == group.after for group in groups) >= len(groups)
     last = -1
     for stretch in stretches:
-        near, trainings = stretch.near(redrawn=redrawn), sum(entry.training for entry in stretch.entries)
+        near = stretch.near(redrawn=redrawn)
+        trainings = sum(entry.training for entry in stretch.entries)
         shared = trainings > 1 or (trainings == 1 and near == last)
         yield near, 0 if near < 0 or shared else len(stretch.entries)
         last = near if trainings else last
 
 
-def steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
+def _steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
-    epochs, places, note = list[float](), list[int](), ""
+    epochs: list[float] = []
+    places: list[int] = []
+    note = ""
     for entry in entries:
         if entry.training:
             last = epochs[-1] if epochs else 0.0
@@ -221,8 +230,8 @@ def steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
                 note = "; where the epoch falls, the count goes back with it"
             epochs.append(epoch)
         places.append(len(epochs))
-    every, how = 1, f"steps are counted from 1, logging_steps is not known{note}"
-    if total and epochs and not note and total % len(epochs) == 0:
-        every = total // len(epochs)
-        how = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
-    return [float(count * every) for count in places], how
+    if not total or not epochs or note or total % len(epochs):
+        return list(map(float, places)), f"steps are counted from 1, logging_steps is not known{note}"
+    every = total // len(epochs)
+    note = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
+    return [float(count * every) for count in places], note

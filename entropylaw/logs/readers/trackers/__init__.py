@@ -52,15 +52,20 @@ class Damage:
     @property
     def notes(self) -> tuple[str, ...]:
         """Report where the damage is and its size; nothing for an undamaged file."""
-        others = f" and in {counted(self._places - 1, 'place')} after it" if self._places > 1 else ""
-        note = f"damaged or cut off at byte {self._first}{others}: {counted(self.size, 'byte')} skipped"
-        return (note,) if self._places else ()
+        if not self._places:
+            return ()
+        places = f"byte {self._first}"
+        if self._places > 1:
+            places += f" and in {counted(self._places - 1, 'place')} after it"
+        return (f"damaged or cut off at {places}: {counted(self.size, 'byte')} skipped",)
 
     def none_complete(self, path: str, what: str) -> InputError:
         """Make the error for a file without a complete record; ``what`` says of which kind."""
-        what = "; ".join((f"{quoted_path(path)} holds no complete record {what}", *self.notes))
-        hint = "check that the run has logged something, and copy the file again where it was cut off"
-        return InputError("no-records", what, hint)
+        return InputError(
+            "no-records",
+            "; ".join((f"{quoted_path(path)} holds no complete record {what}", *self.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
 
 
 def run_label(name: str) -> str:
@@ -77,24 +82,31 @@ class StepRows:
     """
 
     def __init__(self, label: str | None = None) -> None:
-        self.steps, self.overwritten = array("q"), 0
+        self.steps = array("q")
+        self.overwritten = 0
         self._records = Records()
         #: Of each metric the row and the value that came last.
         self._last: dict[str, tuple[int, float]] = {}
-        self._labels, self._label = list[str](), label
+        self._labels: list[str] = []
+        self._label = label
         self._row_of: dict[int, int] = {}
         self._resumed_at = 0
 
     def begin(self, label: str) -> None:
         """Begin another run."""
         self._label = label
-        self._row_of, self._resumed_at = {}, len(self.steps)
+        self._resume()
+
+    def _resume(self) -> None:
+        """Give each step that follows a row of its own."""
+        self._row_of = {}
+        self._resumed_at = len(self.steps)
 
     def take(self, step: int, name: str, value: float) -> None:
         """Take one value, in the order in which they were logged."""
         before, last = self._last.get(name, (-1, math.nan))
         if before >= self._resumed_at and step < self.steps[before]:
-            self._row_of, self._resumed_at = {}, len(self.steps)
+            self._resume()
         row = self._row_of.get(step, -1)
         if row < 0 or row == before == len(self.steps) - 1:
             row = self._row_of[step] = len(self.steps)
@@ -111,16 +123,19 @@ class StepRows:
 
     def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
         """Make the table of ``size`` bytes; ``dropped`` counts lost records, ``more`` are fields."""
-        self._records.rows = rows = len(self.steps)
+        self._records.rows = len(self.steps)
         metrics, filled = self._records.columns(size)
-        first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
+        axes: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
         if self._label is not None:
-            first["run"] = self._labels
-        names, renamed = unique_names((*first, *metrics))
-        columns = dict(zip(names, (*first.values(), *metrics.values()), strict=True))
-        losses = dict(dropped + Counter({OVERWRITTEN: self.overwritten}))
-        notes = (*notes, *filled, *renamed)
-        return Table(columns=columns, rows=rows + dropped.total(), dropped=losses, notes=notes, **more)
+            axes["run"] = self._labels
+        names, renamed = unique_names((*axes, *metrics))
+        return Table(
+            columns=dict(zip(names, (*axes.values(), *metrics.values()), strict=True)),
+            rows=len(self.steps) + dropped.total(),
+            dropped=dict(dropped + Counter({OVERWRITTEN: self.overwritten})),
+            notes=(*notes, *filled, *renamed),
+            **more,
+        )
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Any]]:
@@ -129,12 +144,14 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
     As in https://protobuf.dev/programming-guides/encoding, without groups, which are out of use. Raises
     ``ValueError`` where the bytes are no protocol buffer.
     """
-    at, end = 0, len(message)
+    at = 0
+    end = len(message)
     while at < end:
         key, at = (message[at], at + 1) if message[at] < 0x80 else varint(message, at)
         kind = key & 7
         if kind == 2 and at < end and message[at] < 0x80:  # most fields, without a call
-            size, at = message[at], at + 1
+            size = message[at]
+            at += 1
         elif kind == 2:
             size, at = varint(message, at)
         elif kind == 0:

@@ -32,8 +32,10 @@ from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import FormatFunctions
 
 _BOUNDS = LEAST, GREATEST
-_COUNTER, _STEP_AXIS = "_step", "Step"
-_RUN, _NAMELESS = "run", "run="
+_COUNTER = "_step"
+_STEP_AXIS = "Step"
+_RUN = "run"
+_NAMELESS = "run="
 
 OTHER_LENGTH = "row with more or fewer cells than the header"
 
@@ -54,7 +56,7 @@ class _Layout(NamedTuple):
 
     delimiter: str
     width: int
-    first: int
+    axis_at: int
     axis: str
     runs: list[str]
     columns: dict[tuple[int, str], dict[str, int]]
@@ -78,7 +80,7 @@ class _Layout(NamedTuple):
         return places
 
 
-def read_wandb_chart(content: Content) -> Table:
+def _read_wandb_chart(content: Content) -> Table:
     """Read a chart exported as CSV from W&B's page: one metric, mostly, of several runs.
 
     All cells are quoted. The first column is the x axis: ``Step``, which is W&B's ``_step``, a metric such as
@@ -95,24 +97,32 @@ def read_wandb_chart(content: Content) -> Table:
     """
     layout = _wandb_layout(content)
     if layout is None:
-        message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
-        raise content.error("no-records", message, "leave the format out and let the content decide")
+        raise content.error(
+            "no-records",
+            "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'",
+            "leave the format out and let the content decide",
+        )
     if _CLOCK_AXIS.match(layout.axis) and not layout.counted:
-        axis = shown(layout.axis)
-        message = f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
-        message += "no column holds a step"
-        hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-        hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
-        raise InputError("no-step-column", message, hint)
-    records, dropped, axis = Records(), Counter[str](), _COUNTER if layout.axis == _STEP_AXIS else layout.axis
+        raise InputError(
+            "no-step-column",
+            f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, and "
+            "no column holds a step",
+            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
+            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
+        )
+    records = Records()
+    dropped = Counter[str]()
+    axis = _COUNTER if layout.axis == _STEP_AXIS else layout.axis
     for x, run, values in _points(content, layout, dropped):
         records.add({axis: x} | ({} if layout.runs == [_NAMELESS] else {_RUN: run}) | values)
     if not records.rows:
-        message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
-        hint = "check that the chart shows something, and export it again"
-        raise content.error("no-records", message, hint)
+        raise content.error(
+            "no-records",
+            f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point",
+            "check that the chart shows something, and export it again",
+        )
     table = records.table(content, dropped, partial=True)
-    notes = chart_notes(layout, table.columns, axis)
+    notes = _chart_notes(layout, table.columns, axis)
     return replace(table, notes=(*content.text_notes, *notes, *table.notes[len(content.text_notes) :]))
 
 
@@ -120,7 +130,8 @@ def _points(
     content: Content, layout: _Layout, dropped: Counter[str]
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield the axis, the run and the values of each point; rows of another length are counted."""
-    cut, places = False, layout.places()
+    cut = False
+    places = layout.places()
     for line in islice(filter(str.strip, content.lines()), 1, None):
         fits = line.count(layout.delimiter) <= 2 * layout.width + 16
         cells = _split(line, layout.delimiter) if fits else []
@@ -132,7 +143,7 @@ def _points(
         for run, at in zip(layout.runs, places, strict=True):
             values = {name: cells[index] for name, index in at.items()}
             if any(cell for name, cell in values.items() if name != _COUNTER):
-                yield cells[layout.first], run, values
+                yield cells[layout.axis_at], run, values
     # There is no line end behind the last row: only the row itself shows whether it is complete.
     dropped.update({OTHER_LENGTH: -int(cut), CUT_OFF: int(cut)})
 
@@ -151,40 +162,45 @@ def _quoted(line: str) -> bool:
 
 def _wandb_layout(content: Content) -> _Layout | None:
     """Parse the header; None where it is not a chart's."""
-    first, *second = [*islice(filter(str.strip, content.lines()), 2)] or [""]
-    if _BETWEEN not in first and GREATEST not in first:
+    lines = [*islice(filter(str.strip, content.lines()), 2)]
+    header = lines[0] if lines else ""
+    if _BETWEEN not in header and GREATEST not in header:
         return None
-    quoted = bool(second) and all(map(_quoted, (first, *second)))
-    marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
-    layouts = (header_layout(_split(first, mark), mark, quoted=quoted) for mark in marks)
+    quoted = len(lines) == 2 and all(map(_quoted, lines))
+    marks = [mark for mark in ",;\t" if 0 < header.count(mark) < 1 << 16]
+    layouts = (_header_layout(_split(header, mark), mark, quoted=quoted) for mark in marks)
     return next(filter(None, layouts), None)
 
 
-def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
+def _header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
     """Parse the columns' names; None where there is not enough evidence for a chart.
 
     Of two runs of one name, the second has the second occurrence of a column.
     """
     width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
     names = names[:width]
-    first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
-    if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
+    axis_at = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
+    if width < axis_at + 2 or not names[axis_at].strip() or _BETWEEN in names[axis_at]:
         return None
-    runs, columns, ignored = columns_of_runs(names, first)
+    runs, columns, ignored = _columns_of_runs(names, axis_at)
     # No reader of columns takes such a label for a number or for nothing.
     labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
-    layout = _Layout(delimiter, width, first, names[first].strip(), labels, columns, ignored, repeated)
-    return layout if is_chart(layout, quoted=quoted) else None
+    axis = names[axis_at].strip()
+    layout = _Layout(delimiter, width, axis_at, axis, labels, columns, ignored, repeated)
+    return layout if _is_chart(layout, quoted=quoted) else None
 
 
-def columns_of_runs(
-    names: Sequence[str], first: int
+def _columns_of_runs(
+    names: Sequence[str], axis_at: int
 ) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]], list[str]]:
     """The runs, by run and metric the places of the values and of their bounds, and columns of no run."""
-    present, seen, runs = frozenset(names), Counter[str](), dict[tuple[str, int], int]()
-    columns, ignored = dict[tuple[int, str], dict[str, int]](), list[str]()
-    for at, name in enumerate(names[first + 1 :], start=first + 1):
+    present = frozenset(names)
+    seen = Counter[str]()
+    runs: dict[tuple[str, int], int] = {}
+    columns: dict[tuple[int, str], dict[str, int]] = {}
+    ignored: list[str] = []
+    for at, name in enumerate(names[axis_at + 1 :], start=axis_at + 1):
         seen[name] += 1
         bound = name[-len(LEAST) :] if name.endswith(_BOUNDS) and name[: -len(LEAST)] in present else ""
         base = name.removesuffix(bound)
@@ -200,10 +216,11 @@ def columns_of_runs(
     return list(runs), columns, ignored
 
 
-def is_chart(layout: _Layout, *, quoted: bool) -> bool:
+def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
     series = {key: marks for key, marks in layout.columns.items() if key[1] != _COUNTER}
-    ignored, count = len(layout.ignored), len(series)
+    ignored = len(layout.ignored)
+    count = len(series)
     if not count or ignored > count:
         return False
     axis = layout.axis  # a step or a clock by its name
@@ -215,7 +232,7 @@ def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     return not ignored and few and (quoted or step_like or layout.counted)
 
 
-def chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> Iterator[str]:
+def _chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> Iterator[str]:
     """Yield notes on the axis, on columns of no run, and on points that stand for several values."""
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
@@ -230,12 +247,12 @@ def chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> It
         several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
         advice = "average or the last; they are kept, but better export the complete history"
         yield f"at least {', '.join(shares[:4])} summarise {several}{advice}: {COMPLETE_HISTORY}"
-    if uneven := drawn_at_random(layout, columns, axis):
+    if uneven := _drawn_at_random(layout, columns, axis):
         sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
         yield f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
 
 
-def drawn_at_random(layout: _Layout, columns: Mapping[str, Column], axis: str) -> list[str]:
+def _drawn_at_random(layout: _Layout, columns: Mapping[str, Column], axis: str) -> list[str]:
     """The runs with 1500 points, or 1000 by an older documentation, at uneven distances."""
     steps = parse_column(columns[axis]).values
     labels = np.array([*columns.get(_RUN, layout.runs * steps.size)])
@@ -265,7 +282,7 @@ _NAMED = re.compile(r"run[-_](?P<run>.*)(?:-tag-|,tag_)(?P<tag>.+)", re.DOTALL)
 _COPY = re.compile(r"(?: - Copy)?(?: ?\([0-9]{1,4}\))?\Z")
 
 
-def is_tensorboard_curve(content: Content) -> bool:
+def _is_tensorboard_curve(content: Content) -> bool:
     """Whether it has TensorBoard's header, or opens with a wall time, a step and a value."""
     head = _head(content) if content.is_text else ""
     opening = _LIST.match(head)
@@ -274,7 +291,7 @@ def is_tensorboard_curve(content: Content) -> bool:
     return _has_header(head) or (point is not None and 1e8 < float(point[1]) < 1e11)
 
 
-def read_tensorboard_curve(content: Content) -> Table:
+def _read_tensorboard_curve(content: Content) -> Table:
     """Read a curve downloaded from TensorBoard's page: one metric of one run, as CSV or as JSON.
 
     It holds, by plugins/scalar/scalars_plugin.py in tensorboard 2.21, the header ``Wall time,Step,Value``, or
@@ -286,7 +303,8 @@ def read_tensorboard_curve(content: Content) -> Table:
     Raises ``metric-unnamed`` where the name does not contain the metric, ``no-records`` where there is no
     point.
     """
-    (run, tag), head = run_and_tag(content), _head(content)
+    run, tag = _run_and_tag(content)
+    head = _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         everything = copy(content)
@@ -301,9 +319,11 @@ def read_tensorboard_curve(content: Content) -> Table:
         dropped = {UNPARSEABLE: bad} if bad > 0 else {}
         table = Table(columns=columns_read, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
     if not table.columns:
-        message = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
-        hint = "download it again once the run has logged something, or leave the format out"
-        raise content.error("no-records", message, hint)
+        raise content.error(
+            "no-records",
+            "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')",
+            "download it again once the run has logged something, or leave the format out",
+        )
     cells = {name.strip().casefold(): column for name, column in table.columns.items()}
     (step, label, metric), notes = unique_names(("step", _RUN, tag))
     columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
@@ -323,7 +343,7 @@ def _has_header(head: str) -> bool:
     return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 
-def run_and_tag(content: Content) -> tuple[str, str]:
+def _run_and_tag(content: Content) -> tuple[str, str]:
     """Return the run, empty where the name has none or TensorBoard's ``.``, and the tag."""
     stem = PurePath(content.path).name
     for suffixes in (COMPRESSION_SUFFIXES if content.packed else (), (".csv", ".json")):
@@ -331,13 +351,16 @@ def run_and_tag(content: Content) -> tuple[str, str]:
             stem = stem.rpartition(".")[0]
     named = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
     if named is None:
-        message = "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
-        message += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
-        hint = "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other"
-        raise content.error("metric-unnamed", message, f"{hint} curves")
+        raise content.error(
+            "metric-unnamed",
+            "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+            "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
+            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other "
+            "curves",
+        )
     run = named["run"].strip()
     return run_label(run) if run not in ("", ".") else "", named["tag"].strip()
 
 
-wandb = FormatFunctions(lambda content: content.is_text and bool(_wandb_layout(content)), read_wandb_chart)
-tensorboard = FormatFunctions(is_tensorboard_curve, read_tensorboard_curve)
+wandb = FormatFunctions(lambda content: content.is_text and bool(_wandb_layout(content)), _read_wandb_chart)
+tensorboard = FormatFunctions(_is_tensorboard_curve, _read_tensorboard_curve)

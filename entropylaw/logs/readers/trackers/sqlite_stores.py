@@ -42,12 +42,13 @@ def _opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.C
         with ExitStack() as stack:
             address = ":memory:"
             if path:
-                log, journal = _has_companion(path, "-wal"), rolls_back and _has_companion(path, "-journal")
+                log = _has_companion(path, "-wal")
+                journal = rolls_back and _has_companion(path, "-journal")
                 address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
                 if journal or (log and not _has_companion(path, "-shm")):
                     copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-                    for end, there in (("", True), ("-wal", log), ("-journal", journal)):
-                        if there:
+                    for end, exists in (("", True), ("-wal", log), ("-journal", journal)):
+                        if exists:
                             shutil.copyfile(path + end, f"{copy}{end}")
                     address = copy.as_uri()
             connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
@@ -63,21 +64,28 @@ def _opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.C
             # Bounds on what a hostile or damaged database can make SQLite do. A row of metrics takes it some
             # 40 steps and 80 bytes, here it has 4 a byte; in a damaged tree of pages it may go on for ever.
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
-            left = repeat(0, 64 + (content.size if path else len(content.data)) * 4 // (1 << 16))
-            connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
+            calls = repeat(0, 64 + (content.size if path else len(content.data)) * 4 // (1 << 16))
+            connection.set_progress_handler(lambda: next(calls, 1), 1 << 16)
             yield connection
     except OSError as problem:
-        message = f"cannot be read with its write-ahead log: {problem.strerror}"
-        hint = "check the permissions of the files next to it"
-        raise content.error("file-unreadable", message, hint) from None
+        raise content.error(
+            "file-unreadable",
+            f"cannot be read with its write-ahead log: {problem.strerror}",
+            "check the permissions of the files next to it",
+        ) from None
     # SQLite's own errors, and what Python's module makes of sizes, names and texts that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError) as problem:
         if "locked" in str(problem):
-            hint = "try again when it has finished, or copy the file together with its -wal file"
-            raise content.error("file-unreadable", "is locked by another program", hint) from None
-        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
-        hint = "copy the file again together with the -wal file next to it"
-        raise content.error("file-corrupt", message, hint) from None
+            raise content.error(
+                "file-unreadable",
+                "is locked by another program",
+                "try again when it has finished, or copy the file together with its -wal file",
+            ) from None
+        raise content.error(
+            "file-corrupt",
+            f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}",
+            "copy the file again together with the -wal file next to it",
+        ) from None
 
 
 def _has_companion(path: str, end: str) -> bool:
@@ -105,7 +113,7 @@ _TRACKIO_MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics 
 _OWN_STEP = "_step"
 
 
-def is_trackio(content: Content) -> bool:
+def _is_trackio(content: Content) -> bool:
     """Whether it is an SQLite file with Trackio's table of metrics."""
     if all(mark in content.head for mark in _TRACKIO_MARKS):
         return True
@@ -114,8 +122,8 @@ def is_trackio(content: Content) -> bool:
     return False
 
 
-def read_trackio(content: Content) -> Table:
-    """Read a project's database: a row per log call, whose metrics are one JSON object.
+def _read_trackio(content: Content) -> Table:
+    """Read a project's database: a row per log call, whose metrics are one JSON object, with the run's name.
 
     Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
     wrote at ``~/.cache/huggingface/trackio/<project>.db``: table ``metrics`` with ``run_name``, ``step`` and
@@ -127,50 +135,53 @@ def read_trackio(content: Content) -> Table:
     Raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked.
     """
     with _opened(content, rolls_back=True) as database:
-        return trackio_table(database, content)
+        has = _plain_columns(database, "metrics")
+        if not has >= _TRACKIO_COLUMNS:
+            raise content.error(
+                "file-corrupt",
+                "has no table of metrics as Trackio writes it",
+                "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db",
+            )
+        records = Records()
+        bad = Counter[tuple[str, str]]()
+        runs: dict[tuple[str, str], int] = {}
+        run_of = array("i")
+        for key, step, value in _trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
+            if value is None:
+                bad[key] += 1
+                continue
+            metrics = dict(leaves(value, LONGEST_NAME))
+            for name in (_OWN_STEP, "step", "run_name"):
+                metrics.pop(name, None)
+            records.add({_OWN_STEP: step} | metrics)
+            run_of.append(runs.setdefault(key, len(runs)))
+        if not records.rows:
+            raise content.error(
+                "no-records",
+                "is a Trackio project in which no run has logged a metric",
+                "check that the run has logged something; what was sent to a Space is there, not here",
+            )
+        metric_columns, notes = records.columns(content.size)
+        if content.local_file() is None and content.head[18:19] == b"\2":
+            missed = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
+            notes = (missed, *notes)
+        taken = Counter(run for run, _ in runs)
+        names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
+        columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
+        if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
+            columns["step"] = columns.pop(_OWN_STEP)
+        return Table(
+            labelled=True,
+            columns=columns,
+            rows=records.rows + bad.total(),
+            dropped={UNREADABLE: bad.total()} if bad else {},
+            lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
+            notes=notes,
+            settings=_trackio_settings(database) if len(runs) == 1 else {},
+        )
 
 
-def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
-    """Read the tables of a project: its columns, and the run's name in each row."""
-    has = _plain_columns(database, "metrics")
-    if not has >= _TRACKIO_COLUMNS:
-        hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
-        raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
-    records, bad = Records(), Counter[tuple[str, str]]()
-    runs, run_of = dict[tuple[str, str], int](), array("i")
-    for key, step, value in trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
-        if value is None:
-            bad[key] += 1
-            continue
-        metrics = dict(leaves(value, LONGEST_NAME))
-        for name in (_OWN_STEP, "step", "run_name"):
-            metrics.pop(name, None)
-        records.add({_OWN_STEP: step} | metrics)
-        run_of.append(runs.setdefault(key, len(runs)))
-    if not records.rows:
-        hint = "check that the run has logged something; what was sent to a Space is there, not here"
-        raise content.error("no-records", "is a Trackio project in which no run has logged a metric", hint)
-    metric_columns, notes = records.columns(content.size)
-    if content.local_file() is None and content.head[18:19] == b"\2":
-        left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
-        notes = (left, *notes)
-    taken = Counter(run for run, _ in runs)
-    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
-    columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
-    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
-        columns["step"] = columns.pop(_OWN_STEP)
-    return Table(
-        labelled=True,
-        columns=columns,
-        rows=records.rows + bad.total(),
-        dropped={UNREADABLE: bad.total()} if bad else {},
-        lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
-        notes=notes,
-        settings=trackio_settings(database) if len(runs) == 1 else {},
-    )
-
-
-def trackio_calls(
+def _trackio_calls(
     database: sqlite3.Connection, identity: str
 ) -> Iterator[tuple[tuple[str, str], object, dict[str, object] | None]]:
     """Yield the run's name and id, the step and the metrics of each log call, None where they are damaged."""
@@ -188,7 +199,7 @@ def trackio_calls(
         yield (str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]), step, _json_object(metrics, float)
 
 
-def trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
+def _trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
     """The configuration of the only run; empty where there is none, or one more."""
     if "config" not in _plain_columns(database, "configs"):
         return {}
@@ -215,7 +226,9 @@ _MLFLOW_TYPES = ((str, int, str, float), (str, int, str, int))
 
 
 def read_mlflow(content: Content) -> Table:
-    """Read MLflow's database, all runs in it, without changing it or its folder.
+    """Read MLflow's database, run after run, each in the order in which its values were logged.
+
+    Neither the database nor its folder is changed.
 
     Layout from mlflow 3.17's store/tracking/sqlalchemy_store.py and store/tracking/dbmodels/models.py. Tags
     are never read, for they hold the user, the git remote and notes.
@@ -223,48 +236,50 @@ def read_mlflow(content: Content) -> Table:
     Raises ``not-a-log`` without MLflow's tables, ``no-records`` where they are empty, or ``file-corrupt``.
     """
     with _opened(content) as connection:
-        return mlflow_table(connection, content)
+        has = _plain_columns(connection, "metrics")
+        run_columns = _plain_columns(connection, "runs")
+        if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
+            query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
+            tables = listing([str(name) for (name,) in connection.execute(query)])
+            raise content.error(
+                "not-a-log",
+                f"is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: {tables}",
+                "export the metrics to one CSV with a step column and a column per metric",
+            )
+        listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
+        labels = _mlflow_labels({str(uuid): name for uuid, name, _ in listed})
+        rows = StepRows("")
+        uuids: list[str] = []
+        bad = Counter[str]()
+        unread: dict[str, None] = {}
+        for uuid, step, key, value in _mlflow_values(connection, "m.is_nan" if "is_nan" in has else "0", bad):
+            if not content.keeps(key):
+                unread[key] = None
+                continue
+            if uuids[-1:] != [uuid]:
+                uuids.append(uuid)
+                rows.begin(labels.get(uuid, uuid))
+            rows.take(step, key, value)
+        if not rows.steps:
+            raise content.error(
+                "no-records",
+                f"holds no metric of its {counted(len(labels), 'MLflow run')}",
+                "check that the run has logged something, and to this database",
+            )
+        deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+        of_deleted = [labels[uuid] for uuid in uuids if uuid in deleted]
+        return rows.table(
+            content.extent,
+            Counter({UNREADABLE: bad.total()}),
+            tuple(_mlflow_notes(content.local_file(), of_deleted, len(uuids))),
+            lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
+            settings=_mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
+            unread=tuple(unread),
+            labelled=True,
+        )
 
 
-def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
-    """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
-    has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
-    if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
-        query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
-        tables = listing([str(name) for (name,) in connection.execute(query)])
-        message = f"is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: {tables}"
-        hint = "export the metrics to one CSV with a step column and a column per metric"
-        raise content.error("not-a-log", message, hint)
-    listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
-    labels = mlflow_labels({str(uuid): name for uuid, name, _ in listed})
-    rows, uuids = StepRows(""), list[str]()
-    bad, unread = Counter[str](), dict[str, None]()
-    for uuid, step, key, value in mlflow_values(connection, "m.is_nan" if "is_nan" in has else "0", bad):
-        if not content.keeps(key):
-            unread[key] = None
-            continue
-        if uuids[-1:] != [uuid]:
-            uuids.append(uuid)
-            rows.begin(labels.get(uuid, uuid))
-        rows.take(step, key, value)
-    if not rows.steps:
-        message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
-        hint = "check that the run has logged something, and to this database"
-        raise content.error("no-records", message, hint)
-    deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
-    of_deleted = [labels[uuid] for uuid in uuids if uuid in deleted]
-    return rows.table(
-        content.extent,
-        Counter({UNREADABLE: bad.total()}),
-        tuple(mlflow_notes(content.local_file(), of_deleted, len(uuids))),
-        lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
-        settings=mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
-        unread=tuple(unread),
-        labelled=True,
-    )
-
-
-def mlflow_values(
+def _mlflow_values(
     connection: sqlite3.Connection, is_nan: str, bad: Counter[str]
 ) -> Iterator[tuple[str, int, str, float]]:
     """Yield run, step, metric and value in the order in which they were logged, run after run.
@@ -287,7 +302,7 @@ def mlflow_values(
             yield uuid, step, key, math.copysign(math.inf, value) if infinite else float(value)
 
 
-def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
+def _mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
     """The parameters of a run."""
     if not _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
         return {}
@@ -296,7 +311,7 @@ def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, objec
     return {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
 
 
-def mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
+def _mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
     """Note a write-ahead log or a journal next to a database, runs that are deleted, and what is not read."""
     if path and _has_companion(path, "-wal"):
         yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
@@ -308,7 +323,7 @@ def mlflow_notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterato
         yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
 
-def mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
+def _mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
     """Name the runs: with a part of the id where several have one name, by the id where one has none."""
     names = {uuid: str(name or "")[:LONGEST_NAME].strip() for uuid, name in written.items()}
     times = Counter(names.values())
@@ -321,6 +336,6 @@ def mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
     return labels
 
 
-trackio = FormatFunctions(is_trackio, read_trackio)
+trackio = FormatFunctions(_is_trackio, _read_trackio)
 # Any SQLite file that is not Trackio's: the error names the tables that are missing.
 mlflow = FormatFunctions(lambda _: True, read_mlflow)

@@ -33,7 +33,9 @@ from entropylaw.logs.sources.content import Content
 
 _EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
 
-_HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
+# Length and its checksum before the content, the content's checksum after it.
+_HEAD = 12
+_TAIL = 4
 
 # Keys as fields() yields them: field number × 8 + wire type.
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
@@ -58,23 +60,27 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` or ``no-scalars`` where no complete record holds a scalar."""
-    damage, rows = Damage(), StepRows()
-    dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
+    damage = Damage()
+    rows = StepRows()
+    dropped = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0})
+    without_scalar = 0
     for event in _events(content.data, damage, dropped):
         try:
-            step, scalars = event_scalars(event)
+            step, scalars = _event_scalars(event)
         except ValueError:
             dropped[UNREADABLE] += 1
             continue
-        others += not scalars
+        without_scalar += not scalars
         for tag, value in scalars:
             rows.take(step, tag, value)
     if not rows.steps:
         # The first event names the version only.
-        if others > 1 and not (dropped.total() or damage.dropped):
-            message = f"holds {others - 1} records of other kinds and no scalar"
-            hint = "name the event file of the run; hyperparameters have one of their own"
-            raise content.error("no-scalars", message, hint)
+        if without_scalar > 1 and not (dropped.total() or damage.dropped):
+            raise content.error(
+                "no-scalars",
+                f"holds {without_scalar - 1} records of other kinds and no scalar",
+                "name the event file of the run; hyperparameters have one of their own",
+            )
         raise damage.none_complete(content.path, "with a scalar")
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
     # A record with a bad checksum is a damaged place, and counted already.
@@ -93,7 +99,7 @@ def wall_times(data: bytes) -> tuple[float, float]:
     return first, last
 
 
-def event_scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
+def _event_scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars: tags and numbers, without text, images and histograms."""
     step, scalars = 0, list[tuple[str, float]]()
     for key, content in fields(event):
@@ -116,7 +122,7 @@ def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_SHAPE and not is_single(value):
+        if key == _TENSOR_SHAPE and not _is_single(value):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -124,18 +130,14 @@ def _only_number(tensor: bytes) -> float | None:
     raw = content or parts.get(field, b"")
     if not form or not isinstance(raw, bytes):
         return None
-    if not content and form in _VARINTS:
-        raw = from_varint(raw, form)
-    return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
+    size = struct.calcsize(form)
+    if raw and not content and form in _VARINTS:
+        number, end = varint(raw, 0)
+        raw = number.to_bytes(8, "little")[:size] + raw[end:]
+    return float(*struct.unpack(form, raw)) if len(raw) == size else None
 
 
-def from_varint(raw: bytes, form: str) -> bytes:
-    """The bytes of the only number in a list of varints; empty where there are more, or none."""
-    number, end = varint(raw, 0) if raw else (0, -1)
-    return number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
-
-
-def is_single(shape: bytes) -> bool:
+def _is_single(shape: bytes) -> bool:
     """Whether a tensor has a single number: no dimension, or only such of size 1."""
     sizes = (dict(fields(content)).get(_DIM_SIZE) for key, content in fields(shape) if key == _SHAPE_DIM)
     return all(size == 1 for size in sizes)
@@ -178,12 +180,8 @@ def _intact(data: bytes, begin: int, end: int) -> bool:
     return data[end : end + _TAIL] == masked.to_bytes(4, "little")
 
 
-def _crc_table() -> tuple[int, ...]:
-    """What a CRC-32C becomes by its lowest byte."""
-    states = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        states = states >> np.uint32(1) ^ (states & np.uint32(1)) * np.uint32(0x82F63B78)
-    return tuple(states.tolist())
-
-
-_CRC = _crc_table()
+_states = np.arange(256, dtype=np.uint32)
+for _ in range(8):
+    _states = _states >> np.uint32(1) ^ (_states & np.uint32(1)) * np.uint32(0x82F63B78)
+# What a CRC-32C becomes by its lowest byte.
+_CRC: tuple[int, ...] = tuple(_states.tolist())

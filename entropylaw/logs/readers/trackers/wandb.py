@@ -46,15 +46,12 @@ COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_cs
 _RUN_CLOCKS = ("_runtime", "_timestamp")
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
-_RUN_COLUMNS = (
-    *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),
-    *("Sweep", "Group", "Job Type", "Hostname", "GPU Type"),
+_RUN_COLUMNS = frozenset(
+    ("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime")
+).union(("Sweep", "Group", "Job Type", "Hostname", "GPU Type"))
+_STATES = frozenset(("finished", "crashed", "failed", "killed", "running")).union(
+    ("pending", "preempting", "preempted", "stopped", "stopping")
 )
-_STATES = (
-    *("finished", "crashed", "failed", "killed", "running"),
-    *("pending", "preempting", "preempted", "stopped", "stopping"),
-)
-_HEAD = 1 << 16
 
 _FRAME = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
@@ -77,7 +74,8 @@ UNREADABLE_VALUE = "unreadable value"
 
 def read(content: Content) -> Table:
     """Read a ``.wandb`` file; raises InputError ``no-records`` if no record of the history is complete."""
-    damage, history = Damage(), _History()
+    damage = Damage()
+    history = _History()
     for record in leveldb_records(content.data, damage):
         history.take(record)
     if not history.records.rows:
@@ -87,7 +85,8 @@ def read(content: Content) -> Table:
 
 def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
     """Yield the complete records; after a damaged frame, go on with the next block as LevelDB does."""
-    at, start = 7, 0  # behind the file's header
+    at = 7  # behind the file's header
+    start = 0
     parts: list[bytes] = []
     while at < len(data):
         room = (1 << 15) - at % (1 << 15)  # of the block
@@ -100,14 +99,15 @@ def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
         # The checksum is over the kind, which is the byte before the content, and the content.
         intact = end <= min(at + room, len(data)) and zlib.crc32(data[begin - 1 : end]) == checksum
         if not intact or kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
-            kind, end = 0, at + room
-        content, following = data[begin:end], min(end, len(data))
+            kind = 0
+            end = at + room
+        following = min(end, len(data))
         if parts and kind not in (_MIDDLE, _LAST):
             damage.add(start, at)
             parts = []
         if parts or kind in (_FULL, _FIRST):
             start = start if parts else at
-            parts.append(content)
+            parts.append(data[begin:end])
         else:
             damage.add(at, following)
         at = following
@@ -125,7 +125,8 @@ class _History:
     def __init__(self) -> None:
         self._lost = Counter({UNREADABLE: 0, UNREADABLE_VALUE: 0})
         self.records = Records()
-        self._names, self._settings = dict[int, str](), dict[str, object]()
+        self._names: dict[int, str] = {}
+        self._settings: dict[str, object] = {}
 
     def take(self, record: bytes) -> None:
         """Take one record of the log."""
@@ -194,7 +195,8 @@ class _History:
 
 def _parts(item: bytes) -> tuple[list[bytes], bytes]:
     """Return an item's key, or its several keys below one another, and the JSON of its value."""
-    name, nested, text = b"", [], b""
+    name = text = b""
+    nested: list[bytes] = []
     for kind, value in fields(item):
         if kind == _ITEM_NESTED_KEY:
             nested.append(value)
@@ -262,8 +264,8 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
 
 def is_run_table(content: Content) -> bool:
     """Whether the columns are W&B's own, and hardly two rows are of the same run."""
-    first = next(filter(str.strip, content.lines()), "") if content.is_text else ""
-    if not ("Name" in first or ("summary" in first and "config" in first)):
+    line = next(filter(str.strip, content.lines()), "") if content.is_text else ""
+    if not ("Name" in line or ("summary" in line and "config" in line)):
         return False
     header, *rows = sample(content, 51, 1 << 22)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
@@ -271,10 +273,10 @@ def is_run_table(content: Content) -> bool:
         return bool(rows) and all(cells and cells[0].startswith("{") for cells in summaries)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
-    return "Name" in at and len(at) >= 4 and are_of_runs(complete, at)
+    return "Name" in at and len(at) >= 4 and _are_of_runs(complete, at)
 
 
-def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
+def _are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
     """Whether hardly two rows are of the same run, by the places of W&B's own columns."""
     states = [row[at["State"]].casefold() for row in rows] if "State" in at else []
     # While a run is active, its running time changes; the others are the same in each of its rows.
@@ -287,21 +289,16 @@ def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
 def is_summary(content: Content) -> bool:
     """Whether it is a single JSON object with W&B's own keys, whose step is one number."""
     text = content.opening.lstrip() if content.is_text and content.extent <= 1 << 25 else ""
-    if not text.startswith("{"):
+    if not text.startswith("{") or not ('"_wandb"' in text or '"_step"' in text):
         return False
-    # Of records, a line each, the first few are enough to find out.
-    value, end = json_at(text[:_HEAD])
-    if len(text) > _HEAD and not text[end:_HEAD].strip() and ('"_wandb"' in text or '"_step"' in text):
-        value, end = json_at(text)
-    return isinstance(value, dict) and not text[end:].strip() and has_last_values(value)
-
-
-def has_last_values(record: Mapping[str, object]) -> bool:
-    """Whether an object has W&B's own keys, and one number for a step."""
-    step, internal = record.get("_step"), record.get("_wandb")
+    summary, end = json_at(text)
+    if not isinstance(summary, dict) or text[end:].strip():
+        return False
+    step = summary.get("_step")
     if isinstance(step, (list, dict)):
         return False
-    clocks = any(isinstance(record.get(clock), float) for clock in _RUN_CLOCKS)
+    clocks = any(isinstance(summary.get(clock), float) for clock in _RUN_CLOCKS)
+    internal = summary.get("_wandb")
     if isinstance(internal, dict):
         return clocks or "runtime" in internal
     return clocks and isinstance(step, float)
