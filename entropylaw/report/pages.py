@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
+from entropylaw.documents.summary import RunSummary
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, run_table, runs
-from entropylaw.report.describe.runs import IndexRow, by_name
+from entropylaw.report.describe.runs import by_name
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
@@ -200,7 +201,7 @@ def single_page(result: Any) -> str:
 
 
 def index_page(
-    rows: Iterable[IndexRow],
+    rows: Iterable[RunSummary],
     *,
     warnings: Sequence[str] = (),
     skipped: Sequence[str] = (),
@@ -229,18 +230,20 @@ def index_page(
     """
     named = by_name(rows)
     blocks = index.ceilings(named) + (describe(across) if across is not None else [])
-    cells = [row.cells for row in named]
-    count = runs.counted_rows(cells)
-    rewards = run_table.reward_words(cells) if all("label" not in row for row in cells) else ""
-    measured = (f"The reward is {rewards}.",) if rewards else ()
-    stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))
+    count = runs.counted_rows(named)
+    summary = list(runs.overall(named))
+    rewards = run_table.reward_words(named)
+    if rewards:
+        summary.append(f"The reward is {rewards}.")
+    for note in words.stop_notes(named, lambda row: row.name):
+        summary.append(words.capital(f"{note.label}: {note.text}."))
     return _page(
         f"Entropy law report: {count}",
         count,
         _with_figures(blocks),
         kicker="Entropy law report",
-        about=runs.levels(cells),
-        summary=(*runs.overall(named), *measured, *stopped),
+        about=runs.levels(named),
+        summary=summary,
         warnings=warnings,
         orders=_orders_of(named),
         groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),
@@ -252,19 +255,19 @@ def index_page(
     )
 
 
-def _orders_of(rows: Sequence[IndexRow]) -> dict[str, str]:
+def _orders_of(rows: Sequence[RunSummary]) -> dict[str, str]:
     """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
     if not rows:
         return {}
     fitted = [row for row in rows if row.fitted]
-    units = {row.cells.get("unit") for row in fitted}
+    units = {row.unit for row in fitted}
     if len(units) > 1 or len(runs.like_rewards(fitted)) > 1:
         return {"name": ORDERS["name"]}
     return ORDERS
 
 
 def markdown(
-    rows: Iterable[IndexRow],
+    rows: Iterable[RunSummary],
     sections: Iterable[tuple[RunReport, str]] = (),
     *,
     warnings: Sequence[str] = (),
@@ -283,8 +286,7 @@ def markdown(
     if len(warnings) > len(shown):
         left_out = len(warnings) - len(shown)
         shown.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
-    cells = [{**row.cells, "run": row.shown} for row in named]
-    head = runs.document_head(shown, cells, runs.overall(named)[1:])
+    head = runs.document_head(shown, named, runs.overall(named)[1:], name=lambda row: row.shown)
     if across is not None:
         head += [block for block in describe(across) if not isinstance(block, Figure)]
     parts = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 
 from entropylaw.analysis.forms import least_squares
 from entropylaw.documents.document import Entry, RunPrediction
+from entropylaw.documents.summary import RunSummary
 from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
-from entropylaw.report.blocks import Answer, Cell, Note, labelled
+from entropylaw.report.blocks import Answer, Note, labelled
 from entropylaw.report.findings import CURVES, weightiest
 from entropylaw.report.numbers import (
     cell_text,
@@ -168,16 +169,6 @@ def no_best(findings: Sequence[Finding]) -> list[Answer]:
     ]
 
 
-def no_forecast(fit: Fit) -> str | None:
-    """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
-    rewards = fit.evaluations[2]
-    line = fit.stop_line
-    if fit.forecast is not None:
-        is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
-        return "cannot tell" if is_wide else None
-    return line.says if line is not None and line.says in ("finished", "not known") else None
-
-
 def best_answer(best: BestSoFar, last_step: float) -> Answer:
     """The best step so far, where it is distinguishable from the last one."""
     label = "best so far"
@@ -232,31 +223,30 @@ def cost_of_rest(line: StopLine) -> list[str]:
     return [f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}"]
 
 
-def stop_cell(fit: Fit) -> str | None:
-    """A stop line that does not say "go on", and why; None for a run that lost its reward, as is said."""
-    line = fit.stop_line
-    if line is None or line.says == "go on" or fit.lost:
-        return None
-    return f"{line.says}: {'; '.join(stop_reasons(line))}"
-
-
 def stop_notes(
-    rows: Sequence[Mapping[str, Cell]], head: str = "run", planned: float | None = None
+    rows: Iterable[RunSummary], name: Callable[[RunSummary], str], planned: float | None = None
 ) -> Iterator[Note]:
     """The stop lines of rows that do not say "go on", and the rest of the runs, each run once.
 
-    The rest is not shown where neither the end of the training was ``planned`` nor a cost is known.
+    That of a run that lost its reward is not shown, as that is said. The rest is not shown where neither the
+    end of the training was ``planned`` nor a cost is known.
     """
-    lines = [f"{row[head]}: {row['stop_line']}" for row in rows if "stop_line" in row]
+    lines: list[str] = []
+    left: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        line = row.stop_line
+        if line is None:
+            continue
+        if line.says != "go on" and not row.lost:
+            lines.append(f"{name(row)}: {line.says}: {'; '.join(stop_reasons(line))}")
+        if line.steps_left:
+            rest = (line.steps_left, line.cost or 0.0)
+            left[row.run] = max(left.get(row.run, rest), rest)
     if len(lines) > MOST_STOPPED:
         lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
     yield from labelled("stop line", lines)
-    left: dict[str, tuple[float, float]] = {}
-    for row in rows:
-        rest = (float(str(row.get("steps_left", 0.0))), float(str(row.get("cost", 0.0))))
-        if rest[0]:
-            left[run_of(row)] = max(left.get(run_of(row), rest), rest)
-    steps, cost = (sum(rest[column] for rest in left.values()) for column in (0, 1))
+    steps = sum(of_run for of_run, _ in left.values())
+    cost = sum(of_run for _, of_run in left.values())
     text = f"{format_step(steps)} steps"
     if len(left) > 1:
         text += f" in {len(left)} runs"
@@ -270,11 +260,6 @@ def stop_notes(
 
 MOST_STOPPED = 4
 """Stop lines that are shown."""
-
-
-def run_of(row: Mapping[str, Cell]) -> str:
-    """The name of the run of a row, without that of its reward."""
-    return str(row.get("run")).removesuffix(f" · {row.get('label')}")
 
 
 def stop_words(line: StopLine) -> str:

@@ -23,10 +23,9 @@ from tests.unit.test_report_index import row, with_ceiling
 def measured(name, ceiling, left, *, column="val/sums_acc", unit="rate", **changes):
     """A run with a ceiling and a gain that is certainly left, of a reward."""
     made = with_ceiling(name, ceiling, 0.99 * ceiling, 1.01 * ceiling)
-    gain = replace(made.cells["headroom"], value=left, low=0.9 * left, high=1.1 * left)
+    gain = replace(made.headroom, value=left, low=0.9 * left, high=1.1 * left)
     choice = replace(made.rewarded, column=column, unit=unit, **changes)
-    cells = {**made.cells, "headroom": gain, "reward_column": column, "unit": unit}
-    return replace(made, cells=cells, rewarded=choice)
+    return replace(made, headroom=gain, reward_column=column, unit=unit, rewarded=choice)
 
 
 RATE = measured("wide", 0.9, 0.05)
@@ -74,10 +73,10 @@ def test_like_rewards_have_all_orders_and_one_axis():
 
 def test_a_rate_and_a_percentage_are_drawn_in_one_unit_and_not_ordered_by_their_numbers():
     ((first, second),) = like_rewards([RATE, PERCENT])
-    assert second.cells["ceiling"].value == pytest.approx(0.62)
-    assert second.cells["headroom"].low == pytest.approx(0.027)
-    assert (first.cells["unit"], second.cells["unit"]) == ("rate", "rate")
-    assert second.cells["p_headroom"] == PERCENT.cells["p_headroom"]
+    assert second.ceiling.value == pytest.approx(0.62)
+    assert second.headroom.low == pytest.approx(0.027)
+    assert (first.unit, second.unit) == ("rate", "rate")
+    assert second.p_headroom == PERCENT.p_headroom
     assert orders(pages.index_page([RATE, PERCENT])) == ["name"]
 
 

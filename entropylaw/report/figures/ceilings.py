@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropylaw.report.describe.runs import IndexRow
+from entropylaw.documents.summary import RunSummary
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.arms import short
 from entropylaw.results import Estimate
@@ -27,7 +27,7 @@ _BETWEEN = 0.42
 """Inches from a panel to the next, for the numbers and the name of its axis."""
 
 
-Arms = Mapping[str, Sequence[IndexRow]]
+Arms = Mapping[str, Sequence[RunSummary]]
 """Name of an arm → its runs; all of them have rewards that may be compared, in one unit."""
 
 
@@ -58,7 +58,7 @@ def ceilings_figure(rewards: Sequence[Arms]) -> Figure:
     return figure
 
 
-def _heights(runs: Sequence[tuple[str, IndexRow]]) -> list[float]:
+def _heights(runs: Sequence[tuple[str, RunSummary]]) -> list[float]:
     """Where the line of every run is, inches from the top of the panel."""
     height, heights, before = 0.0, list[float](), None
     for name, _ in runs:
@@ -68,10 +68,10 @@ def _heights(runs: Sequence[tuple[str, IndexRow]]) -> list[float]:
     return heights
 
 
-def _draw_runs(axes: Axes, runs: Sequence[tuple[str, IndexRow]], heights: Sequence[float]) -> None:
+def _draw_runs(axes: Axes, runs: Sequence[tuple[str, RunSummary]], heights: Sequence[float]) -> None:
     """The ceilings of runs of one reward at some heights."""
-    ceilings = [row.estimate("ceiling") for _, row in runs]
-    rewards = [row.estimate("reward_now") for _, row in runs]
+    ceilings = [_known(row.ceiling) for _, row in runs]
+    rewards = [_known(row.reward_now) for _, row in runs]
     core = np.array([*_inner(ceilings), *_inner(rewards)])
     ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
     axes.set_xlim(*p.limits(core, ends, 2.0, 0.03, 0.03))
@@ -86,7 +86,12 @@ def _draw_runs(axes: Axes, runs: Sequence[tuple[str, IndexRow]], heights: Sequen
     axes.set_xlabel(_axis(runs[0][1]), labelpad=2)
 
 
-def _axis(row: IndexRow) -> str:
+def _known(estimate: Estimate | None) -> Estimate | None:
+    """An estimate that has a value."""
+    return None if estimate is None or estimate.value is None else estimate
+
+
+def _axis(row: RunSummary) -> str:
     """The column of the rewards with its unit; all rows have the same."""
     if row.rewarded is None:
         return "reward"
