@@ -8,7 +8,7 @@ rows are complete without the script that orders them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -52,32 +52,67 @@ def section_of(slug: str) -> str:
     return f"run:{slug}"
 
 
-def address_of(slug: str, *, one_file: bool) -> str:
+def _address_of(slug: str, *, one_file: bool) -> str:
     """The page of a run from the index: a file of a folder, or a section of ``one_file``."""
     return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
 
 
-_EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "following", "previous"), "")
-_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "rewards"), ())
-_EMPTY |= {"reading": "", "inputs": "", "files": {}, "written": True, "version": __version__}
-"""The parts of a page that has none of them."""
+@dataclass(frozen=True, kw_only=True)
+class _Reward:
+    """One of several rewards, described in a part of a page that is folded away."""
+
+    id: str
+    name: str
+    verdict: str
+    about: str
+    body: str
 
 
-def _page(
-    title: str, heading: str, body: str, *, section: str = "", sections: Sequence[str] = (), **parts: Any
-) -> str:
-    """A page in the shell, with other pages as ``sections`` below it; or such a ``section`` with this id.
+@dataclass(frozen=True, kw_only=True)
+class _Page:
+    """A page by the names of its template; a part that it does not have is empty.
 
-    ``parts`` are those beside its body, as the template names them.
+    ``section`` is its id as a section of another page.
     """
-    values = {"section": section, "prefix": _prefix(section), "heading": heading, "body": body}
-    content = environment().get_template("content.html.j2").render(_EMPTY | values | parts)
-    if section:
+
+    title: str
+    heading: str
+    body: str
+    section: str = ""
+    home: str = ""
+    previous: Neighbour | None = None
+    following: Neighbour | None = None
+    kicker: str = ""
+    about: str = ""
+    summary: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    orders: Mapping[str, str] = field(default_factory=dict)
+    groups: str = ""
+    reading: str = ""
+    rewards: Sequence[_Reward] = ()
+    inputs: str = ""
+    skipped: Sequence[str] = ()
+    written: bool = True
+    files: Mapping[str, str] = field(default_factory=dict)
+    version: str = __version__
+
+
+def _html(page: _Page, sections: Sequence[str] = ()) -> str:
+    """A page in the shell, with other pages as ``sections`` below it; or the section of another page."""
+    content = environment().get_template("content.html.j2").render(vars(page), prefix=_prefix(page.section))
+    if page.section:
         return content
     # Each has been rendered, with all text from logs escaped.
-    rendered: dict[str, Any] = {"content": Markup(content), "sections": [Markup(html) for html in sections]}
-    rendered |= {"title": title, "orders": parts.get("orders")}
-    return environment().get_template("page.html.j2").render(rendered)
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            title=page.title,
+            orders=page.orders,
+            content=Markup(content),
+            sections=[Markup(html) for html in sections],
+        )
+    )
 
 
 def _prefix(section: str) -> str:
@@ -131,11 +166,12 @@ def run_page(
         title = f"{one_line(name)}: {words.verdict_cell(run.fit)}"
     assert isinstance(heading, Heading)
     inputs = [Heading("Files and settings", name="inputs"), *_inputs(document, run)]
-    return _page(
-        f"{title} — Entropy law report",
-        name,
-        fragment([heading, *blocks], figures, links, prefix=_prefix(section)),
-        inputs=fragment(inputs, {}, prefix=_prefix(section)),
+    prefix = _prefix(section)
+    page = _Page(
+        title=f"{title} — Entropy law report",
+        heading=name,
+        body=fragment([heading, *blocks], figures, links, prefix=prefix),
+        inputs=fragment(inputs, {}, prefix=prefix),
         rewards=[_folded(reward) for reward in rewards],
         section=section,
         home=home,
@@ -145,28 +181,33 @@ def run_page(
         warnings=document.warnings,
         written=False,
     )
+    return _html(page)
 
 
-def _folded(reward: Drawn) -> dict[str, Any]:
-    """What the template needs of a reward that is folded away."""
+def _folded(reward: Drawn) -> _Reward:
+    """The part of a page that describes one of several rewards."""
     entry = reward.report.fit
     section = f"reward:{reward.stem}"
-    body = fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section))
-    about = words.why(entry.refusal) if entry.result is None else words.headline(entry.result)
-    return {"id": section, "name": entry.reward, "verdict": entry.verdict, "about": about, "body": body}
+    return _Reward(
+        id=section,
+        name=entry.reward,
+        verdict=entry.verdict,
+        about=words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
+        body=fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section)),
+    )
 
 
 def _inputs(document: ReportDocument, run: RunReport) -> list[Block]:
     """The files that were read, and the options that were given."""
     settings = document.settings
-    default = type(document.settings)()
+    default = type(settings)()
     options = f"Level {format_percent(settings.level)}"
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if field.name == "level" or value == getattr(default, field.name):
+    for option in fields(settings):
+        value = getattr(settings, option.name)
+        if option.name == "level" or value == getattr(default, option.name):
             continue
         text = " ".join(map(str, value)) if isinstance(value, tuple) else value
-        options += f", {field.name.replace('_', ' ')} '{text}'"
+        options += f", {option.name.replace('_', ' ')} '{text}'"
     written = f"Written by entropylaw {document.version}; document {document.schema}."
     files: list[tuple[str, str, int | None, str]] = [
         (file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)
@@ -197,7 +238,8 @@ def single_page(result: Any) -> str:
     """The page of a result; a figure that has nothing to draw is left out."""
     blocks = describe(result)
     heading = next((block.text for block in blocks if isinstance(block, Heading)), "")
-    return _page(one_line(f"{heading} — Entropy law report"), heading, _with_figures(blocks))
+    title = one_line(f"{heading} — Entropy law report")
+    return _html(_Page(title=title, heading=heading, body=_with_figures(blocks)))
 
 
 def index_page(
@@ -237,25 +279,25 @@ def index_page(
         summary.append(f"The reward is {rewards}.")
     for note in words.stop_notes(named, lambda row: row.name):
         summary.append(words.capital(f"{note.label}: {note.text}."))
-    return _page(
-        f"Entropy law report: {count}",
-        count,
-        _with_figures(blocks),
+    page = _Page(
+        title=f"Entropy law report: {count}",
+        heading=count,
+        body=_with_figures(blocks),
         kicker="Entropy law report",
         about=runs.levels(named),
         summary=summary,
         warnings=warnings,
         orders=_orders_of(named),
-        groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),
+        groups=fragment(index.groups(named, partial(_address_of, one_file=one_file)), {}),
         reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},
         version=version,
-        sections=sections,
     )
+    return _html(page, sections)
 
 
-def _orders_of(rows: Sequence[RunSummary]) -> dict[str, str]:
+def _orders_of(rows: Sequence[RunSummary]) -> Mapping[str, str]:
     """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
     if not rows:
         return {}

@@ -221,7 +221,7 @@ def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
     assert texts[5:] == ["80 steps to step 400, which cost 40.0"]
     going = replace(stop, says="go on", cost=None)
     others = [replace(good, run=name, stop_line=going) for name in "ab"]
-    assert list(stop_notes(others, lambda one: one.run)) == []
+    assert stop_notes(others, lambda one: one.run) == []
     texts = [note.text for note in stop_notes(others, lambda one: one.run, 400.0)]
     assert texts == ["160 steps in 2 runs to step 400"]
 

@@ -100,7 +100,7 @@ def of_rewards(
     return b.Table(heads, [row[1:] for row in rows], words=2)
 
 
-def by_quantity(
+def _by_quantity(
     results: Sequence[ArmComparison],
     heads: Sequence[b.Column],
     shown: Callable[[Difference], bool],
@@ -137,7 +137,7 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity outside the family: numbers with intervals, and no decision."""
-    table = by_quantity(
+    table = _by_quantity(
         results,
         b.columns("difference", "seeds"),
         lambda row: not row.headline and row.quantity != "failure_rate",
@@ -160,7 +160,7 @@ def spreads(results: Sequence[ArmComparison]) -> b.Table:
         return row.between, row.within, p_text(row.p_welch), row.smallest, row.seeds_needed
 
     heads = [b.Column(key, label) for key, label in labels.items()]
-    return replace(by_quantity(results, heads, lambda row: row.headline, cells), detail=True)
+    return replace(_by_quantity(results, heads, lambda row: row.headline, cells), detail=True)
 
 
 def runs(results: Sequence[ArmComparison]) -> b.Table:

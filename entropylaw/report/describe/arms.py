@@ -123,12 +123,12 @@ def signed(estimate: Estimate) -> str:
 def answers(result: ArmComparison) -> list[str]:
     """A sentence per comparison with its reward and name; of one, whose title has it, a line per clause."""
     if len(result.pairs) == 1 and not result.reward:
-        return clauses(result, result.pairs[0])
+        return _clauses(result, result.pairs[0])
     reward = f"{result.reward}, " if result.reward else ""
-    return [f"{reward}{result.name_of(pair)}: {'; '.join(clauses(result, pair))}" for pair in result.pairs]
+    return [f"{reward}{result.name_of(pair)}: {'; '.join(_clauses(result, pair))}" for pair in result.pairs]
 
 
-def clauses(result: ArmComparison, pair: Pair) -> list[str]:
+def _clauses(result: ArmComparison, pair: Pair) -> list[str]:
     """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
     parts, left = _ending(pair), pair.find("last_entropy")
     equal = pair.find(result.along.quantity)

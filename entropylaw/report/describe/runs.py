@@ -71,7 +71,7 @@ def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> li
     return [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
-        b.Notes(list(words.stop_notes(rows, lambda row: row.label or "", planned))),
+        b.Notes(words.stop_notes(rows, lambda row: row.label or "", planned)),
         b.Notes([b.Note("entropy law", "", " · ".join(verdicts)), b.Note("", "", every)]),
         *figures_of("rewards", [run.fit for run in reports]),
     ]

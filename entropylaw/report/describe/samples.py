@@ -91,7 +91,7 @@ def describe(result: SamplesDocument) -> list[b.Block]:
         blocks += of_pair(result.against, result.level)
     else:
         blocks.append(b.paragraphs(SEEDS))
-    return [*blocks, *of_steps(result), *_of_files(result)]
+    return [*blocks, *_of_steps(result), *_of_files(result)]
 
 
 def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
@@ -148,7 +148,7 @@ def _ks(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers)) if len(numbers) < 4 else f"{numbers[0]} … {numbers[-1]}"
 
 
-def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
+def _of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     """A row per quantity, with the first step and the last one, or those of every group at the last step."""
     latest = [row for row, _ in result.latest()]
     numbers = (latest if result.groups else sorted({0, len(result.rows) - 1}))[:4]

@@ -52,10 +52,10 @@ def draw_on(axes: Axes, result: ArmComparison) -> None:
         _arm(axes, arm, p.colour(ARM_COLOURS[which]), **look)
     if is_overlay(result):
         axes.legend(frameon=False, fontsize=7)
-    axes.set(xlabel=column_label(result), ylabel="reward")
+    axes.set(xlabel=_column_label(result), ylabel="reward")
 
 
-def column_label(result: ArmComparison) -> str:
+def _column_label(result: ArmComparison) -> str:
     """What is on the axis below the curves."""
     column = result.along.column
     return "entropy H (nats per token)" if column == "entropy" else p.shown(short(one_line(column), 40))
@@ -74,7 +74,7 @@ def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) 
         axes.plot(arm.along, arm.mean, color=colour, zorder=5, **(_MEAN | look))
 
 
-def fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
+def _fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
     """Limits by the quantiles of the runs, with ``room``, and an arrow for each run that goes beyond them."""
     runs = [run for arm in arms for run in arm.runs if run.along]
     x, y = (limits([getattr(run, name) for run in runs]) for name in ("along", "reward"))
@@ -113,7 +113,7 @@ def _overlay(result: ArmComparison) -> Figure:
         for arm, look in zip(arms, _LOOKS, strict=False):
             _arm(axes, arm, p.colour(colours[arm.arm]), **look)
         axes.set_ylabel("reward")
-        fit_axes(axes, arms)
+        _fit_axes(axes, arms)
         for lower, (pair, band) in zip(below, bands, strict=True):
             name = colours[pair.arm] if result.baseline is not None else "ink"
             lower.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
@@ -127,7 +127,7 @@ def _overlay(result: ArmComparison) -> Figure:
                 name_look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
                 text = p.shown(one_line(result.name_of(pair)))
                 lower.text(0.985, 0.97, short(text, 40), transform=lower.transAxes, **name_look)
-        figure.axes[-1].set_xlabel(column_label(result), labelpad=2)
+        figure.axes[-1].set_xlabel(_column_label(result), labelpad=2)
     return figure
 
 
@@ -167,13 +167,13 @@ def _panels(result: ArmComparison) -> Figure:
             # The lowest of every column has the numbers.
             axes.tick_params(labelbottom=i + columns >= len(shown))
         # Bars are above and below the curves.
-        fit_axes(grid[0, 0], arms, room=0.15)
+        _fit_axes(grid[0, 0], arms, room=0.15)
         grid[0, 0].xaxis.set_major_locator(p.few(3))
         grid[0, 0].yaxis.set_major_locator(p.few(3))
         middle = 0.5 * (bottom + height - top) / height
         figure.text(0.05 / width, middle, "reward", rotation=90, va="center", ha="left", fontsize=7.5)
         x = 0.5 * (left + width - 0.08) / width
-        figure.text(x, 0.05 / height, column_label(result), ha="center", va="bottom", fontsize=7.5)
+        figure.text(x, 0.05 / height, _column_label(result), ha="center", va="bottom", fontsize=7.5)
     return figure
 
 

@@ -114,7 +114,7 @@ def lines_of(fit: Fit) -> list[Line]:
     curve, law, entropy = fit.curve, fit.law, np.array(fit.curve.entropy)
     look: dict[str, Any] = {"color": "grey", "linewidth": 1.2, "zorder": 4, "label": "reward, smoothed"}
     lines: list[Line] = [(np.array(curve.path_entropy), np.array(curve.path_reward), look)]
-    left = is_left(fit)
+    left = _is_left(fit)
     if left.any():
         label = "averaged, present stage" if fit.present_stage else "averaged"
         look = {"color": "blue", "linewidth": 2.2, "zorder": 5, "label": label, "solid_capstyle": "round"}
@@ -144,7 +144,7 @@ def _forms(fit: Fit, left: BoolArray) -> Iterator[Line]:
             yield entropy[there], np.array(fit.curve.forms[form.form])[there], look
 
 
-def is_left(fit: Fit) -> BoolArray:
+def _is_left(fit: Fit) -> BoolArray:
     """Which points of the curve are between the entropy now and H = 0; none without a ceiling."""
     entropy, now = np.array(fit.curve.entropy), fit.law.entropy_now
     between = (entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0))
@@ -164,7 +164,7 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
         keys += axes.plot(entropy, reward, **{**look, "color": p.colour(look["color"])})
     near, marks = [reward for _, reward, _ in lines], [("now", law.entropy_now, fit.reward_now)]
     if not fit.no_ceiling:
-        curve, left = fit.curve, is_left(fit)
+        curve, left = fit.curve, _is_left(fit)
         at, low, high = (np.array(band)[left] for band in (curve.entropy, curve.low, curve.high))
         axes.fill_between(at, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
         near, marks = [*near, low, high], [("ceiling", 0.0, fit.ceiling), *marks]
