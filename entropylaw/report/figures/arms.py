@@ -23,14 +23,14 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 )
 """Lines of the arms: curves that cover one another are all seen, also in grey."""
 
-_SEED: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.6}
-_MEAN: dict[str, Any] = {"linewidth": 1.5}
-
 FARTHEST = 1.5
 """An axis ends this many spans of the middle half of the runs beyond it; what is farther is an arrow."""
 
-PANEL, NAME = 0.62, 0.17
-"""Inches: height of a small panel, and of the name above it."""
+PANEL = 0.62
+"""Inches: height of a small panel."""
+
+NAME = 0.17
+"""Inches: height of the name above a small panel."""
 
 
 def arms_figure(result: ArmComparison) -> Figure:
@@ -69,9 +69,10 @@ def ordered(result: ArmComparison) -> list[Arm]:
 def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) -> None:
     """Its runs thin, their mean thick."""
     for run in arm.runs if seeds else ():
-        axes.plot(run.along, run.reward, color=colour, zorder=3, **_SEED)
+        axes.plot(run.along, run.reward, color=colour, zorder=3, linewidth=0.5, alpha=0.6)
     if arm.along:
-        axes.plot(arm.along, arm.mean, color=colour, zorder=5, **(_MEAN | look))
+        look.setdefault("linewidth", 1.5)
+        axes.plot(arm.along, arm.mean, color=colour, zorder=5, **look)
 
 
 def _fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
@@ -108,8 +109,8 @@ def _overlay(result: ArmComparison) -> Figure:
     for arm, look in zip(arms, _LOOKS, strict=False):
         label = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
         keys.append((colours[arm.arm], f"{label}, {arm.failed} failed" if arm.failed else label, [look]))
-    room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.1}
-    with p.panels([1.8, *[0.7] * len(bands)], keys=keys, **room) as (figure, (axes, *below)):
+    heights = [1.8] + [0.7] * len(bands)
+    with p.panels(heights, keys=keys, left=0.56, right=0.1) as (figure, (axes, *below)):
         for arm, look in zip(arms, _LOOKS, strict=False):
             _arm(axes, arm, p.colour(colours[arm.arm]), **look)
         axes.set_ylabel("reward")
@@ -117,16 +118,24 @@ def _overlay(result: ArmComparison) -> Figure:
         for lower, (pair, band) in zip(below, bands, strict=True):
             name = colours[pair.arm] if result.baseline is not None else "ink"
             lower.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
-            look = {"color": p.colour(name), "zorder": 3}
-            lower.fill_between(band.along, band.low, band.high, alpha=0.2, linewidth=0, **look)
-            lower.plot(band.along, band.mean, linewidth=1.3, **(look | {"zorder": 5}))
+            colour = p.colour(name)
+            lower.fill_between(
+                band.along, band.low, band.high, alpha=0.2, linewidth=0, color=colour, zorder=3
+            )
+            lower.plot(band.along, band.mean, linewidth=1.3, color=colour, zorder=5)
             lower.set_ylabel("difference")
             if len(bands) > 1:
                 low, high = lower.get_ylim()
                 lower.set_ylim(low, high + 0.3 * (high - low))
-                name_look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
-                text = p.shown(one_line(result.name_of(pair)))
-                lower.text(0.985, 0.97, short(text, 40), transform=lower.transAxes, **name_look)
+                lower.text(
+                    0.985,
+                    0.97,
+                    short(p.shown(one_line(result.name_of(pair))), 40),
+                    color=p.colour(name, words=True),
+                    va="top",
+                    ha="right",
+                    transform=lower.transAxes,
+                )
         figure.axes[-1].set_xlabel(_column_label(result), labelpad=2)
     return figure
 
@@ -197,6 +206,12 @@ def _excluded(axes: Axes, pair: Pair | None) -> None:
     places = {Decision.above: ("green", 0.94), Decision.below: ("vermilion", 0.06)}
     for decision, low, high, _ in pair.band.outside:
         name, y = places[decision]
-        look: dict[str, Any] = {"color": p.colour(name), "linewidth": 3, "zorder": 7}
-        look |= {"solid_capstyle": "butt" if high > low else "projecting"}
-        axes.plot([low, high], [y, y], transform=axes.get_xaxis_transform(), **look)
+        axes.plot(
+            [low, high],
+            [y, y],
+            transform=axes.get_xaxis_transform(),
+            color=p.colour(name),
+            linewidth=3,
+            solid_capstyle="butt" if high > low else "projecting",
+            zorder=7,
+        )

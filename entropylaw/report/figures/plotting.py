@@ -32,6 +32,9 @@ from entropylaw.results import Estimate
 
 Kind = Literal["svg", "png", "pdf"]
 
+Key = tuple[str, str, Sequence[Mapping[str, Any]]]
+"""A line of a key: the name of its colour, its words, and the looks of the lines before these."""
+
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
 
@@ -131,7 +134,7 @@ def panels(
     *,
     title: Sequence[str] = (),
     title_colour: str = "warn",
-    keys: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]] = (),
+    keys: Sequence[Key] = (),
     head: float = 0.0,
     foot: float = 0.0,
     left: float = 0.48,
@@ -151,7 +154,7 @@ def panels(
     heights
         Of the panels, from the top.
     keys
-        Per line of the key a colour's name, words, and the looks of the lines before these.
+        The lines of the key.
     head, foot
         More room above and below the panels.
     """
@@ -170,8 +173,16 @@ def panels(
         for axes in made:
             axes.yaxis.set_major_locator(few(5))
         made[-1].set_xlabel("step", labelpad=2)
-        look: dict[str, Any] = {"color": colour(title_colour), "weight": "bold", "size": 7.5, "gid": TITLE}
-        write(figure, 0.06, 0.05, "\n".join(title), **look)
+        write(
+            figure,
+            0.06,
+            0.05,
+            "\n".join(title),
+            color=colour(title_colour),
+            weight="bold",
+            size=7.5,
+            gid=TITLE,
+        )
         for i, (name, text, looks) in enumerate(keys):
             y = 0.06 + LINE * (len(title) + i)
             for line in looks:
@@ -200,9 +211,9 @@ def _measuring(dpi: float) -> Any:
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
     """Text with its top left corner ``x`` and ``y`` inches from the left and the top of the figure."""
-    look = {"va": "top", "color": colour("muted"), **look}
     width, height = figure.get_size_inches()
-    figure.text(x / width, 1 - y / height, text, **look)
+    look.setdefault("color", colour("muted"))
+    figure.text(x / width, 1 - y / height, text, va="top", **look)
 
 
 def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
