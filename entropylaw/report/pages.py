@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -50,11 +49,6 @@ class Drawn(NamedTuple):
 def section_of(slug: str) -> str:
     """The id of the section of a run."""
     return f"run:{slug}"
-
-
-def _address_of(slug: str, *, one_file: bool) -> str:
-    """The page of a run from the index: a file of a folder, or a section of ``one_file``."""
-    return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,6 +264,10 @@ def index_page(
     one_file, sections
         Whether the other pages are sections of this one; and these pages.
     """
+
+    def address(slug: str) -> str:
+        return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
+
     named = by_name(rows)
     blocks = index.ceilings(named) + (describe(across) if across is not None else [])
     count = runs.counted_rows(named)
@@ -288,7 +286,7 @@ def index_page(
         summary=summary,
         warnings=warnings,
         orders=_orders_of(named),
-        groups=fragment(index.groups(named, partial(_address_of, one_file=one_file)), {}),
+        groups=fragment(index.groups(named, address), {}),
         reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},

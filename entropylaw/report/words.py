@@ -93,7 +93,7 @@ def answers(fit: Fit) -> list[Answer]:
             no_score = "{name} is no score by its name ({sort})".format_map(finding.values)
             rows.append(answer("best so far", "none", no_score, after=": "))
     if not fit.lost:
-        rows.append(left_answer(fit))
+        rows.append(_left_answer(fit))
         rows += _disagreement(fit, spread)
     rows += _stop_line(fit)
     verdict = fit.verdict.value
@@ -294,7 +294,7 @@ def stop_words(line: StopLine) -> str:
     return " · ".join([*parts, *_cost_of_rest(line)])
 
 
-def left_answer(fit: Fit) -> Answer:
+def _left_answer(fit: Fit) -> Answer:
     """What is left on the curve, and the ceiling."""
     label = "left on the curve"
     if fit.no_ceiling == Why.no_relation:

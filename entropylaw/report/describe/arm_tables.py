@@ -126,8 +126,9 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
             for row in pair.differences:
                 if row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")):
                     # A note is below the table.
-                    gap, p = replace(row.estimate, note=None), p_text(row.p_adjusted)
-                    rows.append((*of_pair, words_of(result, row), gap, p, decided(row)))
+                    gap = replace(row.estimate, note=None)
+                    of_row = (words_of(result, row), gap, p_text(row.p_adjusted), decided(row))
+                    rows.append(of_pair + of_row)
             for at, largest, decision in outside_band(result, pair):
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
     interval = f"difference, {format_percent(results[0].level)} interval"

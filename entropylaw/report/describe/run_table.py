@@ -7,11 +7,9 @@ also the last columns for people; the others, whose cells are made of several nu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, get_args, get_origin
+from typing import get_args, get_type_hints
 
-from msgspec import structs
-
-from entropylaw.documents.summary import Headed, RunRow, RunSummary
+from entropylaw.documents.summary import RunRow, RunSummary
 from entropylaw.escaping import one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import PEOPLE, Cell, Column, Table, columns, table_of
@@ -30,31 +28,19 @@ _SHORT_UNITS = {"rate": "rate", "percent": "%", "raw": "own unit"}
 
 def _columns_of_data() -> Iterator[Column]:
     """The columns of a CSV."""
-    for field in structs.fields(RunRow):
-        if field.name == "run":
+    for name, kind in get_type_hints(RunRow).items():
+        if name == "run":
             yield NAME
         else:
-            yield from columns(field.name, estimate=Estimate in get_args(_bare(field.type)))
+            yield from columns(name, estimate=Estimate in get_args(kind))
 
 
 def _columns_under_titles() -> Iterator[Column]:
     """The columns for people that are one number each."""
-    for field in structs.fields(RunRow):
-        if get_origin(field.type) is not Annotated:
-            continue
-        headed = next(given for given in field.type.__metadata__ if isinstance(given, Headed))
-        column = Column(
-            field.name,
-            headed.title,
-            unit=headed.unit,
-            estimate=Estimate in get_args(_bare(field.type)),
-        )
-        yield column if headed.in_index else replace(column, shown_in=(PEOPLE,))
-
-
-def _bare(kind: type) -> type:
-    """A type without annotations."""
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    for name, kind in get_type_hints(RunRow, include_extras=True).items():
+        for headed in getattr(kind, "__metadata__", ()):
+            column = Column(name, headed.title, unit=headed.unit)
+            yield column if headed.in_index else replace(column, shown_in=(PEOPLE,))
 
 
 COLUMNS = tuple(_columns_of_data())
@@ -68,36 +54,51 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     """
     rewards = _rewards_of(rows)
     percent = ""
-    shown = [head]
+    heads = [head]
     if len(rewards) > 1 and (head.key != "label" or len({unit for _, unit in rewards}) > 1):
         if head.key == "label":
-            shown.append(Column("measured", "unit", accessor=_unit_words))
+            heads.append(Column("measured", "unit", accessor=_unit_words))
         else:
-            shown.append(Column("measured", "reward", accessor=_reward_and_unit))
+            heads.append(Column("measured", "reward", accessor=_reward_and_unit))
     elif {unit for _, unit in rewards} == {"percent"}:
         percent = ", %"
-    shown.append(Column("now", f"now{percent}"))
+    heads.append(Column("now", f"now{percent}"))
     forecast = "forecast"
     steps = {row.forecast_step for row in rows if row.forecast_step is not None}
     if len(steps) == 1:
         forecast = f"by step {cell_text(steps.pop(), 'step')}"
     else:
-        shown.append(Column("forecast_step", "by step", unit="step", shown_in=(PEOPLE,)))
+        heads.append(Column("forecast_step", "by step", unit="step", shown_in=(PEOPLE,)))
     gain = "P(gain)"
     gains = {row.gain for row in rows if row.gain is not None}
     if len(gains) == 1:
         gain = f"P(+{gains.pop():.3g})"
-    shown += [
-        Column("forecast", f"{forecast}{percent}", _forecast, estimate=True),
-        Column("p_gain", gain, _p_gain, unit="probability"),
+    heads += [
+        Column("forecast", f"{forecast}{percent}", _forecast),
+        Column(
+            "p_gain",
+            gain,
+            lambda row: None if row.lost or row.not_ahead else row.p_gain,
+            unit="probability",
+        ),
         Column("best", "best step, P(better)", _best),
-        Column("ceiling", f"ceiling at H = 0{percent}", _ceiling, estimate=True),
+        Column("ceiling", f"ceiling at H = 0{percent}", lambda row: row.no_ceiling or row.ceiling),
         Column("law", "entropy law", _law, shown_in=(PEOPLE,)),
-        Column("headroom", f"left on the curve{percent}", _headroom, estimate=True),
-        Column("p_headroom", "P(left)", _p_headroom, unit="probability", shown_in=(PEOPLE,)),
+        Column(
+            "headroom",
+            f"left on the curve{percent}",
+            lambda row: None if row.no_ceiling else row.headroom,
+        ),
+        Column(
+            "p_headroom",
+            "P(left)",
+            lambda row: None if row.no_ceiling else row.p_headroom,
+            unit="probability",
+            shown_in=(PEOPLE,),
+        ),
         *_columns_under_titles(),
     ]
-    return replace(table_of(shown, rows), overview=True)
+    return replace(table_of(heads, rows), overview=True)
 
 
 def _rewards_of(rows: Iterable[RunSummary]) -> set[tuple[str | None, str | None]]:
@@ -115,8 +116,8 @@ def reward_words(rows: Sequence[RunSummary]) -> str:
         return ""
     if len({column for column, _ in rewards}) > 1:
         return "of several columns, which are not compared"
-    (column, unit), *others = rewards
-    unit_words = "in several units" if others else UNIT_WORDS[unit or ""]
+    column, unit = min(rewards, key=str)
+    unit_words = "in several units" if len(rewards) > 1 else UNIT_WORDS[unit or ""]
     return f"{one_line(column or 'not known')}, {unit_words}"
 
 
@@ -137,11 +138,6 @@ def _forecast(row: RunSummary) -> Cell:
     return row.not_ahead or row.forecast
 
 
-def _p_gain(row: RunSummary) -> float | None:
-    """The probability of a gain, where the forecast is shown."""
-    return None if row.lost or row.not_ahead else row.p_gain
-
-
 def _best(row: RunSummary) -> str | None:
     """The best step so far, and whether it is better than the last one."""
     if row.best_step is None or row.p_better is None:
@@ -153,21 +149,6 @@ def _best(row: RunSummary) -> str | None:
     if row.p_better < STANDS_OUT:
         return "like now"
     return f"{step} ({words.p_words(row.p_better)})"
-
-
-def _ceiling(row: RunSummary) -> Cell:
-    """The ceiling, or why it is not to be used."""
-    return row.no_ceiling or row.ceiling
-
-
-def _headroom(row: RunSummary) -> Estimate | None:
-    """What is left on the curve, where the ceiling is to be used."""
-    return None if row.no_ceiling else row.headroom
-
-
-def _p_headroom(row: RunSummary) -> float | None:
-    """The probability that a gain is left, where the ceiling is to be used."""
-    return None if row.no_ceiling else row.p_headroom
 
 
 def _law(row: RunSummary) -> str:

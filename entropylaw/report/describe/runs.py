@@ -167,7 +167,8 @@ def counted_rows(rows: Sequence[RunSummary]) -> str:
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
     """What the fit of a run says, ``further`` blocks, and its columns."""
-    run, fit = report.fit, report.fit.result
+    run = report.fit
+    fit = run.result
     if fit is None:
         slug, hint = (getattr(run.refusal, name, "") for name in ("slug", "hint"))
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
@@ -310,11 +311,11 @@ def overall(rows: Sequence[RunSummary]) -> tuple[str, ...]:
         sentences.append(f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more.")
     readable = [row for row in rows if row.readable]
     if readable:
-        sentences.append(gain_left(readable))
+        sentences.append(_gain_left(readable))
     return (*sentences, totals(rows))
 
 
-def gain_left(rows: Sequence[RunSummary]) -> str:
+def _gain_left(rows: Sequence[RunSummary]) -> str:
     """In how many runs with a ceiling it is certain that a gain is left, and where it is largest.
 
     Gains of unlike rewards are not compared.

@@ -200,9 +200,5 @@ def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
 
 def parts(report: RunReport) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
-    law, phases = report.fit.result, report.phases
-    drawable: dict[Need, Any] = {
-        "law": report.fit if law is not None else None,
-        "phases": phases if phases is not None and phases.result is not None else None,
-    }
-    return {need: result for need, result in drawable.items() if result is not None}
+    drawable: dict[Need, Any] = {"law": report.fit, "phases": report.phases}
+    return {need: entry for need, entry in drawable.items() if entry is not None and entry.result is not None}

@@ -94,8 +94,10 @@ def _fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
 
 def limits(curves: Sequence[Sequence[float]]) -> tuple[float, float]:
     """The ends of an axis: those of all curves that are not far off the others."""
-    lows, highs = [min(curve) for curve in curves], [max(curve) for curve in curves]
-    low, high = float(np.quantile(lows, 0.25)), float(np.quantile(highs, 0.75))
+    lows = [min(curve) for curve in curves]
+    highs = [max(curve) for curve in curves]
+    low = float(np.quantile(lows, 0.25))
+    high = float(np.quantile(highs, 0.75))
     span = FARTHEST * (high - low)
     return max(min(lows), low - span), min(max(highs), high + span)
 
@@ -152,7 +154,9 @@ def _panels(result: ArmComparison) -> Figure:
     width = p.width()
     columns = max(2, min(len(shown), int((width - 0.4) / 0.95)))
     rows = -(-len(shown) // columns)
-    top, bottom, left = 0.1 + LINE, 0.36, 0.5
+    top = 0.1 + LINE
+    bottom = 0.36
+    left = 0.5
     height = top + rows * (PANEL + NAME) + (rows - 1) * 0.05 + bottom
     with p.style():
         figure = Figure(figsize=(width, height))

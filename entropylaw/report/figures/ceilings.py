@@ -20,8 +20,11 @@ MOST_RUNS = 60
 LONGEST = 28
 """Letters of a name."""
 
-_RUN, _GAP = 0.062, 0.062
-"""Inches from a run to the next, and from an arm to the next in addition."""
+_RUN = 0.062
+"""Inches from a run to the next."""
+
+_GAP = 0.062
+"""Inches from an arm to the next, in addition."""
 
 _BETWEEN = 0.42
 """Inches from a panel to the next, for the numbers and the name of its axis."""
@@ -41,7 +44,8 @@ def ceilings_figure(rewards: Sequence[Arms]) -> Figure:
     number = sum(len(rows) for arms in rewards for rows in arms.values())
     if number < 2:
         raise ValueError("a single run needs no comparison of ceilings")
-    panels, room = [], MOST_RUNS
+    panels = []
+    room = MOST_RUNS
     for arms in rewards:
         runs = [(name, row) for name, rows in arms.items() for row in rows][:room]
         room -= len(runs)
@@ -60,7 +64,9 @@ def ceilings_figure(rewards: Sequence[Arms]) -> Figure:
 
 def _heights(runs: Sequence[tuple[str, RunSummary]]) -> list[float]:
     """Where the line of every run is, inches from the top of the panel."""
-    height, heights, before = 0.0, list[float](), None
+    heights: list[float] = []
+    height = 0.0
+    before = None
     for name, _ in runs:
         height += _RUN if name == before else _RUN + _GAP
         heights.append(height)
@@ -107,7 +113,8 @@ def _inner(estimates: Sequence[Estimate | None]) -> list[float]:
 
 def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | None) -> None:
     """The ceiling with its interval, and a bar at the reward now; arrows where they leave the axis."""
-    (left, right), marked = axes.get_xlim(), list[float]()
+    left, right = axes.get_xlim()
+    marked: list[float] = []
     if reward is not None:
         marked.append(float(reward))
         axes.plot(marked, [y], "|", color=p.colour("ink"), markersize=4, markeredgewidth=1.2, zorder=5)

@@ -148,7 +148,8 @@ def across_figure(across: PhasesAcross) -> Figure:
             for curve in summary.curves:
                 axes.plot(100.0 * curve.at, curve.mean, color=p.colour(COLOURS[curve.name]), linewidth=0.4)
         for pooled in curves:
-            colour, share = p.colour(COLOURS[pooled.name]), 100.0 * pooled.at
+            colour = p.colour(COLOURS[pooled.name])
+            share = 100.0 * pooled.at
             axes.fill_between(share, pooled.low, pooled.high, color=colour, alpha=0.22, linewidth=0)
             axes.plot(share, pooled.mean, color=colour, linewidth=1.3)
         axes.set_ylim(bottom=0.0)

@@ -44,7 +44,8 @@ _LAYOUT: ContextVar[tuple[float, bool]] = ContextVar("LAYOUT", default=(WIDTH, T
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
-_INK, _MUTED = PALETTE["ink"].light, PALETTE["muted"].light
+_INK = PALETTE["ink"].light
+_MUTED = PALETTE["muted"].light
 
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
@@ -228,7 +229,9 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer, before, dpi = io.BytesIO(), figure.dpi, 150 if kind == "svg" else 300
+    buffer = io.BytesIO()
+    before = figure.dpi
+    dpi = 150 if kind == "svg" else 300
     canvas: Any = FigureCanvasAgg(figure)
     with style(), mpl.rc_context({"svg.hashsalt": salt}):
         if kind != "png":
