@@ -13,7 +13,7 @@ from msgspec import Struct
 from entropylaw.documents.document import RunReport
 from entropylaw.escaping import one_line
 from entropylaw.results import Estimate, Why
-from entropylaw.results.columns import Choice
+from entropylaw.results.columns import Choice, factor_to
 from entropylaw.results.fit import Fit, LevelShift
 from entropylaw.results.result import replace
 from entropylaw.results.stop import StopLine
@@ -248,3 +248,30 @@ def _not_ahead(fit: Fit) -> str | None:
         return "cannot tell" if is_wide else None
     line = fit.stop_line
     return line.says if line is not None and line.says in ("finished", "not known") else None
+
+
+def in_unit_of(leader: RunSummary, summary: RunSummary) -> RunSummary:
+    """A summary with what is compared over runs in the unit of the reward of another.
+
+    Raises InputError as :func:`~entropylaw.results.columns.factor_to`: the two may not be compared.
+    """
+    assert leader.rewarded is not None
+    assert summary.rewarded is not None
+    factor = factor_to(leader.rewarded, summary.rewarded)
+    if factor == 1.0:
+        return summary
+    return replace(
+        summary,
+        rewarded=leader.rewarded,
+        unit=leader.unit,
+        now=None if summary.now is None else factor * summary.now,
+        reward_now=_times(summary.reward_now, factor),
+        ceiling=_times(summary.ceiling, factor),
+        headroom=_times(summary.headroom, factor),
+        forecast=_times(summary.forecast, factor),
+    )
+
+
+def _times(estimate: Estimate | None, factor: float) -> Estimate | None:
+    """An estimate in a unit of which ``factor`` are one of its own."""
+    return None if estimate is None else estimate.times(factor)

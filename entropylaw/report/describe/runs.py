@@ -13,7 +13,7 @@ import numpy as np
 
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
-from entropylaw.documents.summary import RunRow, RunSummary, Series, summary_of
+from entropylaw.documents.summary import RunRow, RunSummary, Series, in_unit_of, summary_of
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import words
@@ -22,8 +22,7 @@ from entropylaw.report.describe import law, phases
 from entropylaw.report.describe.run_table import COLUMNS, overview, reward_words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_interval, format_percent
-from entropylaw.results import Estimate
-from entropylaw.results.columns import factor_to, is_comparable
+from entropylaw.results.columns import is_comparable
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS
@@ -41,7 +40,7 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     if isinstance(result, RunReport):
         return _of_run(result, of_phases(result))
     reports = _reports(result)
-    summaries = [index_row(run, "") for run in reports]
+    summaries = [summary_of(run) for run in reports]
     described: Sequence[RunReport | Entry[Fit]] = result.runs
     sentences: tuple[str, ...] = ()
     if isinstance(result, ReportDocument):
@@ -154,8 +153,8 @@ def totals(rows: Sequence[RunSummary]) -> str:
 
 def levels(rows: Iterable[RunSummary]) -> str:
     """``95 % intervals``; nothing where there are none."""
-    known = sorted({row.level for row in rows if row.level is not None})
-    return f"{' and '.join(map(format_percent, known))} intervals" if known else ""
+    shares = sorted({row.level for row in rows if row.level is not None})
+    return f"{' and '.join(map(format_percent, shares))} intervals" if shares else ""
 
 
 def counted_rows(rows: Sequence[RunSummary]) -> str:
@@ -252,41 +251,14 @@ def like_rewards(rows: Iterable[RunSummary]) -> list[list[RunSummary]]:
     groups: list[list[RunSummary]] = []
     for row in rows:
         # A reward without a unit is not comparable, not even with itself.
-        known = is_comparable(row.rewarded, row.rewarded)
-        for group in groups if known else ():
+        has_unit = is_comparable(row.rewarded, row.rewarded)
+        for group in groups if has_unit else ():
             if is_comparable(group[0].rewarded, row.rewarded):
-                group.append(_in_unit_of(group[0], row))
+                group.append(in_unit_of(group[0], row))
                 break
         else:
             groups.append([row])
     return groups
-
-
-def _in_unit_of(leader: RunSummary, row: RunSummary) -> RunSummary:
-    """A row with what is compared over runs in the unit of the reward of another.
-
-    The two rewards may be compared.
-    """
-    assert leader.rewarded is not None
-    assert row.rewarded is not None
-    factor = factor_to(leader.rewarded, row.rewarded)
-    if factor == 1.0:
-        return row
-    return replace(
-        row,
-        rewarded=leader.rewarded,
-        unit=leader.unit,
-        now=None if row.now is None else factor * row.now,
-        reward_now=_times(row.reward_now, factor),
-        ceiling=_times(row.ceiling, factor),
-        headroom=_times(row.headroom, factor),
-        forecast=_times(row.forecast, factor),
-    )
-
-
-def _times(estimate: Estimate | None, factor: float) -> Estimate | None:
-    """An estimate in a unit of which ``factor`` are one of its own."""
-    return None if estimate is None else estimate.times(factor)
 
 
 def by_name(rows: Iterable[RunSummary]) -> list[RunSummary]:
@@ -321,17 +293,22 @@ def _gain_left(rows: Sequence[RunSummary]) -> str:
     Gains of unlike rewards are not compared.
     """
     number = counted_rows(rows)
-    known = [row for row in rows if row.headroom is not None and row.headroom.value is not None]
-    certain = [row for row in known if row.headroom is not None and (row.headroom.low or 0.0) > 0]
+    estimated = [row for row in rows if _gain(row) is not None]
+    certain = [row for row in estimated if row.headroom is not None and (row.headroom.low or 0.0) > 0]
     if not certain:
         return f"Of {number} whose ceiling is known, none has a gain that is certainly left."
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
-    if len(known) < len(rows):
-        text += f", unknown in {len(rows) - len(known)}"
-    alike, *others = like_rewards(certain)
-    if others:
+    if len(estimated) < len(rows):
+        text += f", unknown in {len(rows) - len(estimated)}"
+    comparable = like_rewards(certain)
+    if len(comparable) > 1:
         return f"{text}; their rewards are unlike, and are not compared."
-    gains = [(row.headroom, row) for row in alike if row.headroom is not None]
-    most, row = max(gains, key=lambda pair: pair[0].value or 0.0)
-    percent = " %" if row.unit == "percent" else ""
-    return f"{text}; the most in {row.shown}: {format_interval(most)}{percent}."
+    largest = max(comparable[0], key=lambda row: _gain(row) or 0.0)
+    assert largest.headroom is not None
+    percent = " %" if largest.unit == "percent" else ""
+    return f"{text}; the most in {largest.shown}: {format_interval(largest.headroom)}{percent}."
+
+
+def _gain(row: RunSummary) -> float | None:
+    """What is left on the curve of a run."""
+    return None if row.headroom is None else row.headroom.value
