@@ -219,8 +219,8 @@ def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words
             return row.get(column.key)
         return column.accessor(row) if column.accessor else getattr(row, column.key)
 
-    shown = [column for column in columns if not places or set(places) & set(column.shown_in)]
-    return Table(shown, [[cell(row, column) for column in shown] for row in rows], words=words)
+    included = [column for column in columns if not places or set(places) & set(column.shown_in)]
+    return Table(included, [[cell(row, column) for column in included] for row in rows], words=words)
 
 
 def paragraphs(*sentences: str, detail: bool = False) -> Notes:

@@ -322,11 +322,11 @@ def markdown(
     page to the names of its figures and their addresses.
     """
     named = by_name(rows)
-    shown = list(warnings[:20])
-    if len(warnings) > len(shown):
-        left_out = len(warnings) - len(shown)
-        shown.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
-    head = runs.document_head(shown, named, runs.overall(named)[1:], name=lambda row: row.shown)
+    listed = list(warnings[:20])
+    if len(warnings) > len(listed):
+        left_out = len(warnings) - len(listed)
+        listed.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
+    head = runs.document_head(listed, named, runs.overall(named)[1:], name=lambda row: row.shown)
     if across is not None:
         head += [block for block in describe(across) if not isinstance(block, Figure)]
     parts = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)

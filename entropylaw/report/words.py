@@ -45,8 +45,8 @@ def headline(fit: Fit | RunPrediction) -> str:
         return "reward needs more than entropy"
     if fit.why is not None:
         return "another curve of H fits better"
-    first = next((finding for finding in fit.findings if finding.severity == "reason"), None)
-    return "the data do not decide" if first is None else short_words(first)
+    first_reason = next((finding for finding in fit.findings if finding.severity == "reason"), None)
+    return "the data do not decide" if first_reason is None else short_words(first_reason)
 
 
 def short_words(finding: Finding) -> str:
@@ -301,13 +301,13 @@ def _left_answer(fit: Fit) -> Answer:
         return answer(label, fit.no_ceiling, headline(fit), after=": ")
     if fit.no_ceiling:
         return answer(label, "this log cannot tell")
-    left = format_estimate(fit.headroom)
+    headroom_text = format_estimate(fit.headroom)
     at = "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"
-    start = f"{left.interval} from a fitted {format_number(fit.reward_now.value)}"
-    return answer(label, left.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
+    start = f"{headroom_text.interval} from a fitted {format_number(fit.reward_now.value)}"
+    return answer(label, headroom_text.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
 
 
 def p_words(probability: float) -> str:

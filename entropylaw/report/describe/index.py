@@ -37,11 +37,11 @@ def ceilings(rows: Sequence[RunSummary]) -> list[Block]:
 
     Unlike rewards are apart, those of most runs first.
     """
-    alike = runs.like_rewards(row for row in rows if row.readable)
-    if sum(map(len, alike)) < 2:
+    comparable = runs.like_rewards(row for row in rows if row.readable)
+    if sum(map(len, comparable)) < 2:
         return []
     rewards = []
-    for members in sorted(alike, key=len, reverse=True):
+    for members in sorted(comparable, key=len, reverse=True):
         arms: dict[str, list[RunSummary]] = {}
         for row in members:
             arm = without_seed(row.run) or row.run
@@ -92,13 +92,13 @@ def _cells(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]:
     places = [i for i, column in enumerate(table.columns) if INDEX in column.shown_in]
     heads = [Column("run", "run"), Column("why", "entropy law"), *columns("entropy", "reward")]
     cells: list[list[Any]] = []
-    for row, shown in zip(rows, table.rows, strict=True):
+    for row, cells_of_row in zip(rows, table.rows, strict=True):
         assert row.series is not None
         series = row.series
         percent = " %" if row.unit == "percent" else ""
         entropy = _trace("entropy", series.step, series.entropy, series.entropy_ends, digits=2, unit=" nats")
         reward = _trace("reward", series.step, series.reward, series.reward_ends, digits=3, unit=percent)
-        numbers = [MISSING if shown[i] is None else shown[i] for i in places]
+        numbers = [MISSING if cells_of_row[i] is None else cells_of_row[i] for i in places]
         cells.append([row.shown, _reason(row), entropy, reward, *numbers])
     return [*heads, *(table.columns[i] for i in places)], cells
 
@@ -121,9 +121,11 @@ def _trace(
     unit: str,
 ) -> Trace:
     """The line of a series, with its first and its last value as logged."""
-    first, last = (format_number(end, digits) for end in ends)
-    title = f"{name} from {first} to {last}{unit}, steps {format_step(steps[0])} to {format_step(steps[-1])}"
-    return Trace(name, title, f"{first} → {last}{unit}", steps, values)
+    start, end_text = (format_number(end, digits) for end in ends)
+    title = (
+        f"{name} from {start} to {end_text}{unit}, steps {format_step(steps[0])} to {format_step(steps[-1])}"
+    )
+    return Trace(name, title, f"{start} → {end_text}{unit}", steps, values)
 
 
 READING = (

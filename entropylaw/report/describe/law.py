@@ -104,14 +104,14 @@ def _averaged(fit: Fit) -> b.Facts:
         of_ceiling += f", extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
     if fit.max_reward is not None:
         of_ceiling += f", at most {fit.max_reward:g}"
-    left = "ceiling − fitted now"
+    of_headroom = "ceiling − fitted now"
     if fit.p_headroom is not None:
-        left += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
+        of_headroom += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
     now = f"at H = {format_number(fit.law.entropy_now)} nats, evaluation noise removed"
     facts = [
         b.Fact("ceiling", fit.ceiling, of_ceiling),
         b.Fact("fitted now", fit.reward_now, now),
-        b.Fact("headroom", fit.headroom, left),
+        b.Fact("headroom", fit.headroom, of_headroom),
     ]
     if fit.drop_per_100_steps is not None:
         about_drop = "nats of entropy, over the last third"

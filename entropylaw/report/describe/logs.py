@@ -51,8 +51,8 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
     notes += b.labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
     notes += _more("no entropy", result.decoys)
-    for name, (first, last) in sorted(result.coefficients.items()):
-        notes.append(b.Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
+    for name, (start, end) in sorted(result.coefficients.items()):
+        notes.append(b.Note("coefficient", f"'{name}': {format_number(start)} to {format_number(end)}"))
     notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
     notes += _others(result)
     return [b.Heading(result.run, 2, about), usable, b.Notes([b.Note("hint", hint)]), b.Notes(notes)]

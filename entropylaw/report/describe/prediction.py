@@ -93,20 +93,20 @@ def _prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
     if run is None:
         return
 
-    def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
+    def row(question: str, target: float, answer: Estimate | EntropySet, **observed: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
         cells: b.Row = {"run": entry.name, "path": entry.path, "question": question, "target": target}
         if (rewarded := entry.columns.get("reward")) is not None:
             cells |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
-        return {**cells, **numbers, **others}
+        return {**cells, **numbers, **observed}
 
     for prediction in run.predictions:
-        others: b.Row = {
+        observed: b.Row = {
             f"observation_{end}": getattr(prediction.observation, end) for end in ("low", "high")
         }
-        others["extrapolated"] = prediction.extrapolated
-        yield row("reward at entropy", prediction.entropy, prediction.mean, **others)
+        observed["extrapolated"] = prediction.extrapolated
+        yield row("reward at entropy", prediction.entropy, prediction.mean, **observed)
     for target in run.entropies:
         for low, high in target.intervals or ((None, None),):
             yield row("entropy for reward", target.reward, target, low=low, high=high)

@@ -118,12 +118,12 @@ def document_head(
         return blocks
     few = len(rows) <= FEW and not any(row.label for row in rows)
     lost = [row for row in rows if row.lost]
-    others = [row for row in rows if row.fitted and not row.lost]
+    not_lost = [row for row in rows if row.fitted and not row.lost]
     refused = [row for row in rows if not row.fitted]
     head = Column("run", "run", accessor=name)
     for group, title, table in (
         (lost, "lost more than half of the reward:", overview(lost, head)),
-        (others, "did not:" if lost else "", overview(others, head)),
+        (not_lost, "did not:" if lost else "", overview(not_lost, head)),
         (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
     ):
         if group and title:
@@ -210,8 +210,8 @@ def of_phases(report: RunReport) -> list[b.Block]:
     heading = b.Heading("Phases", name="phases")
     if run is not None and run.result is not None:
         return [heading, *(block for block in phases.describe(run) if not isinstance(block, b.Heading))]
-    why = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run.refusal)}"
-    return [heading, b.paragraphs(words.sentence(words.capital(why)))]
+    reason = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run.refusal)}"
+    return [heading, b.paragraphs(words.sentence(words.capital(reason)))]
 
 
 def index_row(report: RunReport, slug: str) -> RunSummary:

@@ -150,10 +150,10 @@ def short(text: str, most: int) -> str:
 def _panels(result: ArmComparison) -> Figure:
     """A small panel per arm: in grey what it is compared with, in colour the arm."""
     arms = ordered(result)
-    shown = arms[1:] if result.baseline is not None else arms
+    in_panels = arms[1:] if result.baseline is not None else arms
     width = p.width()
-    columns = max(2, min(len(shown), int((width - 0.4) / 0.95)))
-    rows = -(-len(shown) // columns)
+    columns = max(2, min(len(in_panels), int((width - 0.4) / 0.95)))
+    rows = -(-len(in_panels) // columns)
     top = 0.1 + LINE
     bottom = 0.36
     left = 0.5
@@ -165,20 +165,20 @@ def _panels(result: ArmComparison) -> Figure:
         p.margins(figure, left, 0.08, top + NAME, bottom, **gaps)
         _key(figure, result, arms[0])
         for i, axes in enumerate(grid.flat):
-            if i >= len(shown):
+            if i >= len(in_panels):
                 axes.set_visible(False)
                 continue
-            arm = shown[i]
-            for other in arms[:1] if result.baseline is not None else arms:
-                if other is not arm:
-                    _arm(axes, other, p.colour("grey"), seeds=False)
+            arm = in_panels[i]
+            for compared in arms[:1] if result.baseline is not None else arms:
+                if compared is not arm:
+                    _arm(axes, compared, p.colour("grey"), seeds=False)
             _arm(axes, arm, p.colour("blue"))
             if result.baseline is not None:
                 _excluded(axes, result.pair(arm.arm, result.baseline))
             text = p.shown(short(one_line(arm.arm), int(16 * (width - 0.5) / columns / 0.95)))
             axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
             # The lowest of every column has the numbers.
-            axes.tick_params(labelbottom=i + columns >= len(shown))
+            axes.tick_params(labelbottom=i + columns >= len(in_panels))
         # Bars are above and below the curves.
         _fit_axes(grid[0, 0], arms, room=0.15)
         grid[0, 0].xaxis.set_major_locator(p.few(3))

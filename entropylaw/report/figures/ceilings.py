@@ -113,7 +113,7 @@ def _inner(estimates: Sequence[Estimate | None]) -> list[float]:
 
 def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | None) -> None:
     """The ceiling with its interval, and a bar at the reward now; arrows where they leave the axis."""
-    left, right = axes.get_xlim()
+    lowest, highest = axes.get_xlim()
     marked: list[float] = []
     if reward is not None:
         marked.append(float(reward))
@@ -124,6 +124,6 @@ def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | Non
         axes.plot(ends, [y, y], color=blue, linewidth=1.1, solid_capstyle="butt", zorder=3)
         axes.plot([float(ceiling)], [y], "o", color=blue, markersize=2.6, zorder=4)
         marked += [*ends, float(ceiling)]
-    for beyond, edge, arrow in ((min(marked) < left, left, "<"), (max(marked) > right, right, ">")):
+    for beyond, edge, arrow in ((min(marked) < lowest, lowest, "<"), (max(marked) > highest, highest, ">")):
         if beyond:
             axes.plot([edge], [y], arrow, color=p.colour("ink"), markersize=3.5, clip_on=False, zorder=6)

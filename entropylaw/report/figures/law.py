@@ -262,9 +262,9 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
         marks.insert(0, ("ceiling", 0.0, fit.ceiling))
     _draw_evaluations(axes, law)
     # Of lines that leave the evaluations far behind only a part is shown.
-    shown = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
+    rewards = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
     ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
-    axes.set_ylim(*p.limits(shown, ends, np.inf, 0.13, 0.15))
+    axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.13, 0.15))
     _mark(axes, marks, f"no ceiling: {fit.no_ceiling}" if fit.no_ceiling else "", named=named)
     return keys
 

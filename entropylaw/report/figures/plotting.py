@@ -268,8 +268,8 @@ def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) 
 
 def shown(text: str) -> str:
     """``text`` on one line, with a question mark for a character that our font may not have."""
-    others = "·–—−…×≤≥±°′″→←“”‘’"
-    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in others else "?" for c in text)
+    marks = "·–—−…×≤≥±°′″→←“”‘’"
+    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in marks else "?" for c in text)
 
 
 def wrapped(text: str, letters: int) -> list[str]:

@@ -132,19 +132,19 @@ def _is_opening(block: Block) -> bool:
 
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
     """Groups of notes: checks, lists of labelled facts, paragraphs."""
-    shown = (note for note in block.notes if note.text)
-    groups = groupby(shown, lambda note: _KINDS.get(note.label, "list"))
+    sentences = (note for note in block.notes if note.text)
+    groups = groupby(sentences, lambda note: _KINDS.get(note.label, "list"))
     return [(kind, list(notes)) for kind, notes in groups]
 
 
 def line(trace: Trace) -> Markup:
     """A series between its own least and largest value, as a line with a dot at its end."""
-    first = trace.steps[0]
+    first_step = trace.steps[0]
     low = min(trace.values)
-    across = 96.0 / ((trace.steps[-1] - first) or 1.0)
+    across = 96.0 / ((trace.steps[-1] - first_step) or 1.0)
     up = 18.0 / ((max(trace.values) - low) or 1.0)
     points = [
-        (f"{2 + (step - first) * across:.1f}", f"{20 - (value - low) * up:.1f}")
+        (f"{2 + (step - first_step) * across:.1f}", f"{20 - (value - low) * up:.1f}")
         for step, value in zip(trace.steps, trace.values, strict=True)
     ]
     x, y = points[-1]

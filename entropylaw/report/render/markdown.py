@@ -31,14 +31,14 @@ def whole(
     Runs are taken one by one; ``where`` says where to find those that are left out.
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
-    left = f"\n*Left out of this text: {{}}; {where}.*\n"
+    left_out = f"\n*Left out of this text: {{}}; {where}.*\n"
     # The shortest description of a run takes some 2000 bytes.
     if number and len(text.encode()) > MOST_BYTES - 2000:
-        return text + left.format(counted(number, "more run"))
+        return text + left_out.format(counted(number, "more run"))
     for written, (run, figures) in enumerate(runs):
         section = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
         if len((text + section).encode()) > MOST_BYTES:
-            return text + left.format(counted(number - written, "more run"))
+            return text + left_out.format(counted(number - written, "more run"))
         text += "\n" * bool(text) + section
     return text
 
@@ -90,8 +90,8 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
 
 def _notes(block: b.Notes) -> Iterator[list[str]]:
     """Paragraphs, and those with labels as lists."""
-    shown = (note for note in block.notes if note.text)
-    for labelled, group in groupby(shown, lambda note: note.label != ""):
+    sentences = (note for note in block.notes if note.text)
+    for labelled, group in groupby(sentences, lambda note: note.label != ""):
         if labelled:
             pairs = [(markdown_cell(note.label), _escaped_text(note.text)) for note in group]
             bold = [("**reason**" if label == "reason" else label, text) for label, text in pairs]
@@ -103,12 +103,12 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
 
 def _table(table: b.Table, room: int) -> Iterator[str]:
     """A table, names and words on the left and numbers on the right; rows while there is room for them."""
-    left = [
+    is_left = [
         i < table.words or all(isinstance(row[i], str | bool | None) for row in table.rows)
         for i in range(len(table.columns))
     ]
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
-    yield f"|{''.join(' --- |' if words else ' ---: |' for words in left)}"
+    yield f"|{''.join(' --- |' if words else ' ---: |' for words in is_left)}"
     for i, row in enumerate(table.rows):
         line = f"| {' | '.join(map(_cell, row, row_text(table, row)))} |"
         room -= len(line.encode()) + 1

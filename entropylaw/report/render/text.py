@@ -41,8 +41,8 @@ def render(blocks: Sequence[Block], *, details: bool = False) -> str:
     if not details:
         overviews = [run for run in (head, *runs) if any(getattr(block, "overview", False) for block in run)]
         runs = [run for run in overviews or runs if run is not head]
-    others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
-    texts += ["\n".join(_lines(run, details)) for run in others]
+    further = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
+    texts += ["\n".join(_lines(run, details)) for run in further]
     return "\n".join(f"{text}\n" for text in texts if text)
 
 
@@ -60,11 +60,11 @@ def _gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
 
 def _lines(run: Sequence[Block], details: bool) -> list[str]:
     """The lines of a run; what is left out is counted in the last one."""
-    shown = [block for block in run if details or not getattr(block, "detail", False)]
-    labels = (note.label for block in shown for note in _notes(block, details))
+    visible = [block for block in run if details or not getattr(block, "detail", False)]
+    labels = (note.label for block in visible for note in _notes(block, details))
     width = max([_LABEL, *map(len, labels)])
-    lines = [line.rstrip() for block in shown for line in _block(block, width, details)]
-    if hidden := _hidden_counts([block for block in run if block not in shown]):
+    lines = [line.rstrip() for block in visible for line in _block(block, width, details)]
+    if hidden := _hidden_counts([block for block in run if block not in visible]):
         lines.append(f"  {hidden}: --details")
     return lines
 
