@@ -1,4 +1,4 @@
-"""One run and reward in numbers: its row in tables, CSV, frames, and the index of a report.
+"""One run and reward in numbers: its row in tables, CSV, frames, and the index of a report; and that index.
 
 A column is a field of :class:`RunRow`, and its value a line of :func:`summary_of`. Texts are made of these
 where they are shown; :mod:`entropylaw.report.describe.run_table` has the columns of tables for people.
@@ -10,11 +10,14 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from entropylaw.documents.document import RunReport
+from entropylaw.documents.document import AnyDocument, InputFile, RunReport
+from entropylaw.documents.kinds import KINDS
 from entropylaw.escaping import one_line
+from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Why
 from entropylaw.results.columns import Choice, factor_to
 from entropylaw.results.fit import Fit, LevelShift
+from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
 from entropylaw.results.stop import StopLine
 
@@ -172,6 +175,22 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
             )
             for shift in self.level_shifts
         ]
+
+
+class IndexDocument(AnyDocument, frozen=True, kw_only=True):
+    """One row per run and reward; ``runs/SLUG.json`` has the whole document of each.
+
+    ``across`` has the phases of two runs or more that have some. ``unfinished`` runs
+    were left by an interrupt: writing the report again makes them, and only them.
+    """
+
+    inputs: tuple[InputFile, ...]
+    settings: FitOptions
+    rows: tuple[RunSummary, ...]
+    unfinished: int
+    warnings: tuple[str, ...]
+    across: PhasesAcross | None = None
+    schema: str = KINDS["index"].schema
 
 
 def summary_of(report: RunReport) -> RunSummary:

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import AnyDocument, InputFile, RunReport
-from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.document import RunReport
 from entropylaw.documents.loading import load_report
-from entropylaw.documents.summary import RunSummary
+from entropylaw.documents.summary import IndexDocument
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
@@ -92,22 +91,6 @@ class Outcome:
     def answered(self) -> bool:
         """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
         return any(run.fitted or run.rows[0].phases is not None for run in self.done)
-
-
-class IndexDocument(AnyDocument, frozen=True, kw_only=True):
-    """One row per run and reward; ``runs/SLUG.json`` has the whole document of each.
-
-    ``across`` has the phases of two runs or more that have some. ``unfinished`` runs
-    were left by an interrupt: writing the report again makes them, and only them.
-    """
-
-    inputs: tuple[InputFile, ...]
-    settings: FitOptions
-    rows: tuple[RunSummary, ...]
-    unfinished: int
-    warnings: tuple[str, ...]
-    across: PhasesAcross | None = None
-    schema: str = KINDS["index"].schema
 
 
 def report_logs(
