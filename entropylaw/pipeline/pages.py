@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import Entry, RunReport, report_of
+from entropylaw.documents.document import Entry, ReportDocument, RunReport, report_of
 from entropylaw.documents.summary import RunSummary
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
@@ -214,7 +214,7 @@ def _written(task: Task, done: Done, files: Files) -> Done:
     return replace(done, unchanged=unchanged)
 
 
-def _page(document: Any, task: Task) -> Iterator[tuple[str, bytes]]:
+def _page(document: ReportDocument, task: Task) -> Iterator[tuple[str, bytes]]:
     """The figures and the page of a run, by their names in the folder, figures first: no page has dead links.
 
     ``document`` has this run alone.

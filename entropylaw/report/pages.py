@@ -316,10 +316,9 @@ def markdown(
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
-    ``rows`` and ``warnings`` (twenty are shown) are as in :func:`index_page`; ``across`` has the
-    phases of several runs; ``sections`` are
-    runs with the names of their pages, taken one by one while there is room; ``figures`` maps the name of a
-    page to the names of its figures and their addresses.
+    ``rows`` and ``warnings`` (twenty are shown) are as in :func:`index_page`; ``across`` has the phases of
+    several runs; ``sections`` are runs with the names of their pages, taken one by one while there is room;
+    ``figures`` maps the name of a page to the names of its figures and their addresses.
     """
     named = by_name(rows)
     listed = list(warnings[:20])

@@ -55,12 +55,12 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     rewards = _rewards_of(rows)
     percent = ""
     heads = [head]
-    if len(rewards) > 1 and (head.key != "label" or len({unit for _, unit in rewards}) > 1):
-        if head.key == "label":
-            heads.append(Column("measured", "unit", accessor=_unit_words))
-        else:
-            heads.append(Column("measured", "reward", accessor=_reward_and_unit))
-    elif {unit for _, unit in rewards} == {"percent"}:
+    units = {unit for _, unit in rewards}
+    if head.key == "label" and len(units) > 1:
+        heads.append(Column("measured", "unit", _unit_words))
+    elif head.key != "label" and len(rewards) > 1:
+        heads.append(Column("measured", "reward", _reward_and_unit))
+    elif units == {"percent"}:
         percent = ", %"
     heads.append(Column("now", f"now{percent}"))
     forecast = "forecast"

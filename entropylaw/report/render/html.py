@@ -115,7 +115,9 @@ def environment() -> Environment:
         "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
-    made.tests["opening"] = _is_opening
+    made.tests["opening"] = lambda block: (
+        isinstance(block, Verdict | Answers) or (isinstance(block, Table) and block.overview)
+    )
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.globals["colours"] = Markup(palette.css())
     # The policy of a page allows this script alone.
@@ -123,11 +125,6 @@ def environment() -> Environment:
     digest = b64encode(sha256(script).digest()).decode()
     made.globals |= {"script": Markup(script.decode()), "script_hash": f"sha256-{digest}"}
     return made
-
-
-def _is_opening(block: Block) -> bool:
-    """Whether it comes before the figures."""
-    return isinstance(block, Verdict | Answers) or (isinstance(block, Table) and block.overview)
 
 
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
