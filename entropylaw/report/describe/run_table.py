@@ -73,7 +73,16 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     gains = {row.gain for row in rows if row.gain is not None}
     if len(gains) == 1:
         gain = f"P(+{gains.pop():.3g})"
-    heads += [
+    heads += _answers(forecast, gain, percent)
+    return replace(table_of(heads, rows), overview=True)
+
+
+def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
+    """The columns that answer the questions of a user, with the heads of the forecast and of its gain.
+
+    ``percent`` is behind the heads of rewards.
+    """
+    return [
         Column("forecast", f"{forecast}{percent}", _forecast),
         Column(
             "p_gain",
@@ -98,7 +107,6 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
         ),
         *_columns_under_titles(),
     ]
-    return replace(table_of(heads, rows), overview=True)
 
 
 def _rewards_of(rows: Iterable[RunSummary]) -> set[tuple[str | None, str | None]]:

@@ -183,7 +183,10 @@ FIGURES = (
     FigureEntry("flow", "samples_pair", "problems kept, gained and lost", "Problems:", "problems"),
     FigureEntry("pass_at_k", "samples", "pass@k of the first step and the last", "pass@k:", "pass@k by step"),
     FigureEntry(
-        *("distinct_right", "samples", "distinct right answers at equal pass@1", "Right answers:"),
+        "distinct_right",
+        "samples",
+        "distinct right answers at equal pass@1",
+        "Right answers:",
         "right answers",
     ),
 )
