@@ -13,9 +13,6 @@ from entropylaw.paths import is_file, shown_path
 INDEX = "report.json"
 """The index in a report's folder."""
 
-WORDED = ("run", "no_forecast", "stop_line")
-"""Cells of a row that say otherwise what the document has under that name."""
-
 
 def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
     """The path of the document of each run that a report's index names, with its row there."""
@@ -74,20 +71,14 @@ def _difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
         fits = {run["reward"]: run for run in document["runs"]}
-        fit = fits[row["reward"]]
-        cells = row["cells"]
-        answer = fit["result"] or {}
-        numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
-        if numbers.get("forecast"):
-            numbers["forecast"] = answer["forecast"]["rewards"][-1]
-        slug = (fit["refusal"] or {}).get("slug")
-        pairs = {
-            "run": (row["run"], fit["run"]),
-            "path": (row["path"], fit["path"]),
-            "refusal": (row["refusal"], slug),
-        }
-        same = [name for name in cells if name in numbers and name not in WORDED]
-        pairs |= {name: (cells[name], numbers[name]) for name in same}
+        fit = fits[row["label"] or ""]
+        expected = {"run": fit["run"], "path": fit["path"], "refusal": (fit["refusal"] or {}).get("slug")}
+        answer = fit["result"]
+        if answer:
+            law = answer["law"]
+            expected = answer | {"a": law["a"], "b": law["b"], "n": law["n"]} | expected
+            if answer["forecast"]:
+                expected["forecast"] = answer["forecast"]["rewards"][-1]
+        return next((name for name in expected if name in row and row[name] != expected[name]), "")
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""
-    return next((name for name, (in_index, in_document) in pairs.items() if in_index != in_document), "")

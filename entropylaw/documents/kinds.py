@@ -39,7 +39,7 @@ KINDS = {
         Kind("prediction", "entropylaw predict", 7),
         Kind("phases", "entropylaw phases", 4),
         Kind("report", "entropylaw report", 8),
-        Kind("index", "entropylaw report", 7, "entropylaw.pipeline.site"),
+        Kind("index", "entropylaw report", 8, "entropylaw.documents.summary"),
         Kind("check", "entropylaw check", 2),
         Kind("columns", "entropylaw columns"),
         Kind("comparison", "entropylaw compare", 4, module="entropylaw.documents.comparison"),

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import Entry, RunReport, report_of
+from entropylaw.documents.document import Entry, ReportDocument, RunReport, report_of
+from entropylaw.documents.summary import RunSummary
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
@@ -21,7 +22,7 @@ from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import IndexRow, index_row
+from entropylaw.report.describe.runs import index_row
 from entropylaw.report.figures import FIGURES, Need, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
@@ -94,7 +95,7 @@ class Done:
     its files were there already. ``page`` is that in a report of one file, compressed.
     """
 
-    rows: tuple[IndexRow, ...]
+    rows: tuple[RunSummary, ...]
     figures: tuple[str, ...] = ()
     refused: tuple[tuple[str, Refusal], ...] = ()
     read: bool = True
@@ -213,7 +214,7 @@ def _written(task: Task, done: Done, files: Files) -> Done:
     return replace(done, unchanged=unchanged)
 
 
-def _page(document: Any, task: Task) -> Iterator[tuple[str, bytes]]:
+def _page(document: ReportDocument, task: Task) -> Iterator[tuple[str, bytes]]:
     """The figures and the page of a run, by their names in the folder, figures first: no page has dead links.
 
     ``document`` has this run alone.

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import AnyDocument, InputFile, RunReport
-from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.document import RunReport
 from entropylaw.documents.loading import load_report
+from entropylaw.documents.summary import IndexDocument
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
@@ -28,7 +28,7 @@ from entropylaw.pipeline.inputs import RUNS, distinct_files, gather
 from entropylaw.pipeline.pages import Done, Files, Making, Task, died, stems, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import IndexRow, index_table, natural
+from entropylaw.report.describe.runs import data_table, natural
 from entropylaw.report.figures import NAMED
 from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.report.render import csv_text
@@ -90,23 +90,7 @@ class Outcome:
     @property
     def answered(self) -> bool:
         """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
-        return any(run.fitted or "phases" in run.rows[0].cells for run in self.done)
-
-
-class IndexDocument(AnyDocument, frozen=True, kw_only=True):
-    """One row per run and reward; ``runs/SLUG.json`` has the whole document of each.
-
-    ``across`` has the phases of two runs or more that have some. ``unfinished`` runs
-    were left by an interrupt: writing the report again makes them, and only them.
-    """
-
-    inputs: tuple[InputFile, ...]
-    settings: FitOptions
-    rows: tuple[IndexRow, ...]
-    unfinished: int
-    warnings: tuple[str, ...]
-    across: PhasesAcross | None = None
-    schema: str = KINDS["index"].schema
+        return any(run.fitted or run.rows[0].phases is not None for run in self.done)
 
 
 def report_logs(
@@ -269,7 +253,7 @@ def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
         cache.put(key, page)
     contents = {
         "report.md": _markdown_of(index, outcome, folder).encode(),
-        "report.csv": csv_text(index_table(index.rows)).encode(),
+        "report.csv": csv_text(data_table(index.rows, with_phases=True)).encode(),
         "report.json": data.encode(),
         PAGE: zlib.decompress(page[PAGE]),
     }

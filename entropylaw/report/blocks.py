@@ -22,9 +22,10 @@ Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
 Row = dict[str, Cell]
 """Key of a column → cell."""
 
-PEOPLE, DATA, REPORT = "people", "data", "report"
-"""Where a column is shown: in tables for people, in CSV and frames, only in the CSV of a report."""
-
+PEOPLE = "people"
+DATA = "data"
+INDEX = "index"
+"""Where a column is shown: in tables for people, in CSV and frames, on the page of an index."""
 
 MOST_FILES = 2
 """Files that are not read for the same reason and are all named."""
@@ -44,7 +45,7 @@ class Column(Struct, frozen=True):
     unit
         ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"r_squared"``, or ``""``.
     shown_in
-        Some of :data:`PEOPLE`, :data:`DATA` and :data:`REPORT`.
+        Some of :data:`PEOPLE`, :data:`DATA` and :data:`INDEX`.
     estimate
         Whether its cells are estimates, which have three columns in CSV and frames: KEY, KEY_low, KEY_high.
     """
@@ -53,7 +54,7 @@ class Column(Struct, frozen=True):
     label: str = ""
     accessor: Callable[[Any], Cell] | None = None
     unit: str = ""
-    shown_in: Sequence[str] = (PEOPLE, DATA)
+    shown_in: Sequence[str] = (PEOPLE, DATA, INDEX)
     estimate: bool = False
 
 
@@ -218,8 +219,8 @@ def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words
             return row.get(column.key)
         return column.accessor(row) if column.accessor else getattr(row, column.key)
 
-    shown = [column for column in columns if not places or set(places) & set(column.shown_in)]
-    return Table(shown, [[cell(row, column) for column in shown] for row in rows], words=words)
+    included = [column for column in columns if not places or set(places) & set(column.shown_in)]
+    return Table(included, [[cell(row, column) for column in included] for row in rows], words=words)
 
 
 def paragraphs(*sentences: str, detail: bool = False) -> Notes:

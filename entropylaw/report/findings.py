@@ -78,8 +78,8 @@ CURVES = {
 
 def _odds_words(odds: float) -> str:
     """How well a curve fits, by its odds over the law."""
-    shown = "over a million" if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g}"
-    against = f"(odds {shown} to 1 against the law)"
+    odds_text = "over a million" if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g}"
+    against = f"(odds {odds_text} to 1 against the law)"
     if odds >= 1.5:
         return f"{'far ' * (odds >= 20)}better {against}"
     if odds < 0.2:
@@ -103,10 +103,10 @@ def _rewards_converted(values: Values) -> str:
     words = ["a rate", "in percent"]
     if values["unit"] == "percent":
         words = ["in percent", "rates"]
-    unit, others = words
+    unit, unit_of_all = words
     text = (
         f"{shown(column)} of {listing(values['runs'], 8)} is {unit}, as it goes up to {values['most']:.3g} "
-        f"there: it was multiplied by {values['factor']:g}, and all are {others}"
+        f"there: it was multiplied by {values['factor']:g}, and all are {unit_of_all}"
     )
     if values["mixed"]:
         text += f"; if all are percentages: --reward {in_shell(f'{column}:percent')}"

@@ -30,9 +30,9 @@ def html(result: Any) -> str:
     from entropylaw.report.figures.drawings import drawn
     from entropylaw.report.render.html import environment, fragment
 
-    first, *runs = by_run(describe(result))
+    about_all, *runs = by_run(describe(result))
     bodies = []
-    for blocks in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
+    for blocks in (about_all, *runs) if len(runs) <= MOST_RUNS else (about_all,):
         svgs = drawn(blocks, "notebook")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
         heads = [block for block in blocks if isinstance(block, Heading) and block.level < 3]

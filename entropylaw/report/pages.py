@@ -8,18 +8,18 @@ rows are complete without the script that orders them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from functools import partial
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
+from entropylaw.documents.summary import RunSummary
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, index, run_table, runs
-from entropylaw.report.describe.runs import IndexRow, by_name
+from entropylaw.report.describe.runs import by_name
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
@@ -51,32 +51,62 @@ def section_of(slug: str) -> str:
     return f"run:{slug}"
 
 
-def address_of(slug: str, *, one_file: bool) -> str:
-    """The page of a run from the index: a file of a folder, or a section of ``one_file``."""
-    return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
+@dataclass(frozen=True, kw_only=True)
+class _Reward:
+    """One of several rewards, described in a part of a page that is folded away."""
+
+    id: str
+    name: str
+    verdict: str
+    about: str
+    body: str
 
 
-_EMPTY: dict[str, Any] = dict.fromkeys(("home", "about", "kicker", "following", "previous"), "")
-_EMPTY |= dict.fromkeys(("summary", "warnings", "orders", "skipped", "rewards"), ())
-_EMPTY |= {"reading": "", "inputs": "", "files": {}, "written": True, "version": __version__}
-"""The parts of a page that has none of them."""
+@dataclass(frozen=True, kw_only=True)
+class _Page:
+    """A page by the names of its template; a part that it does not have is empty.
 
-
-def _page(
-    title: str, heading: str, body: str, *, section: str = "", sections: Sequence[str] = (), **parts: Any
-) -> str:
-    """A page in the shell, with other pages as ``sections`` below it; or such a ``section`` with this id.
-
-    ``parts`` are those beside its body, as the template names them.
+    ``section`` is its id as a section of another page.
     """
-    values = {"section": section, "prefix": _prefix(section), "heading": heading, "body": body}
-    content = environment().get_template("content.html.j2").render(_EMPTY | values | parts)
-    if section:
+
+    title: str
+    heading: str
+    body: str
+    section: str = ""
+    home: str = ""
+    previous: Neighbour | None = None
+    following: Neighbour | None = None
+    kicker: str = ""
+    about: str = ""
+    summary: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    orders: Mapping[str, str] = field(default_factory=dict)
+    groups: str = ""
+    reading: str = ""
+    rewards: Sequence[_Reward] = ()
+    inputs: str = ""
+    skipped: Sequence[str] = ()
+    written: bool = True
+    files: Mapping[str, str] = field(default_factory=dict)
+    version: str = __version__
+
+
+def _html(page: _Page, sections: Sequence[str] = ()) -> str:
+    """A page in the shell, with other pages as ``sections`` below it; or the section of another page."""
+    content = environment().get_template("content.html.j2").render(vars(page), prefix=_prefix(page.section))
+    if page.section:
         return content
     # Each has been rendered, with all text from logs escaped.
-    rendered: dict[str, Any] = {"content": Markup(content), "sections": [Markup(html) for html in sections]}
-    rendered |= {"title": title, "orders": parts.get("orders")}
-    return environment().get_template("page.html.j2").render(rendered)
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            title=page.title,
+            orders=page.orders,
+            content=Markup(content),
+            sections=[Markup(html) for html in sections],
+        )
+    )
 
 
 def _prefix(section: str) -> str:
@@ -130,11 +160,12 @@ def run_page(
         title = f"{one_line(name)}: {words.verdict_cell(run.fit)}"
     assert isinstance(heading, Heading)
     inputs = [Heading("Files and settings", name="inputs"), *_inputs(document, run)]
-    return _page(
-        f"{title} — Entropy law report",
-        name,
-        fragment([heading, *blocks], figures, links, prefix=_prefix(section)),
-        inputs=fragment(inputs, {}, prefix=_prefix(section)),
+    prefix = _prefix(section)
+    page = _Page(
+        title=f"{title} — Entropy law report",
+        heading=name,
+        body=fragment([heading, *blocks], figures, links, prefix=prefix),
+        inputs=fragment(inputs, {}, prefix=prefix),
         rewards=[_folded(reward) for reward in rewards],
         section=section,
         home=home,
@@ -144,28 +175,33 @@ def run_page(
         warnings=document.warnings,
         written=False,
     )
+    return _html(page)
 
 
-def _folded(reward: Drawn) -> dict[str, Any]:
-    """What the template needs of a reward that is folded away."""
+def _folded(reward: Drawn) -> _Reward:
+    """The part of a page that describes one of several rewards."""
     entry = reward.report.fit
     section = f"reward:{reward.stem}"
-    body = fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section))
-    about = words.why(entry.refusal) if entry.result is None else words.headline(entry.result)
-    return {"id": section, "name": entry.reward, "verdict": entry.verdict, "about": about, "body": body}
+    return _Reward(
+        id=section,
+        name=entry.reward,
+        verdict=entry.verdict,
+        about=words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
+        body=fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section)),
+    )
 
 
 def _inputs(document: ReportDocument, run: RunReport) -> list[Block]:
     """The files that were read, and the options that were given."""
     settings = document.settings
-    default = type(document.settings)()
+    default = type(settings)()
     options = f"Level {format_percent(settings.level)}"
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if field.name == "level" or value == getattr(default, field.name):
+    for option in fields(settings):
+        value = getattr(settings, option.name)
+        if option.name == "level" or value == getattr(default, option.name):
             continue
         text = " ".join(map(str, value)) if isinstance(value, tuple) else value
-        options += f", {field.name.replace('_', ' ')} '{text}'"
+        options += f", {option.name.replace('_', ' ')} '{text}'"
     written = f"Written by entropylaw {document.version}; document {document.schema}."
     files: list[tuple[str, str, int | None, str]] = [
         (file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)
@@ -196,11 +232,12 @@ def single_page(result: Any) -> str:
     """The page of a result; a figure that has nothing to draw is left out."""
     blocks = describe(result)
     heading = next((block.text for block in blocks if isinstance(block, Heading)), "")
-    return _page(one_line(f"{heading} — Entropy law report"), heading, _with_figures(blocks))
+    title = one_line(f"{heading} — Entropy law report")
+    return _html(_Page(title=title, heading=heading, body=_with_figures(blocks)))
 
 
 def index_page(
-    rows: Iterable[IndexRow],
+    rows: Iterable[RunSummary],
     *,
     warnings: Sequence[str] = (),
     skipped: Sequence[str] = (),
@@ -227,44 +264,50 @@ def index_page(
     one_file, sections
         Whether the other pages are sections of this one; and these pages.
     """
+
+    def address(slug: str) -> str:
+        return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
+
     named = by_name(rows)
     blocks = index.ceilings(named) + (describe(across) if across is not None else [])
-    cells = [row.cells for row in named]
-    count = runs.counted_rows(cells)
-    rewards = run_table.reward_words(cells) if all("label" not in row for row in cells) else ""
-    measured = (f"The reward is {rewards}.",) if rewards else ()
-    stopped = (words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(cells))
-    return _page(
-        f"Entropy law report: {count}",
-        count,
-        _with_figures(blocks),
+    count = runs.counted_rows(named)
+    summary = list(runs.overall(named))
+    rewards = run_table.reward_words(named)
+    if rewards:
+        summary.append(f"The reward is {rewards}.")
+    for note in words.stop_notes(named, lambda row: row.name):
+        summary.append(words.capital(f"{note.label}: {note.text}."))
+    page = _Page(
+        title=f"Entropy law report: {count}",
+        heading=count,
+        body=_with_figures(blocks),
         kicker="Entropy law report",
-        about=runs.levels(cells),
-        summary=(*runs.overall(named), *measured, *stopped),
+        about=runs.levels(named),
+        summary=summary,
         warnings=warnings,
         orders=_orders_of(named),
-        groups=fragment(index.groups(named, partial(address_of, one_file=one_file)), {}),
+        groups=fragment(index.groups(named, address), {}),
         reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},
         version=version,
-        sections=sections,
     )
+    return _html(page, sections)
 
 
-def _orders_of(rows: Sequence[IndexRow]) -> dict[str, str]:
+def _orders_of(rows: Sequence[RunSummary]) -> Mapping[str, str]:
     """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
     if not rows:
         return {}
     fitted = [row for row in rows if row.fitted]
-    units = {row.cells.get("unit") for row in fitted}
+    units = {row.unit for row in fitted}
     if len(units) > 1 or len(runs.like_rewards(fitted)) > 1:
         return {"name": ORDERS["name"]}
     return ORDERS
 
 
 def markdown(
-    rows: Iterable[IndexRow],
+    rows: Iterable[RunSummary],
     sections: Iterable[tuple[RunReport, str]] = (),
     *,
     warnings: Sequence[str] = (),
@@ -273,18 +316,16 @@ def markdown(
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
-    ``rows`` and ``warnings`` (twenty are shown) are as in :func:`index_page`; ``across`` has the
-    phases of several runs; ``sections`` are
-    runs with the names of their pages, taken one by one while there is room; ``figures`` maps the name of a
-    page to the names of its figures and their addresses.
+    ``rows`` and ``warnings`` (twenty are shown) are as in :func:`index_page`; ``across`` has the phases of
+    several runs; ``sections`` are runs with the names of their pages, taken one by one while there is room;
+    ``figures`` maps the name of a page to the names of its figures and their addresses.
     """
     named = by_name(rows)
-    shown = list(warnings[:20])
-    if len(warnings) > len(shown):
-        left_out = len(warnings) - len(shown)
-        shown.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
-    cells = [{**row.cells, "run": row.shown} for row in named]
-    head = runs.document_head(shown, cells, runs.overall(named)[1:])
+    listed = list(warnings[:20])
+    if len(warnings) > len(listed):
+        left_out = len(warnings) - len(listed)
+        listed.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
+    head = runs.document_head(listed, named, runs.overall(named)[1:], name=lambda row: row.shown)
     if across is not None:
         head += [block for block in describe(across) if not isinstance(block, Figure)]
     parts = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Sequence
 
 from entropylaw.analysis.forms import least_squares
 from entropylaw.documents.document import Entry, RunPrediction
+from entropylaw.documents.summary import RunSummary
 from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
-from entropylaw.report.blocks import Answer, Cell, Note, labelled
+from entropylaw.report.blocks import Answer, Note, labelled
 from entropylaw.report.findings import CURVES, weightiest
 from entropylaw.report.numbers import (
     cell_text,
@@ -23,7 +23,7 @@ from entropylaw.report.numbers import (
 from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import BestSoFar, Forecast
+from entropylaw.results.forecast import BestSoFar
 from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding, has
 from entropylaw.results.stop import StopLine
 
@@ -45,8 +45,8 @@ def headline(fit: Fit | RunPrediction) -> str:
         return "reward needs more than entropy"
     if fit.why is not None:
         return "another curve of H fits better"
-    first = next((finding for finding in fit.findings if finding.severity == "reason"), None)
-    return "the data do not decide" if first is None else short_words(first)
+    first_reason = next((finding for finding in fit.findings if finding.severity == "reason"), None)
+    return "the data do not decide" if first_reason is None else short_words(first_reason)
 
 
 def short_words(finding: Finding) -> str:
@@ -83,99 +83,101 @@ NO_FORECAST = "none was made"
 
 def answers(fit: Fit) -> list[Answer]:
     """What comes next, what is left on the curve, the law, and what that rests on."""
-    ahead = fit.forecast
-    law = fit.law
-    steps, _, rewards = fit.evaluations
-    spread = max(rewards) - min(rewards)
+    rewards = fit.evaluations[2]
+    spread = float(max(rewards) - min(rewards))
+    rows = _level_now(fit) + _later(fit, spread)
+    if fit.best_so_far is not None:
+        rows.append(best_answer(fit.best_so_far, float(fit.evaluations[0][-1])))
+    for finding in fit.findings:
+        if finding.code == NO_SCORE:
+            no_score = "{name} is no score by its name ({sort})".format_map(finding.values)
+            rows.append(answer("best so far", "none", no_score, after=": "))
+    if not fit.lost:
+        rows.append(_left_answer(fit))
+        rows += _disagreement(fit, spread)
+    rows += _stop_line(fit)
+    verdict = fit.verdict.value
+    rows.append(answer("entropy law", verdict, headline(fit), after=": ", verdict=verdict))
+    return [*rows, _coefficients(fit), _basis(fit)]
+
+
+def _level_now(fit: Fit) -> list[Answer]:
+    """The level of the reward now; before it, that the run lost its reward."""
     level = format_number(fit.now)
     if fit.now == fit.reward_now.value:
         level = format_estimate(fit.reward_now).value
+    at = f"at H = {format_number(fit.law.entropy_now)} nats"
     # The last entropy may be of an earlier step than the reward.
-    at = "" if law.step[-1] == steps[-1] else f" of step {format_step(float(law.step[-1]))}"
-    rows = [answer("now", level, f"at H = {format_number(law.entropy_now)} nats{at}")]
+    last_step = fit.law.step[-1]
+    if last_step != fit.evaluations[0][-1]:
+        at += f" of step {format_step(float(last_step))}"
+    rows = [answer("now", level, at)]
     if fit.lost:
-        lost = next(finding for finding in fit.findings if finding.code == LOST)
-        ends = "from {best:.3g} to {last:.3g}".format_map(lost.values)
+        loss = next(finding for finding in fit.findings if finding.code == LOST)
+        ends = "from {best:.3g} to {last:.3g}".format_map(loss.values)
         rows.insert(0, answer("lost", "the run lost its reward", ends, after=": "))
-    rests_on = [short_words(finding) for finding in weightiest(fit.findings)]
-    if fit.lost and ahead is not None:
-        rows.append(answer("forecast", "lost: no forecast"))
-    elif ahead is None:
-        rows.append(answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}"))
-    else:
-        rows += forecast_answers(ahead, spread)
-        came_true = f"{ahead.rests_on.came_true:.0%}".replace("%", " %")
-        rests_on.append(f"of {ahead.rests_on.forecasts} such forecasts {came_true} came true")
-    if fit.best_so_far is not None:
-        rows.append(best_answer(fit.best_so_far, float(fit.evaluations[0][-1])))
-    rows += no_best(fit.findings)
-    if not fit.lost:
-        rows.append(left_answer(fit))
-        rows += disagreement(fit, spread)
+    return rows
+
+
+def _later(fit: Fit, spread: float) -> list[Answer]:
+    """The forecasts, or why there are none; none is shown that is wider than the ``spread`` of the reward."""
+    ahead = fit.forecast
+    if ahead is None:
+        return [answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}")]
+    if fit.lost:
+        return [answer("forecast", "lost: no forecast")]
+    rows: list[Answer] = []
+    for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
+        label = f"by step {format_step(step)}"
+        if (reward.width or 0.0) > spread:
+            rows.append(answer(label, "this log cannot tell"))
+        else:
+            text = format_estimate(reward)
+            gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
+            rows.append(answer(label, text.value, text.interval, gain))
+    return rows
+
+
+def _stop_line(fit: Fit) -> list[Answer]:
+    """What the stop line says, where it has a cost or is more than "go on"."""
     line = fit.stop_line
-    is_over = line is not None and line.says not in ("go on", "not known")
-    if line is not None and (line.cost is not None or (is_over and not fit.lost)):
-        rows.append(answer("stop line", line.says, *stop_reasons(line), *cost_of_rest(line), after=": "))
+    if line is None:
+        return []
+    is_over = line.says not in ("go on", "not known")
+    if line.cost is None and (fit.lost or not is_over):
+        return []
+    return [answer("stop line", line.says, *_stop_reasons(line), *_cost_of_rest(line), after=": ")]
+
+
+def _coefficients(fit: Fit) -> Answer:
+    """The law's own numbers, and how well it fits by least squares."""
+    law = fit.law
     coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
     r_squared = f"R² {format_r_squared(law.r_squared)}"
     by = "by least squares"
     quoted = float(least_squares(law.entropy, law.reward)[1])
     if quoted * (fit.a.value or 0.0) < 0:
         by += f", whose a is {format_number(quoted, 2)}"
-    size = "effective sample size"
-    number = f"{law.residuals.effective_n:.0f}"
-    return [
-        *rows,
-        answer("entropy law", fit.verdict.value, headline(fit), after=": ", verdict=fit.verdict.value),
-        Answer(
-            "R = b − a·exp(H)", f"{coefficients}, {r_squared} {by}", value=r_squared, about=(coefficients, by)
-        ),
-        Answer("rests on", "; ".join([f"{size} {number}", *rests_on]), value=number, about=(size, *rests_on)),
-    ]
+    text = f"{coefficients}, {r_squared} {by}"
+    return Answer("R = b − a·exp(H)", text, value=r_squared, about=(coefficients, by))
+
+
+def _basis(fit: Fit) -> Answer:
+    """The effective sample size, the weightiest caution, and how often such forecasts came true."""
+    number = f"{fit.law.residuals.effective_n:.0f}"
+    about = ["effective sample size", *map(short_words, weightiest(fit.findings))]
+    if fit.forecast is not None and not fit.lost:
+        record = fit.forecast.rests_on
+        came_true = f"{record.came_true:.0%}".replace("%", " %")
+        about.append(f"of {record.forecasts} such forecasts {came_true} came true")
+    text = "; ".join([f"{about[0]} {number}", *about[1:]])
+    return Answer("rests on", text, value=number, about=tuple(about))
 
 
 def answer(label: str, value: str, *about: str, after: str = " ", verdict: str = "") -> Answer:
     """An answer whose text is its value, and ``after`` it what is to be known of that."""
     text = f"{value}{after}{', '.join(about)}" if about else value
     return Answer(label, text, value=value, about=about, verdict=verdict)
-
-
-def forecast_answers(ahead: Forecast, spread: float = inf) -> list[Answer]:
-    """An answer per later step; none wider than the ``spread`` of the reward."""
-    rows = []
-    for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
-        gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
-        label = f"by step {format_step(step)}"
-        text = format_estimate(reward)
-        if (reward.width or 0.0) > spread:
-            rows.append(answer(label, "this log cannot tell"))
-        else:
-            rows.append(answer(label, text.value, text.interval, gain))
-    return rows
-
-
-def no_best(findings: Sequence[Finding]) -> list[Answer]:
-    """That no step of what is no score is the best, and why."""
-    return [
-        answer(
-            "best so far",
-            "none",
-            "{name} is no score by its name ({sort})".format_map(finding.values),
-            after=": ",
-        )
-        for finding in findings
-        if finding.code == NO_SCORE
-    ]
-
-
-def no_forecast(fit: Fit) -> str | None:
-    """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
-    rewards = fit.evaluations[2]
-    line = fit.stop_line
-    if fit.forecast is not None:
-        is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
-        return "cannot tell" if is_wide else None
-    return line.says if line is not None and line.says in ("finished", "not known") else None
 
 
 def best_answer(best: BestSoFar, last_step: float) -> Answer:
@@ -189,7 +191,7 @@ def best_answer(best: BestSoFar, last_step: float) -> Answer:
     return answer(label, format_number(best.level), f"at step {format_step(best.step)}", better)
 
 
-def disagreement(fit: Fit, spread: float) -> list[Answer]:
+def _disagreement(fit: Fit, spread: float) -> list[Answer]:
     """Which answers what, where the whole interval of the forecast is above that of the ceiling.
 
     Nothing where one of them is not shown: the ceiling is unknown, or the forecast wider than ``spread``.
@@ -201,11 +203,11 @@ def disagreement(fit: Fit, spread: float) -> list[Answer]:
     last = ahead.rewards[-1]
     if last.low is None or last.low <= highest or (last.width or 0.0) > spread:
         return []
-    what = "what such runs did; the ceiling: what is left if entropy alone decides"
-    return [answer("above the ceiling", "the forecast", what, after=": ")]
+    meaning_of_both = "what such runs did; the ceiling: what is left if entropy alone decides"
+    return [answer("above the ceiling", "the forecast", meaning_of_both, after=": ")]
 
 
-def stop_reasons(line: StopLine) -> list[str]:
+def _stop_reasons(line: StopLine) -> list[str]:
     """Why a stop line says what it says."""
     reasons = []
     if line.lost_since is not None:
@@ -224,7 +226,7 @@ def stop_reasons(line: StopLine) -> list[str]:
     return reasons
 
 
-def cost_of_rest(line: StopLine) -> list[str]:
+def _cost_of_rest(line: StopLine) -> list[str]:
     """What the rest of the run costs, where that is known."""
     if line.cost is None or not line.steps_left:
         return []
@@ -232,54 +234,51 @@ def cost_of_rest(line: StopLine) -> list[str]:
     return [f"{format_step(line.steps_left)} steps to step {end} cost {format_number(line.cost)}"]
 
 
-def stop_cell(fit: Fit) -> str | None:
-    """A stop line that does not say "go on", and why; None for a run that lost its reward, as is said."""
-    line = fit.stop_line
-    if line is None or line.says == "go on" or fit.lost:
-        return None
-    return f"{line.says}: {'; '.join(stop_reasons(line))}"
-
-
 def stop_notes(
-    rows: Sequence[Mapping[str, Cell]], head: str = "run", planned: float | None = None
-) -> Iterator[Note]:
+    rows: Sequence[RunSummary], name: Callable[[RunSummary], str], planned: float | None = None
+) -> list[Note]:
     """The stop lines of rows that do not say "go on", and the rest of the runs, each run once.
 
-    The rest is not shown where neither the end of the training was ``planned`` nor a cost is known.
+    That of a run that lost its reward is not shown, as that is said. The rest is not shown where neither the
+    end of the training was ``planned`` nor a cost is known.
     """
-    lines = [f"{row[head]}: {row['stop_line']}" for row in rows if "stop_line" in row]
+    lines: list[str] = []
+    for row in rows:
+        line = row.stop_line
+        if line is not None and line.says != "go on" and not row.lost:
+            lines.append(f"{name(row)}: {line.says}: {'; '.join(_stop_reasons(line))}")
     if len(lines) > MOST_STOPPED:
         lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
-    yield from labelled("stop line", lines)
-    left: dict[str, tuple[float, float]] = {}
+    return labelled("stop line", lines) + _left_to_run(rows, planned)
+
+
+def _left_to_run(rows: Sequence[RunSummary], planned: float | None) -> list[Note]:
+    """The steps that all runs have left, and their cost; of the rewards of a run the most."""
+    rests: dict[str, tuple[float, float]] = {}
     for row in rows:
-        rest = (float(str(row.get("steps_left", 0.0))), float(str(row.get("cost", 0.0))))
-        if rest[0]:
-            left[run_of(row)] = max(left.get(run_of(row), rest), rest)
-    steps, cost = (sum(rest[column] for rest in left.values()) for column in (0, 1))
-    text = f"{format_step(steps)} steps"
-    if len(left) > 1:
-        text += f" in {len(left)} runs"
+        if row.stop_line is not None and row.stop_line.steps_left:
+            rest = (row.stop_line.steps_left, row.stop_line.cost or 0.0)
+            rests[row.run] = max(rests.get(row.run, rest), rest)
+    cost = sum(of_run for _, of_run in rests.values())
+    if not cost and (not rests or planned is None):
+        return []
+    text = f"{format_step(sum(steps for steps, _ in rests.values()))} steps"
+    if len(rests) > 1:
+        text += f" in {len(rests)} runs"
     if planned is not None:
         text += f" to step {format_step(planned)}"
     if cost:
         text += f", which cost {format_number(cost)}"
-    if cost or (steps and planned is not None):
-        yield Note("left to run", text)
+    return [Note("left to run", text)]
 
 
 MOST_STOPPED = 4
 """Stop lines that are shown."""
 
 
-def run_of(row: Mapping[str, Cell]) -> str:
-    """The name of the run of a row, without that of its reward."""
-    return str(row.get("run")).removesuffix(f" · {row.get('label')}")
-
-
 def stop_words(line: StopLine) -> str:
     """A stop line as a line of the log of a training run: first what it says, and why."""
-    reasons = "; ".join(stop_reasons(line))
+    reasons = "; ".join(_stop_reasons(line))
     verdict = f"{line.says}: {reasons}" if reasons else line.says
     reward = one_line(line.reward)
     if line.now is not None:
@@ -292,23 +291,23 @@ def stop_words(line: StopLine) -> str:
         parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")
     if line.best is not None:
         parts.append(f"best so far {format_number(line.best)} at step {format_step(line.best_step)}")
-    return " · ".join([*parts, *cost_of_rest(line)])
+    return " · ".join([*parts, *_cost_of_rest(line)])
 
 
-def left_answer(fit: Fit) -> Answer:
+def _left_answer(fit: Fit) -> Answer:
     """What is left on the curve, and the ceiling."""
     label = "left on the curve"
     if fit.no_ceiling == Why.no_relation:
         return answer(label, fit.no_ceiling, headline(fit), after=": ")
     if fit.no_ceiling:
         return answer(label, "this log cannot tell")
-    left = format_estimate(fit.headroom)
+    headroom_text = format_estimate(fit.headroom)
     at = "at H = 0"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             at = f"reached at H = {finding.values['entropy']:.2f}"
-    start = f"{left.interval} from a fitted {format_number(fit.reward_now.value)}"
-    return answer(label, left.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
+    start = f"{headroom_text.interval} from a fitted {format_number(fit.reward_now.value)}"
+    return answer(label, headroom_text.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
 
 
 def p_words(probability: float) -> str:

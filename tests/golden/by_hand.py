@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from entropylaw.documents.document import RunReport
+from entropylaw.documents.summary import RunSummary
 from entropylaw.report import words
-from entropylaw.report.describe.runs import IndexRow, index_row, overall
+from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
 from entropylaw.results import VERDICTS, WORDS, Verdict, Why
@@ -86,7 +87,7 @@ def answers() -> str:
     return "\n".join(parts)
 
 
-def _rows() -> list[IndexRow]:
+def _rows() -> list[RunSummary]:
     none, some = (0.2, -0.1, 0.5), (0.1, 0.05, 0.15)
     flat = failing(Why.no_relation, "a constant fits")
     made = (

@@ -11,7 +11,7 @@ from entropylaw.logs.sources.content import Content
 from entropylaw.report import pages
 from entropylaw.report.blocks import Figure
 from entropylaw.report.describe.index import ceilings
-from entropylaw.report.describe.runs import gain_left, like_rewards
+from entropylaw.report.describe.runs import like_rewards
 from entropylaw.report.figures.ceilings import ceilings_figure
 from entropylaw.results.result import replace
 from tests.pages import Page
@@ -23,10 +23,9 @@ from tests.unit.test_report_index import row, with_ceiling
 def measured(name, ceiling, left, *, column="val/sums_acc", unit="rate", **changes):
     """A run with a ceiling and a gain that is certainly left, of a reward."""
     made = with_ceiling(name, ceiling, 0.99 * ceiling, 1.01 * ceiling)
-    gain = replace(made.cells["headroom"], value=left, low=0.9 * left, high=1.1 * left)
+    gain = replace(made.headroom, value=left, low=0.9 * left, high=1.1 * left)
     choice = replace(made.rewarded, column=column, unit=unit, **changes)
-    cells = {**made.cells, "headroom": gain, "reward_column": column, "unit": unit}
-    return replace(made, cells=cells, rewarded=choice)
+    return replace(made, headroom=gain, reward_column=column, unit=unit, rewarded=choice)
 
 
 RATE = measured("wide", 0.9, 0.05)
@@ -43,19 +42,24 @@ def orders(text):
     return [key for key in pages.ORDERS if f'value="{key}"' in text]
 
 
+def summary(rows):
+    """What the index says of all runs."""
+    return Page(pages.index_page(rows)).text.replace("\u00a0", " ")
+
+
 def test_the_most_left_is_found_between_a_rate_and_a_percentage():
-    assert "the most in wide: 0.0500 [0.0450, 0.0550]." in gain_left([RATE, PERCENT])
+    first = replace(RATE, run="a")
+    assert "the most in a: 0.0500 [0.0450, 0.0550]." in summary([first, PERCENT])
     more = measured("narrow", 62.0, 7.0, unit="percent")
-    assert "the most in narrow: 7.00 [6.30, 7.70] %." in gain_left([more, replace(PERCENT, run="third")])
-    assert "the most in narrow: 0.0700 [0.0630, 0.0770]." in gain_left([RATE, more])
+    assert "the most in narrow: 7.00 [6.30, 7.70] %." in summary([more, replace(PERCENT, run="third")])
+    assert "the most in narrow: 0.0700 [0.0630, 0.0770]." in summary([first, more])
 
 
 @pytest.mark.parametrize("unlike", UNLIKE)
 def test_unlike_rewards_have_no_common_most_order_or_axis(unlike):
     rows = [RATE, UNLIKE[unlike]]
-    assert gain_left(rows) == (
-        "A gain is left in 2 of 2 runs; their rewards are unlike, and are not compared."
-    )
+    unlike_rewards = "A gain is left in 2 of 2 runs; their rewards are unlike, and are not compared."
+    assert unlike_rewards in summary(rows)
     assert [[one.run for one in group] for group in like_rewards(rows)] == [["wide"], [UNLIKE[unlike].run]]
     text = pages.index_page(rows)
     assert orders(text) == ["name"]
@@ -74,10 +78,10 @@ def test_like_rewards_have_all_orders_and_one_axis():
 
 def test_a_rate_and_a_percentage_are_drawn_in_one_unit_and_not_ordered_by_their_numbers():
     ((first, second),) = like_rewards([RATE, PERCENT])
-    assert second.cells["ceiling"].value == pytest.approx(0.62)
-    assert second.cells["headroom"].low == pytest.approx(0.027)
-    assert (first.cells["unit"], second.cells["unit"]) == ("rate", "rate")
-    assert second.cells["p_headroom"] == PERCENT.cells["p_headroom"]
+    assert second.ceiling.value == pytest.approx(0.62)
+    assert second.headroom.low == pytest.approx(0.027)
+    assert (first.unit, second.unit) == ("rate", "rate")
+    assert second.p_headroom == PERCENT.p_headroom
     assert orders(pages.index_page([RATE, PERCENT])) == ["name"]
 
 
@@ -85,7 +89,7 @@ def test_a_rate_and_a_percentage_are_drawn_in_one_unit_and_not_ordered_by_their_
 def test_runs_that_do_not_say_their_unit_are_not_compared(unknown):
     bare = replace(RATE, rewarded=None if unknown is None else replace(RATE.rewarded, unit=""))
     assert len(like_rewards([bare, bare, RATE])) == 3
-    assert "are not compared" in gain_left([bare, bare])
+    assert "are not compared" in summary([bare, bare])
 
 
 def test_a_row_keeps_its_reward():

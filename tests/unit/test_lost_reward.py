@@ -101,7 +101,7 @@ def test_such_a_run_is_not_counted_among_those_with_a_gain_left() -> None:
     assert totals.startswith("1 run lost the reward. The law holds in")
     assert left.startswith("A gain is left in 1 of 1 runs; the most in sample")
     assert [row.readable for row in rows] == [False, True]
-    rewards = [replace(rows[0], cells=rows[0].cells | {"label": label}) for label in ("a", "b")]
+    rewards = [replace(rows[0], label=label) for label in ("a", "b")]
     assert overall(rewards)[-1].startswith("2 rewards of 1 run lost the reward. The law holds in")
 
 

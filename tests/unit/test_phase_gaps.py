@@ -3,11 +3,10 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
 from entropylaw import fit_phases
 from entropylaw.analysis.rise import MOST_POINTS, blocked
-from entropylaw.report.describe.phases import without_log
-from entropylaw.report.figures.phases import phase_figure
 from entropylaw.results.phases import CurvePhases, PhaseFit, gaps
 from tests.conftest import ROOT
 
@@ -90,7 +89,7 @@ def test_no_number_is_outside_the_data(fitted: PhaseFit) -> None:
 
 def test_nothing_is_drawn_inside_a_gap(fitted: PhaseFit) -> None:
     curve = only(fitted)
-    axes = phase_figure(without_log(fitted)).axes[0]
+    axes = fitted.plot(Figure().subplots())
     (line,) = [line for line in axes.lines if len(line.get_xdata()) > 2 and line.get_linestyle() == "-"]
     step, value = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
     drawn = ~np.isnan(value[1:]) & ~np.isnan(value[:-1])

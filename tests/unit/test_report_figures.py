@@ -213,7 +213,7 @@ def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
     inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', inline(svg, "r1", "title", "text"))
     assert size
     assert inside
-    lines = len(verdict_title(run.result)["title"])
+    lines = len(verdict_title(run.result).lines)
     assert float(inside[1]) == pytest.approx(72 * plotting.LINE * lines, abs=0.01)
     assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
     assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")

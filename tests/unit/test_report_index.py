@@ -13,14 +13,15 @@ from matplotlib.axes import Axes
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import Entry
+from entropylaw.documents.summary import RunSummary
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.run_table import MOST_POINTS, block_means, overview_cells
-from entropylaw.report.describe.runs import IndexRow, by_name, index_row
+from entropylaw.report.describe.runs import MOST_POINTS, by_name, index_row
 from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
+from entropylaw.results.stop import StopLine
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_phase_report import column
@@ -46,7 +47,7 @@ def phases_refused() -> Entry:
 
 
 @cache
-def row(kind: str) -> IndexRow:
+def row(kind: str) -> RunSummary:
     """A row of each kind, forecasts and all."""
     made = {
         "good": lambda: run_report(synthetic(), phases()),
@@ -57,19 +58,14 @@ def row(kind: str) -> IndexRow:
     return index_row(made[kind](), kind)
 
 
-def rows() -> list[IndexRow]:
+def rows() -> list[RunSummary]:
     return [row(kind) for kind in ("good", "failing", "refused", "short")]
 
 
-def with_ceiling(name: str, value: float, low: float | None, high: float | None) -> IndexRow:
+def with_ceiling(name: str, value: float, low: float | None, high: float | None) -> RunSummary:
     """The good run with another ceiling."""
-    numbers = {"ceiling": estimate(value, low, high), "headroom": estimate(value, low, high)}
-    return with_cells(replace(row("good"), run=name, slug=name), **numbers)
-
-
-def with_cells(one: IndexRow, **cells: Estimate) -> IndexRow:
-    """A row with other cells."""
-    return replace(one, cells={**one.cells, **cells})
+    made = estimate(value, low, high)
+    return replace(row("good"), run=name, slug=name, ceiling=made, headroom=made)
 
 
 def values(text: str, key: str) -> dict[str, float]:
@@ -85,21 +81,22 @@ def values(text: str, key: str) -> dict[str, float]:
 def test_row_comes_back_from_json() -> None:
     for one in rows():
         body = json.loads(json.dumps(encode(one)))
-        assert decode(IndexRow, body) == as_stored(one)
-        assert encode(decode(IndexRow, body)) == body
+        assert decode(RunSummary, body) == as_stored(one)
+        assert encode(decode(RunSummary, body)) == body
     with pytest.raises(DocumentMismatchError, match="verdict"):
-        decode(IndexRow, {**encode(row("good")), "verdict": 7})
+        decode(RunSummary, {**encode(row("good")), "verdict": 7})
 
 
 def test_spark_keeps_ends_and_means() -> None:
-    thin = block_means(np.arange(1000.0))
-    assert len(thin) == MOST_POINTS
-    assert thin[0] == 12.0
-    assert block_means(np.arange(7.0)) == tuple(range(7))
-    law, series = synthetic().result.law, row("good").series
-    assert law is not None
+    law = synthetic("long", n=200).result.law
+    series = index_row(run_report(synthetic("long", n=200)), "long").series
     assert series is not None
-    assert series.entropy == (law.entropy[0], law.entropy[-1])
+    assert len(series.step) == len(series.reward) == MOST_POINTS
+    assert series.entropy[0] == pytest.approx(law.entropy[:5].mean())
+    assert series.entropy_ends == (law.entropy[0], law.entropy[-1])
+    few = row("good").series
+    assert few is not None
+    assert few.step == tuple(synthetic().result.law.step)
 
 
 def test_names_are_ordered_as_people_do() -> None:
@@ -113,11 +110,11 @@ def test_endless_names_are_cut() -> None:
     assert "x" * 120 not in text
 
 
-def failed(name: str, value: float, why: Why) -> IndexRow:
+def failed(name: str, value: float, why: Why) -> RunSummary:
     """A run that fails, with a ceiling."""
     made = with_ceiling(name, value, value - 1, value + 1)
     if why is Why.no_relation:
-        made = with_cells(made, no_ceiling=why.value)
+        made = replace(made, no_ceiling=why.value)
     return replace(made, verdict="fails", why=why)
 
 
@@ -173,7 +170,7 @@ def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
-    unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing)
+    unknown = replace(row("good"), ceiling=nothing, headroom=nothing)
     parsed = Page(pages.index_page([unknown]))
     assert parsed.text.count("—") >= 2
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
@@ -196,7 +193,6 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     ]
     size = len(pages.index_page(many).encode())
     assert size < 3_000_000
-    assert len(encode(worst)["cells"]["entropy"]) == MOST_POINTS
 
 
 @pytest.mark.parametrize(
@@ -204,23 +200,33 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     [(390.0, 0.0, "390 (last)"), (380.0, 0.6, "like now"), (380.0, 0.97, "380 (P = 0.97)")],
 )
 def test_the_best_step_is_the_last_of_the_reward_and_not_of_the_law(best, p_better, text):
-    cells = overview_cells({"best_step": best, "p_better": p_better, "last_step": 380.0})
-    assert cells["best"] == text
+    made = replace(row("good"), best_step=best, p_better=p_better, last_step=380.0)
+    assert text in Page(pages.index_page([made])).text
 
 
 def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
-    row = {"steps_left": 80.0, "cost": 40.0, "stop_line": "stop: no gain"}
-    rewards = [row | {"run": f"a · {label}", "label": label} for label in "uvwxyz"]
-    notes = list(stop_notes(rewards, "label", 400.0))
-    texts = [note.text for note in notes]
-    assert texts[:5] == [*(f"{label}: stop: no gain" for label in "uvwx"), "+2 more"]
+    stop = StopLine(
+        says="not known",
+        reward="r",
+        step=320.0,
+        evaluations=9,
+        steps_left=80.0,
+        cost=40.0,
+        why_none="too few evaluations",
+    )
+    good = replace(row("good"), run="a", stop_line=stop)
+    rewards = [replace(good, label=label) for label in "uvwxyz"]
+    texts = [note.text for note in stop_notes(rewards, lambda one: str(one.label), 400.0)]
+    assert texts[:5] == [*(f"{label}: not known: too few evaluations" for label in "uvwx"), "+2 more"]
     assert texts[5:] == ["80 steps to step 400, which cost 40.0"]
-    others = [{"run": name, "steps_left": 80.0} for name in "ab"]
-    assert list(stop_notes(others)) == []
-    assert [note.text for note in stop_notes(others, planned=400.0)] == ["160 steps in 2 runs to step 400"]
+    going = replace(stop, says="go on", cost=None)
+    others = [replace(good, run=name, stop_line=going) for name in "ab"]
+    assert stop_notes(others, lambda one: one.run) == []
+    texts = [note.text for note in stop_notes(others, lambda one: one.run, 400.0)]
+    assert texts == ["160 steps in 2 runs to step 400"]
 
 
-def axes_of(arms: dict[str, list[IndexRow]]) -> Axes:
+def axes_of(arms: dict[str, list[RunSummary]]) -> Axes:
     return ceilings_figure([arms]).axes[0]
 
 
@@ -249,7 +255,7 @@ def test_a_page_has_it_where_there_are_two_ceilings_to_be_read() -> None:
 def test_what_runs_out_of_the_axis_has_an_arrow() -> None:
     near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(30)]
     wild = with_ceiling("wild", 40.0, -30.0, 90.0)
-    far = replace(with_cells(near[0], reward_now=estimate(700.0, 690.0, 710.0)), run="far", slug="far")
+    far = replace(replace(near[0], reward_now=estimate(700.0, 690.0, 710.0)), run="far", slug="far")
     axes = axes_of({one.run: [one] for one in (*near, wild, far)})
     low, high = axes.get_xlim()
     assert -5 < low < 0.45

@@ -14,7 +14,7 @@ from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import index_row, index_table
+from entropylaw.report.describe.runs import data_table, index_row
 from entropylaw.report.render import csv_text, rendered
 from entropylaw.report.words import headline
 from entropylaw.results.fit import Fit
@@ -87,7 +87,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_rows_are_enough() -> None:
     runs = [run_report(synthetic()), run_report(falling())]
-    made = csv_text(index_table(index_row(run, run.run) for run in runs))
+    made = csv_text(data_table([index_row(run, run.run) for run in runs], with_phases=True))
     assert made == rendered(report_runs(document(synthetic(), falling())), "csv")
 
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from entropylaw.documents.codec import dumps
+from entropylaw.report import words
 from entropylaw.report.numbers import format_interval
-from entropylaw.report.words import left_answer
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.golden.by_hand import fits
@@ -83,7 +83,7 @@ def test_text_page_index_and_table_say_the_same(run, report):
         assert said.replace("-", "−") in re.sub("<[^>]*>", "", row).replace("&#39;", "'"), name
         assert (gates[name]["outcome"] == "unknown") is (fit.no_ceiling in ("lost reward", "no relation"))
         if not fit.lost:
-            left = left_answer(fit)
+            left = next(row for row in words.answers(fit) if row.label == "left on the curve")
             assert said in left.text
             assert all(text.replace("-", "−") in page for text in (left.value, *left.about)), name
             assert left.text in " ".join(str(run_by_hand(fit)).split())

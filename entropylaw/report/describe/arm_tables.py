@@ -100,7 +100,7 @@ def of_rewards(
     return b.Table(heads, [row[1:] for row in rows], words=2)
 
 
-def by_quantity(
+def _by_quantity(
     results: Sequence[ArmComparison],
     heads: Sequence[b.Column],
     shown: Callable[[Difference], bool],
@@ -126,8 +126,9 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
             for row in pair.differences:
                 if row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")):
                     # A note is below the table.
-                    gap, p = replace(row.estimate, note=None), p_text(row.p_adjusted)
-                    rows.append((*of_pair, words_of(result, row), gap, p, decided(row)))
+                    gap = replace(row.estimate, note=None)
+                    of_row = (words_of(result, row), gap, p_text(row.p_adjusted), decided(row))
+                    rows.append(of_pair + of_row)
             for at, largest, decision in outside_band(result, pair):
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
     interval = f"difference, {format_percent(results[0].level)} interval"
@@ -137,7 +138,7 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:
     """A row per comparison and quantity outside the family: numbers with intervals, and no decision."""
-    table = by_quantity(
+    table = _by_quantity(
         results,
         b.columns("difference", "seeds"),
         lambda row: not row.headline and row.quantity != "failure_rate",
@@ -160,7 +161,7 @@ def spreads(results: Sequence[ArmComparison]) -> b.Table:
         return row.between, row.within, p_text(row.p_welch), row.smallest, row.seeds_needed
 
     heads = [b.Column(key, label) for key, label in labels.items()]
-    return replace(by_quantity(results, heads, lambda row: row.headline, cells), detail=True)
+    return replace(_by_quantity(results, heads, lambda row: row.headline, cells), detail=True)
 
 
 def runs(results: Sequence[ArmComparison]) -> b.Table:

@@ -103,7 +103,8 @@ def title(result: ArmComparison) -> str:
     """``clip_cov against grpo (4 and 8 seeds)``, ``5 arms against grpo``, ``6 arms, all pairs``."""
     units = f"pairs of one {result.paired}" if result.paired else "seeds"
     if len(result.pairs) == 1:
-        pair, numbers = result.pairs[0], {arm.arm: len(arm.runs) for arm in result.arms}
+        pair = result.pairs[0]
+        numbers = {arm.arm: len(arm.runs) for arm in result.arms}
         seeds = f" ({numbers[pair.arm]} and {numbers[pair.baseline]} {units})"
         return f"{pair.arm} against {pair.baseline}{f', {units}' if result.paired else seeds}"
     of_pairs = f", {units}" if result.paired else ""
@@ -123,14 +124,14 @@ def signed(estimate: Estimate) -> str:
 def answers(result: ArmComparison) -> list[str]:
     """A sentence per comparison with its reward and name; of one, whose title has it, a line per clause."""
     if len(result.pairs) == 1 and not result.reward:
-        return clauses(result, result.pairs[0])
+        return _clauses(result, result.pairs[0])
     reward = f"{result.reward}, " if result.reward else ""
-    return [f"{reward}{result.name_of(pair)}: {'; '.join(clauses(result, pair))}" for pair in result.pairs]
+    return [f"{reward}{result.name_of(pair)}: {'; '.join(_clauses(result, pair))}" for pair in result.pairs]
 
 
-def clauses(result: ArmComparison, pair: Pair) -> list[str]:
+def _clauses(result: ArmComparison, pair: Pair) -> list[str]:
     """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
-    parts, left = _ending(pair), pair.find("last_entropy")
+    parts = _ending(pair)
     equal = pair.find(result.along.quantity)
     if equal is not None:
         at = f"at equal {result.along.column}"
@@ -141,9 +142,10 @@ def clauses(result: ArmComparison, pair: Pair) -> list[str]:
     for at, largest, decision in tables.outside_band(result, pair):
         by = value_and_interval(size(largest))
         parts.append(f"{at} it is {decision.value}, by up to {by} (simultaneous band)")
-    if left is not None and tables.excludes_0(left.estimate):
-        gap = format_number(abs(float(left.estimate)), 2)
-        parts.append(f"it keeps {gap} nats {'more' if float(left.estimate) > 0 else 'less'} entropy")
+    entropy = pair.find("last_entropy")
+    if entropy is not None and tables.excludes_0(entropy.estimate):
+        gap = float(entropy.estimate)
+        parts.append(f"it keeps {format_number(abs(gap), 2)} nats {'more' if gap > 0 else 'less'} entropy")
     return parts or ["nothing is comparable"]
 
 
@@ -163,7 +165,8 @@ def _decided(row: Difference) -> str:
                 f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
             )
         return f"{signed(row.estimate)}{before} (not decided, {p}; {power})"
-    text, inside = format_estimate(size(row.estimate)), ""
+    text = format_estimate(size(row.estimate))
+    inside = ""
     ends = [abs(end) for end in (row.estimate.low, row.estimate.high) if end is not None]
     if row.margin is not None and len(ends) == 2 and max(ends) <= row.margin:
         inside = f", within the margin of {float(f'{row.margin:.2g}'):g}"
@@ -174,11 +177,10 @@ def _decided(row: Difference) -> str:
 
 def size(estimate: Estimate) -> Estimate:
     """A difference without its sign, which the word beside it has: the interval turns with the value."""
-    value, low, high = estimate.value, estimate.low, estimate.high
-    if value is None or value >= 0:
+    if estimate.value is None or estimate.value >= 0:
         return estimate
-    turned = [None if end is None else -end for end in (high, low)]
-    return replace(estimate, value=-value, low=turned[0], high=turned[1])
+    low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
+    return replace(estimate, value=-estimate.value, low=low, high=high)
 
 
 def _ending(pair: Pair) -> list[str]:
@@ -225,7 +227,8 @@ def _unknown(result: ArmComparison) -> Iterator[b.Note]:
 
 def _method(results: Sequence[ArmComparison]) -> b.Notes:
     """The family, how its p-values and intervals were made, what counts as the same; and what would help."""
-    result, comparisons = results[0], sum(len(result.pairs) for result in results)
+    result = results[0]
+    comparisons = sum(len(result.pairs) for result in results)
     several = f" in {counted(comparisons, 'comparison')}" if comparisons > 1 else ""
     inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
     unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"

@@ -21,6 +21,8 @@ COLUMNS = (
 )
 """A row per gate and run."""
 
+_OUTCOMES = ("passed", "not excluded", "tripped", "unknown")
+
 
 def describe(result: CheckDocument | GateCase) -> list[b.Block]:
     """The summary, then a verdict per gate of every run; runs with a gate that failed come first."""
@@ -29,14 +31,14 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
     runs: dict[str, list[GateCase]] = {}
     for case in result.cases:
         runs.setdefault(case.run, []).append(case)
-    counts, known = result.counts, ("passed", "not excluded", "tripped", "unknown")
-    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in known if outcome in counts)
+    counts = result.counts
+    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _OUTCOMES if outcome in counts)
     strict = " (--strict: what is not excluded fails)" if result.strict else ""
-    how = f"{counted(len(result.gates), 'gate')} on {counted(result.runs, 'run')}: {outcomes}{strict}"
+    summary = f"{counted(len(result.gates), 'gate')} on {counted(result.runs, 'run')}: {outcomes}{strict}"
     blocks: list[b.Block] = [
         b.Heading("Entropy law check", 1),
         b.warned(result.warnings),
-        b.Verdict("FAILED" if result.failed else "PASSED", how, not result.failed),
+        b.Verdict("FAILED" if result.failed else "PASSED", summary, not result.failed),
     ]
     for run, cases in sorted(runs.items(), key=lambda run: not any(case.failed for case in run[1])):
         blocks += [b.Heading(run, 2), *map(_verdict, cases)]
@@ -50,5 +52,7 @@ def table(result: CheckDocument | GateCase) -> b.Table:
 
 def _verdict(case: GateCase) -> b.Verdict:
     """A gate that fails as unknown is undecided."""
-    ok = True if not case.failed else None if case.outcome == "unknown" else False
-    return b.Verdict(case.outcome.upper() if case.failed else case.outcome, case.sentence, ok, case.gate)
+    if not case.failed:
+        return b.Verdict(case.outcome, case.sentence, True, case.gate)
+    ok = None if case.outcome == "unknown" else False
+    return b.Verdict(case.outcome.upper(), case.sentence, ok, case.gate)

@@ -28,7 +28,8 @@ def describe(result: Forecast) -> list[b.Block]:
 def table(result: Forecast) -> b.Table:
     """A row per step; None for what is unknown."""
     unknown = (None,) * len(result.step)
-    entropies, law = result.entropies or unknown, getattr(result.law, "rewards", unknown)
+    entropies = result.entropies or unknown
+    law = unknown if result.law is None else result.law.rewards
     rows = zip(result.step, result.rewards, result.p_gains, entropies, law, strict=True)
     return b.Table(STEPS, list(rows))
 

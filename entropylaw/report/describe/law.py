@@ -36,7 +36,8 @@ FORM_COLUMNS = (
 
 def describe(result: Fit) -> list[b.Block]:
     """A fit without its log; of a run with several rewards the first one, with the names of the others."""
-    series, rewards = about(result), list(getattr(result, "rewards", ()))
+    series = about(result)
+    rewards = list(getattr(result, "rewards", ()))
     if len(rewards) > 1:
         series = f"{rewards[0]} · {series}; also in .rewards: {listing(rewards[1:], 3)}"
     return sections(result, result, b.Heading(result.run, 2, series))
@@ -103,14 +104,14 @@ def _averaged(fit: Fit) -> b.Facts:
         of_ceiling += f", extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
     if fit.max_reward is not None:
         of_ceiling += f", at most {fit.max_reward:g}"
-    left = "ceiling − fitted now"
+    of_headroom = "ceiling − fitted now"
     if fit.p_headroom is not None:
-        left += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
+        of_headroom += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
     now = f"at H = {format_number(fit.law.entropy_now)} nats, evaluation noise removed"
     facts = [
         b.Fact("ceiling", fit.ceiling, of_ceiling),
         b.Fact("fitted now", fit.reward_now, now),
-        b.Fact("headroom", fit.headroom, left),
+        b.Fact("headroom", fit.headroom, of_headroom),
     ]
     if fit.drop_per_100_steps is not None:
         about_drop = "nats of entropy, over the last third"
@@ -121,7 +122,8 @@ def _averaged(fit: Fit) -> b.Facts:
 
 def _coefficients(fit: Fit) -> list[b.Block]:
     """The law's own numbers, which are not to be used where it fails."""
-    law, unsafe = fit.law, ""
+    law = fit.law
+    unsafe = ""
     if fit.verdict is Verdict.fails:
         unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
     facts = (
@@ -189,8 +191,8 @@ def _level_shifts(fit: Fit) -> list[b.Block]:
 def level_shift(shift: LevelShift) -> str:
     """``reward shifts by -0.12 [-0.15, -0.09] between steps 400 and 410 (p = 0.01 against drift)``."""
     between = f"between steps {format_step(shift.after)} and {format_step(shift.step)}"
-    size, p_value = format_interval(shift.jump), _p_value(shift.p_value)
-    return f"{shift.series} shifts by {size} {between} ({p_value} against drift)"
+    clear = f"({_p_value(shift.p_value)} against drift)"
+    return f"{shift.series} shifts by {format_interval(shift.jump)} {between} {clear}"
 
 
 def _p_value(p: float) -> str:

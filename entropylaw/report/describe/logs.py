@@ -32,10 +32,11 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
         return [block for run in result.runs for block in describe(run)]
     source = result.source
     about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')})"
-    usable, hint = b.Verdict("usable", "the columns with a star would be used", True), []
+    usable = b.Verdict("usable", "the columns with a star would be used", True)
+    hint = ""
     if result.problem is not None:
         usable = b.Verdict("NOT USABLE", f"{result.problem.message} [{result.problem.slug}]", False)
-        hint.append(b.Note("hint", result.problem.hint))
+        hint = result.problem.hint
     steps = f"{counted(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
     notes = [
         b.Note("trainer", f"{result.trainer}: {result.trainer_why}"),
@@ -50,11 +51,11 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
     notes += b.labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
     notes += _more("no entropy", result.decoys)
-    for name, (first, last) in sorted(result.coefficients.items()):
-        notes.append(b.Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
+    for name, (start, end) in sorted(result.coefficients.items()):
+        notes.append(b.Note("coefficient", f"'{name}': {format_number(start)} to {format_number(end)}"))
     notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
     notes += _others(result)
-    return [b.Heading(result.run, 2, about), usable, b.Notes(hint), b.Notes(notes)]
+    return [b.Heading(result.run, 2, about), usable, b.Notes([b.Note("hint", hint)]), b.Notes(notes)]
 
 
 def table(result: ColumnsDocument | ColumnReport) -> b.Table:
@@ -68,7 +69,8 @@ def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[b.Note]:
     if not candidates:
         yield b.Note(role, "none found")
     for candidate in candidates[:_MOST]:
-        values, facts = "no usable values", meaning(candidate.meaning)
+        values = "no usable values"
+        facts = meaning(candidate.meaning)
         if candidate.low is not None and candidate.high is not None:
             ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
             values = f"{counted(candidate.usable, 'value')}, {ends}"
@@ -98,9 +100,9 @@ def _others(report: ColumnReport) -> list[b.Note]:
 def _roles(report: ColumnReport) -> Iterator[b.Row]:
     """A row per column of a run with a role."""
     base: b.Row = {"run": report.run, "path": hostless(report.source.path), "used": False}
-    first, last = report.first_step, report.last_step
     steps: b.Row = {"column": report.step_column, "values": report.steps, "why": report.step_why}
-    yield base | steps | {"role": "step", "used": True, "low": first, "high": last}
+    ends: b.Row = {"low": report.first_step, "high": report.last_step}
+    yield base | steps | ends | {"role": "step", "used": True}
     for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
         for candidate in candidates:
             row: b.Row = {name: getattr(candidate.meaning, name) for name in _MEANING}

@@ -84,7 +84,7 @@ def describe(result: Result) -> list[b.Block]:
         if result.across is not None:
             blocks += _across(result.across)
         return blocks + [block for run in result.runs for block in _of_run(run)]
-    return _of_run(without_log(result) if isinstance(result, PhaseFit) else result)
+    return _of_run(_without_log(result) if isinstance(result, PhaseFit) else result)
 
 
 def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
@@ -95,8 +95,9 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     points = " and ".join(dict.fromkeys(str(curve.n) for curve in curves))
     # Blocks of points begin later and end earlier than the curves themselves.
     blocked = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve in curves)
-    first, last = format_step(min(curve.first_step for curve in curves)), format_step(last_step(run.result))
-    about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
+    first_step = format_step(min(curve.first_step for curve in curves))
+    steps = f"steps {first_step}–{format_step(last_step(run.result))}"
+    about = f"{points} {'block averages' if blocked else 'points'}, {steps}"
     if not run.path:
         return [b.Heading(run.name, 2, about), *_sections(run)]
     read: list[b.Block] = [b.Heading("Read and dropped", name="read"), b.Notes(_read(run))]
@@ -128,12 +129,12 @@ def table(result: Result) -> b.Table:
         return b.Table(columns, list(zip(*series, strict=True)))
     if isinstance(result, PhasesAcross):
         return b.table_of(ACROSS, result.curves)
-    entry = without_log(result) if isinstance(result, PhaseFit) else result
+    entry = _without_log(result) if isinstance(result, PhaseFit) else result
     runs = entry.runs if isinstance(entry, PhasesDocument) else (entry,)
     return b.table_of(COLUMNS, (row for run in runs for row in _curve_rows(run)))
 
 
-def without_log(phases: PhaseFit) -> Entry[PhaseFit]:
+def _without_log(phases: PhaseFit) -> Entry[PhaseFit]:
     """Phases without a log behind them."""
     return Entry(
         run=phases.run, path="", columns={}, dropped=phases.dropped, notes=(), result=phases, refusal=None
@@ -219,15 +220,17 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
         b.Column("curve", f"{format_percent(phases.level)}, nats"),
         *(b.Column(label, label) for label in labels),
     ]
-    end, rows = last_step(phases), []
+    end = last_step(phases)
+    rows = []
     for curve in phases.curves:
         now = value_and_interval(curve.last)
         # A curve may end before the others.
         if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
             now += f", step {format_step(curve.last_step)}"
         lowest = f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}"
-        rise, since = value_and_interval(curve.rise), format_step(curve.since)
-        rows.append((_ROWS[curve.name], f"{curve.p_rise:.2g}", lowest, rise, since, now))
+        rise = value_and_interval(curve.rise)
+        row = (_ROWS[curve.name], f"{curve.p_rise:.2g}", lowest, rise, format_step(curve.since), now)
+        rows.append(row)
     return [b.Table(heads, rows), b.Notes([b.Note("method", METHOD, "")])]
 
 

@@ -60,7 +60,8 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     elif result.why is Why.no_relation:
         gain = f"unknown: {headline(result)}"
     notes = [
-        b.Note(f"reward {target.reward:g}{percent}", entropy_set_words(target)) for target in result.entropies
+        b.Note(f"reward {target.reward:g}{percent}", _entropy_set_words(target))
+        for target in result.entropies
     ]
     notes += [b.Note("on the curve", gain), b.Note("no forecast", result.no_forecast or "")]
     ahead = [] if result.forecast is None else forecast.sections(result.forecast, result.forecast)
@@ -70,10 +71,10 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
 def table(result: PredictionDocument | Entry[RunPrediction]) -> b.Table:
     """A row per question and target of every run."""
     entries = (result,) if isinstance(result, Entry) else result.runs
-    return b.table_of(PREDICTIONS, [row for entry in entries for row in prediction_rows(entry)])
+    return b.table_of(PREDICTIONS, [row for entry in entries for row in _prediction_rows(entry)])
 
 
-def entropy_set_words(target: EntropySet) -> str:
+def _entropy_set_words(target: EntropySet) -> str:
     """``entropy 0.31 nats, 95 % set [0.24, 0.4]``."""
     value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
     sets = " and ".join(
@@ -86,26 +87,26 @@ def entropy_set_words(target: EntropySet) -> str:
     return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
-def prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
+def _prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
     """A row per question and target of a run."""
     run = entry.result
     if run is None:
         return
 
-    def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
+    def row(question: str, target: float, answer: Estimate | EntropySet, **observed: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
         cells: b.Row = {"run": entry.name, "path": entry.path, "question": question, "target": target}
         if (rewarded := entry.columns.get("reward")) is not None:
             cells |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
-        return {**cells, **numbers, **others}
+        return {**cells, **numbers, **observed}
 
     for prediction in run.predictions:
-        others: b.Row = {
+        observed: b.Row = {
             f"observation_{end}": getattr(prediction.observation, end) for end in ("low", "high")
         }
-        others["extrapolated"] = prediction.extrapolated
-        yield row("reward at entropy", prediction.entropy, prediction.mean, **others)
+        observed["extrapolated"] = prediction.extrapolated
+        yield row("reward at entropy", prediction.entropy, prediction.mean, **observed)
     for target in run.entropies:
         for low, high in target.intervals or ((None, None),):
             yield row("entropy for reward", target.reward, target, low=low, high=high)

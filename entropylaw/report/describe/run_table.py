@@ -1,188 +1,164 @@
-"""The table of runs: its columns, the cells of a run, and the rows of an overview.
+"""The table of runs: the columns of a CSV, and those of tables for people.
 
-A column is one entry of :data:`COLUMNS`. Level shifts have rows of their own in CSV and frames; ``part``
-says what a row is.
+The former are the fields of :class:`~entropylaw.documents.summary.RunRow`. Those that have a title there are
+also the last columns for people; the others, whose cells are made of several numbers, are here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args, get_type_hints
 
-import numpy as np
-
-from entropylaw.arrays import FloatArray
-from entropylaw.documents.document import RunReport
+from entropylaw.documents.summary import RunRow, RunSummary
 from entropylaw.escaping import one_line
-from entropylaw.report import blocks as b
 from entropylaw.report import words
-from entropylaw.report.blocks import REPORT, Cell, Column
+from entropylaw.report.blocks import PEOPLE, Cell, Column, Table, columns, table_of
 from entropylaw.report.numbers import cell_text
-from entropylaw.results.fit import Fit
+from entropylaw.results import Estimate
 from entropylaw.results.forecast import STANDS_OUT
 from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS
 
-MOST_POINTS = 40
-"""Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
-
-Cells = Mapping[str, Cell]
-"""Key of a column → cell; unknown ones are left out."""
-
-
-def block_means(values: FloatArray) -> tuple[float, ...]:
-    """A series in at most :data:`MOST_POINTS` points: means of blocks of nearly equal length."""
-    edges = np.linspace(0, values.size, min(MOST_POINTS, values.size) + 1).round().astype(int)
-    return tuple((np.add.reduceat(values, edges[:-1]) / np.diff(edges)).tolist())
-
-
-COLUMNS = (
-    *b.columns("run", "path", "part", "verdict", "why", "lost", "n", "now"),
-    *b.columns("reward_now", "ceiling", "headroom", estimate=True),
-    *b.columns("no_ceiling", "p_headroom", "gain"),
-    *b.columns("r_squared", "effective_n", "long_memory"),
-    *b.columns("drop_per_100_steps", estimate=True),
-    *b.columns("best_form", "best_probability"),
-    *b.columns("a", "b", estimate=True),
-    *b.columns("p_law"),
-    *b.columns("law_ceiling", "law_headroom", estimate=True),
-    *b.columns("level", "method", "first_step", "last_step"),
-    *b.columns("jump", estimate=True),
-    *b.columns("p_value", "forecast_step"),
-    *b.columns("forecast", estimate=True),
-    *b.columns("p_gain", "best_step", "p_better"),
-    *b.columns("spent_by_step", estimate=True),
-    Column("phases", "phases", shown_in=(REPORT,)),
-    *b.columns("label", "refusal", "reward_column", "unit"),
-)
-"""In the order of a CSV; ``jump`` and ``p_value`` are those of level shifts, and ``unit`` is the reward's."""
+NAME = Column("run", "run", accessor=lambda row: row.name)
+"""The name of a run, with that of its reward where it has several."""
 
 _SHORT_UNITS = {"rate": "rate", "percent": "%", "raw": "own unit"}
 """Unit of a reward → in a cell of a table."""
 
-_OF_FIT = (
-    *("n", "now", "reward_now", "ceiling", "headroom", "p_headroom", "gain", "a", "b", "p_law"),
-    *("level", "drop_per_100_steps"),
-)
-"""Columns that are attributes of a fit."""
+
+def _columns_of_data() -> Iterator[Column]:
+    """The columns of a CSV."""
+    for name, kind in get_type_hints(RunRow).items():
+        if name == "run":
+            yield NAME
+        else:
+            yield from columns(name, estimate=Estimate in get_args(kind))
 
 
-def cells(report: RunReport) -> b.Row:
-    """The known cells of a run, by column; with those of an overview, and of an index."""
-    entry, fit = report.fit, report.fit.result
-    phases = None if report.phases is None else report.phases.result
-    row: b.Row = {"run": entry.name, "path": entry.path, "part": "run", "verdict": entry.verdict}
-    row |= {"phases": getattr(phases, "answer", None), "label": entry.reward or None}
-    row |= {"refusal": getattr(entry.refusal, "slug", None)}
-    if (rewarded := entry.columns.get("reward")) is not None:
-        row |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
-    if fit is not None:
-        row |= _cells_of(fit)
-    return {key: cell for key, cell in row.items() if cell is not None}
+def _columns_under_titles() -> Iterator[Column]:
+    """The columns for people that are one number each."""
+    for name, kind in get_type_hints(RunRow, include_extras=True).items():
+        for headed in getattr(kind, "__metadata__", ()):
+            column = Column(name, headed.title, unit=headed.unit)
+            yield column if headed.in_index else replace(column, shown_in=(PEOPLE,))
 
 
-def _cells_of(fit: Fit) -> b.Row:
-    """The cells of a fit; None where it has none."""
-    law, best, line, ahead = fit.law, fit.best_so_far, fit.stop_line, fit.forecast
-    row: b.Row = {key: getattr(fit, key) for key in _OF_FIT}
-    row |= {"why": getattr(fit.why, "value", None), "lost": fit.lost or None}
-    row |= {"entropy": block_means(law.entropy), "reward": block_means(law.reward)}
-    row |= {"no_ceiling": fit.no_ceiling or None, "method": fit.ceiling.method}
-    row |= {"r_squared": law.r_squared, "effective_n": law.residuals.effective_n}
-    row |= {"long_memory": law.residuals.long_memory}
-    row |= {"best_form": fit.best.form, "best_probability": fit.best.probability}
-    row |= {"law_ceiling": law.ceiling, "law_headroom": law.headroom}
-    row |= {"first_step": float(law.step[0]), "last_step": float(law.step[-1])}
-    row |= {"no_forecast": words.no_forecast(fit), "stop_line": words.stop_cell(fit)}
-    if best is not None:
-        row |= {"best_step": best.step, "p_better": best.p_better}
-    if line is not None:
-        row |= {"steps_left": line.steps_left, "cost": line.cost}
-    if ahead is not None:
-        row |= {"forecast_step": ahead.step[-1], "forecast": ahead.rewards[-1]}
-        row |= {"p_gain": ahead.p_gains[-1], "spent_by_step": ahead.spent}
-    return row
+COLUMNS = tuple(_columns_of_data())
+"""Those of a CSV, in its order."""
 
 
-def overview(rows: Sequence[Cells], head: Column) -> b.Table:
+def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     """A row per run, the columns by their rank; a step and a gain that all share are in the heads.
 
     So is the unit of a reward in percent. Where rewards differ in column or unit, every row names its own.
     """
-    steps = {row["forecast_step"] for row in rows if "forecast_step" in row}
-    gains = {row["gain"] for row in rows if "gain" in row}
-    forecast, gain, percent = "forecast", "P(gain)", ""
-    shown = [head]
     rewards = _rewards_of(rows)
-    if len(rewards) > 1 and (head.key != "label" or len({unit for _, unit in rewards}) > 1):
-        shown.append(Column("measured", "reward" if head.key != "label" else "unit"))
-    elif {unit for _, unit in rewards} == {"percent"}:
+    percent = ""
+    heads = [head]
+    units = {unit for _, unit in rewards}
+    if head.key == "label" and len(units) > 1:
+        heads.append(Column("measured", "unit", _unit_words))
+    elif head.key != "label" and len(rewards) > 1:
+        heads.append(Column("measured", "reward", _reward_and_unit))
+    elif units == {"percent"}:
         percent = ", %"
-    shown.append(Column("now", f"now{percent}"))
+    heads.append(Column("now", f"now{percent}"))
+    forecast = "forecast"
+    steps = {row.forecast_step for row in rows if row.forecast_step is not None}
     if len(steps) == 1:
         forecast = f"by step {cell_text(steps.pop(), 'step')}"
     else:
-        shown.append(Column("forecast_step", "by step", unit="step"))
+        heads.append(Column("forecast_step", "by step", unit="step", shown_in=(PEOPLE,)))
+    gain = "P(gain)"
+    gains = {row.gain for row in rows if row.gain is not None}
     if len(gains) == 1:
-        gain = "P(+{:.3g})".format(*gains)
-    shown += [
-        Column("forecast", f"{forecast}{percent}", estimate=True),
-        Column("p_gain", gain, unit="probability"),
-        Column("best", "best step, P(better)"),
-        Column("ceiling", f"ceiling at H = 0{percent}", estimate=True),
-        Column("law", "entropy law"),
-        Column("headroom", f"left on the curve{percent}", estimate=True),
-        Column("p_headroom", "P(left)", unit="probability"),
-        Column("r_squared", "R²", unit="r_squared"),
+        gain = f"P(+{gains.pop():.3g})"
+    heads += _answers(forecast, gain, percent)
+    return replace(table_of(heads, rows), overview=True)
+
+
+def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
+    """The columns that answer the questions of a user, with the heads of the forecast and of its gain.
+
+    ``percent`` is behind the heads of rewards.
+    """
+    return [
+        Column("forecast", f"{forecast}{percent}", _forecast),
+        Column(
+            "p_gain",
+            gain,
+            lambda row: None if row.lost or row.not_ahead else row.p_gain,
+            unit="probability",
+        ),
+        Column("best", "best step, P(better)", _best),
+        Column("ceiling", f"ceiling at H = 0{percent}", lambda row: row.no_ceiling or row.ceiling),
+        Column("law", "entropy law", _law, shown_in=(PEOPLE,)),
+        Column(
+            "headroom",
+            f"left on the curve{percent}",
+            lambda row: None if row.no_ceiling else row.headroom,
+        ),
+        Column(
+            "p_headroom",
+            "P(left)",
+            lambda row: None if row.no_ceiling else row.p_headroom,
+            unit="probability",
+            shown_in=(PEOPLE,),
+        ),
+        *_columns_under_titles(),
     ]
-    cells = []
-    for row in rows:
-        measured = _SHORT_UNITS.get(str(row.get("unit")), "unit not known")
-        if head.key != "label":
-            measured = f"{one_line(str(row.get('reward_column', 'not known')))}, {measured}"
-        cells.append(overview_cells(row) | {"measured": measured})
-    return replace(b.table_of(shown, cells), overview=True)
 
 
-def _rewards_of(rows: Iterable[Cells]) -> set[tuple[Cell, Cell]]:
+def _rewards_of(rows: Iterable[RunSummary]) -> set[tuple[str | None, str | None]]:
     """The columns and units of the rewards of all rows with a fit."""
-    return {(row.get("reward_column"), row.get("unit")) for row in rows if "n" in row}
+    return {(row.reward_column, row.unit) for row in rows if row.fitted}
 
 
-def reward_words(rows: Iterable[Cells]) -> str:
-    """The column and the unit of the rewards of some runs, or that these are several; empty without a fit."""
+def reward_words(rows: Sequence[RunSummary]) -> str:
+    """The column and the unit of the rewards of some runs, or that these are several.
+
+    Empty without a fit, and of runs with several rewards, which have labels.
+    """
     rewards = _rewards_of(rows)
-    if not rewards:
+    if not rewards or any(row.label for row in rows):
         return ""
     if len({column for column, _ in rewards}) > 1:
         return "of several columns, which are not compared"
-    (column, unit), *others = rewards
-    unit_words = "in several units" if others else UNIT_WORDS[str(unit or "")]
-    return f"{one_line(str(column or 'not known'))}, {unit_words}"
+    column, unit = min(rewards, key=str)
+    unit_words = "in several units" if len(rewards) > 1 else UNIT_WORDS[unit or ""]
+    return f"{one_line(column or 'not known')}, {unit_words}"
 
 
-def overview_cells(row: Cells) -> b.Row:
-    """The cells of a run with the best step, the ceiling or why there is none, and the verdict in words."""
-    cells = dict(row)
-    if "best_step" in row:
-        p_better = float(str(row["p_better"]))
-        # The last step of the law may be an earlier one, where the last evaluation has no entropy.
-        is_last = p_better == 0.0
-        better = "last" if is_last else words.p_words(p_better)
-        cells["best"] = f"{cell_text(row['best_step'], 'step')} ({better})"
-        if not is_last and p_better < STANDS_OUT:
-            cells["best"] = "like now"
-    if "no_ceiling" in row:
-        cells |= {"ceiling": row["no_ceiling"], "headroom": None, "p_headroom": None}
-    if "lost" in row or "no_forecast" in row:
-        cells |= {"forecast": None if "lost" in row else row["no_forecast"], "p_gain": None}
-    law = [str(row[key]) for key in ("verdict", "why", "refusal") if row.get(key)]
-    return cells | {"law": ": ".join(law)}
+def _unit_words(row: RunSummary) -> str:
+    """The unit of the reward."""
+    return _SHORT_UNITS.get(row.unit or "", "unit not known")
 
 
-def parts(report: RunReport) -> Iterator[b.Row]:
-    """The level shifts of a run, each a row."""
-    entry = report.fit
-    for shift in entry.result.level_shifts if entry.result is not None else ():
-        row: b.Row = {"run": entry.name, "path": entry.path, "part": f"jump of {shift.series}"}
-        row |= {"first_step": shift.after, "last_step": shift.step}
-        yield row | {"jump": shift.jump, "p_value": shift.p_value}
+def _reward_and_unit(row: RunSummary) -> str:
+    """The column of the reward, with its unit."""
+    return f"{one_line(row.reward_column or 'not known')}, {_unit_words(row)}"
+
+
+def _forecast(row: RunSummary) -> Cell:
+    """The forecast, or why there is no number; nothing for a run that lost its reward."""
+    if row.lost:
+        return None
+    return row.not_ahead or row.forecast
+
+
+def _best(row: RunSummary) -> str | None:
+    """The best step so far, and whether it is better than the last one."""
+    if row.best_step is None or row.p_better is None:
+        return None
+    step = cell_text(row.best_step, "step")
+    # The last step of the law may be an earlier one, where the last evaluation has no entropy.
+    if row.p_better == 0.0:
+        return f"{step} (last)"
+    if row.p_better < STANDS_OUT:
+        return "like now"
+    return f"{step} ({words.p_words(row.p_better)})"
+
+
+def _law(row: RunSummary) -> str:
+    """The verdict in words."""
+    return ": ".join(text for text in (row.verdict, row.why, row.refusal) if text)

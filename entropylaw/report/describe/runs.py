@@ -7,37 +7,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from msgspec import Struct
+import numpy as np
 
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
-from entropylaw.escaping import counted, one_line
+from entropylaw.documents.summary import RunRow, RunSummary, Series, in_unit_of, summary_of
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import words
-from entropylaw.report.blocks import DATA, REPORT, Cell, Column
+from entropylaw.report.blocks import DATA, Column
 from entropylaw.report.describe import law, phases
-from entropylaw.report.describe.run_table import (
-    COLUMNS,
-    Cells,
-    block_means,
-    cells,
-    overview,
-    parts,
-    reward_words,
-)
+from entropylaw.report.describe.run_table import COLUMNS, overview, reward_words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_interval, format_percent
-from entropylaw.results import Estimate, Why
-from entropylaw.results.columns import Choice, factor_to, is_comparable
+from entropylaw.results.columns import is_comparable
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS
 
-NO_CURVES = "the log has no entropy of planning or of execution tokens"
+MOST_POINTS = 40
+"""Points of a series in an index; of a longer run each is the mean of neighbouring evaluations."""
 
-_REWARDS = ("now", "reward_now", "ceiling", "headroom", "forecast")
-"""Columns of numbers in the unit of the reward that are compared over runs."""
+NO_CURVES = "the log has no entropy of planning or of execution tokens"
 
 
 def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[b.Block]:
@@ -46,12 +39,15 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
         return _of_run(RunReport(fit=result))
     if isinstance(result, RunReport):
         return _of_run(result, of_phases(result))
-    reports, more = _reports(result), tuple[str, ...]()
+    reports = _reports(result)
+    summaries = [summary_of(run) for run in reports]
     described: Sequence[RunReport | Entry[Fit]] = result.runs
+    sentences: tuple[str, ...] = ()
     if isinstance(result, ReportDocument):
-        described, more = reports, overall([index_row(run, "") for run in reports])[1:]
+        described = reports
+        sentences = overall(summaries)[1:]
     planned = result.settings.steps
-    blocks = document_head(result.warnings, [cells(run) for run in reports], more, planned)
+    blocks = document_head(result.warnings, summaries, sentences, planned)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
         blocks = [*blocks[:2], *of_rewards(reports, planned)]
     return blocks + [block for run in described for block in describe(run)]
@@ -59,7 +55,9 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 
 def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> list[b.Block]:
     """Several rewards of one run: a row for each, stop lines, the verdicts for a terminal, and figures."""
-    about, verdicts, most = counted(len(reports), "reward"), [], 0
+    about = counted(len(reports), "reward")
+    verdicts: list[str] = []
+    most = 0
     for entry in (run.fit for run in reports):
         fit = entry.result
         reason = words.why(entry.refusal) if fit is None else words.headline(fit)
@@ -68,11 +66,11 @@ def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> li
             most = fit.n
             about = f"{entry.columns['entropy'].column} × {len(reports)} rewards · {law.about(fit)}"
     every = "--details describes each reward."
-    rows = [cells(run) for run in reports]
+    rows = [summary_of(run) for run in reports]
     return [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
-        b.Notes(list(words.stop_notes(rows, "label", planned))),
+        b.Notes(words.stop_notes(rows, lambda row: row.label or "", planned)),
         b.Notes([b.Note("entropy law", "", " · ".join(verdicts)), b.Note("", "", every)]),
         *figures_of("rewards", [run.fit for run in reports]),
     ]
@@ -80,20 +78,21 @@ def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> li
 
 def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Table:
     """A row per run, and rows for its parts; reports also have forecasts."""
-    runs = _reports(result)
-    places = (DATA, REPORT) if isinstance(result, ReportDocument | RunReport) else (DATA,)
-    return data_table([row for run in runs for row in (cells(run), *parts(run))], *places)
+    summaries = [summary_of(run) for run in _reports(result)]
+    return data_table(summaries, with_phases=isinstance(result, ReportDocument | RunReport))
 
 
-def index_table(rows: Iterable[IndexRow]) -> b.Table:
-    """The table of a report from the rows of its index."""
-    return data_table([cells for row in rows for cells in (row.cells, *row.parts)], DATA, REPORT)
-
-
-def data_table(rows: Sequence[Cells], *places: str) -> b.Table:
+def data_table(summaries: Iterable[RunSummary], *, with_phases: bool) -> b.Table:
     """The table of a CSV; labels of rewards are a column where a run has several."""
-    labelled = any("label" in row for row in rows)
-    return b.table_of([column for column in COLUMNS if labelled or column.key != "label"], rows, *places)
+    rows: list[RunRow] = []
+    for summary in summaries:
+        rows += [summary, *summary.parts]
+    left_out: set[str] = set()
+    if not any(row.label for row in rows):
+        left_out.add("label")
+    if not with_phases:
+        left_out.add("phases")
+    return b.table_of([column for column in COLUMNS if column.key not in left_out], rows, DATA)
 
 
 def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[RunReport]:
@@ -105,22 +104,26 @@ def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 
 def document_head(
     warnings: Sequence[str],
-    rows: Sequence[b.Row],
+    rows: Sequence[RunSummary],
     sentences: Sequence[str] = (),
     planned: float | None = None,
+    name: Callable[[RunSummary], str] = lambda row: row.name,
 ) -> list[b.Block]:
-    """About all runs: the lost first, the refused, stop lines and totals last; the end may be ``planned``."""
+    """About all runs, called by ``name``: the lost first, the refused, stop lines and totals last.
+
+    The end of the training may be ``planned``.
+    """
     blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.warned(warnings)]
     if len(rows) < 2:
         return blocks
-    few = len(rows) <= FEW and all("label" not in row for row in rows)
-    lost = [row for row in rows if "lost" in row]
-    others = [row for row in rows if "lost" not in row and "n" in row]
-    refused = [row for row in rows if "n" not in row]
-    head = Column("run", "run")
+    few = len(rows) <= FEW and not any(row.label for row in rows)
+    lost = [row for row in rows if row.lost]
+    not_lost = [row for row in rows if row.fitted and not row.lost]
+    refused = [row for row in rows if not row.fitted]
+    head = Column("run", "run", accessor=name)
     for group, title, table in (
         (lost, "lost more than half of the reward:", overview(lost, head)),
-        (others, "did not:" if lost else "", overview(others, head)),
+        (not_lost, "did not:" if lost else "", overview(not_lost, head)),
         (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
     ):
         if group and title:
@@ -128,8 +131,7 @@ def document_head(
         if group:
             blocks.append(replace(table, detail=few, overview=not few))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
-    measured = reward_words(rows) if all("label" not in row for row in rows) else ""
-    notes = [b.Note("reward", measured), *words.stop_notes(rows, planned=planned)]
+    notes = [b.Note("reward", reward_words(rows)), *words.stop_notes(rows, name, planned)]
     stopped = b.Notes(notes, detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
 
@@ -138,34 +140,34 @@ FEW = 3
 """Most runs that a terminal describes one by one."""
 
 
-def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
+def totals(rows: Sequence[RunSummary]) -> str:
     """Runs that lost the reward, and the number of runs, or of their rewards, by verdict."""
-    runs = list(rows)
-    number = Counter(row.get("verdict") for row in runs)
-    text = f"The law holds in {number['holds']} of {counted_rows(runs)}, fails in {number['fails']}, "
+    number = Counter(row.verdict for row in rows)
+    text = f"The law holds in {number['holds']} of {counted_rows(rows)}, fails in {number['fails']}, "
     text += f"undecided in {number['undecided']}"
     if number["refused"]:
         text += f"; {number['refused']} could not be fitted"
-    lost = [row for row in runs if "lost" in row]
+    lost = [row for row in rows if row.lost]
     return f"{counted_rows(lost)} lost the reward. {text}." if lost else f"{text}."
 
 
-def levels(rows: Iterable[Mapping[str, Cell]]) -> str:
+def levels(rows: Iterable[RunSummary]) -> str:
     """``95 % intervals``; nothing where there are none."""
-    known = sorted({float(str(row["level"])) for row in rows if "level" in row})
-    return f"{' and '.join(map(format_percent, known))} intervals" if known else ""
+    shares = sorted({row.level for row in rows if row.level is not None})
+    return f"{' and '.join(map(format_percent, shares))} intervals" if shares else ""
 
 
-def counted_rows(rows: Sequence[Mapping[str, Cell]]) -> str:
+def counted_rows(rows: Sequence[RunSummary]) -> str:
     """``4 runs``, or ``12 rewards of 4 runs`` where some have several."""
-    if all("label" not in row for row in rows):
+    if not any(row.label for row in rows):
         return counted(len(rows), "run")
-    return f"{counted(len(rows), 'reward')} of {counted(len(set(map(words.run_of, rows))), 'run')}"
+    return f"{counted(len(rows), 'reward')} of {counted(len({row.run for row in rows}), 'run')}"
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
     """What the fit of a run says, ``further`` blocks, and its columns."""
-    run, fit = report.fit, report.fit.result
+    run = report.fit
+    fit = run.result
     if fit is None:
         slug, hint = (getattr(run.refusal, name, "") for name in ("slug", "hint"))
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
@@ -208,160 +210,58 @@ def of_phases(report: RunReport) -> list[b.Block]:
     heading = b.Heading("Phases", name="phases")
     if run is not None and run.result is not None:
         return [heading, *(block for block in phases.describe(run) if not isinstance(block, b.Heading))]
-    why = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run.refusal)}"
-    return [heading, b.paragraphs(words.sentence(words.capital(why)))]
+    reason = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run.refusal)}"
+    return [heading, b.paragraphs(words.sentence(words.capital(reason)))]
 
 
-class Series(Struct, frozen=True, kw_only=True):
-    """The lines of a row: mean steps of the blocks whose means are its cells.
-
-    ``entropy`` and ``reward`` are the first and the last evaluation as logged.
-    """
-
-    step: tuple[float, ...]
-    entropy: tuple[float, float]
-    reward: tuple[float, float]
-
-
-class IndexRow(Struct, frozen=True, kw_only=True):
-    """One run of an index: all that a page over a thousand runs needs of it.
-
-    Attributes
-    ----------
-    run, path, slug
-        Its name, its file, and the name of its page.
-    cells, parts
-        The run in the table of runs, and its level shifts there.
-    series
-        For the lines of entropy and reward; None where there is no fit.
-    verdict, why, headline
-        The verdict in a word, why the law fails, the reason in a few words; why a refused run was refused.
-    rewarded
-        The column of the reward with its unit, by which it is decided what it may be compared with; None
-        where that is not known.
-    refusal, cautions
-        The slug of the error that left it without a fit, and the number of cautions.
-    no_forecast, no_phases
-        Why there is none.
-    phases_words, shifts_words
-        The verdict on the phases, and the level shifts, in a sentence; or empty.
-    """
-
-    run: str
-    reward: str
-    path: str
-    slug: str
-    cells: Cells
-    parts: tuple[Cells, ...]
-    series: Series | None
-    verdict: str
-    why: Why | None
-    headline: str
-    refusal: str | None
-    cautions: int
-    no_forecast: str | None
-    no_phases: str | None
-    phases_words: str
-    shifts_words: str
-    rewarded: Choice | None = None
-
-    @property
-    def lost(self) -> bool:
-        """Whether the run lost its reward."""
-        return "lost" in self.cells
-
-    @property
-    def readable(self) -> bool:
-        """Whether its ceiling is to be used."""
-        return self.fitted and "no_ceiling" not in self.cells
-
-    @property
-    def fitted(self) -> bool:
-        """Whether the run has a fit."""
-        return self.series is not None
-
-    @property
-    def shown(self) -> str:
-        """The name on one line, at most 120 letters of the run's; its page has all."""
-        name = one_line(self.run)
-        name = name if len(name) <= 120 else f"{name[:119]}…"
-        return f"{name} · {one_line(self.reward)}" if self.reward else name
-
-    def estimate(self, key: str) -> Estimate | None:
-        """The estimate in a column; None where there is none, or no value."""
-        cell = self.cells.get(key)
-        return cell if isinstance(cell, Estimate) and cell.value is not None else None
-
-
-def index_row(report: RunReport, slug: str) -> IndexRow:
-    """The row of a run whose page is called ``slug``."""
-    run, fit, no_phases, phases_words = report.fit, report.fit.result, None, ""
-    headline, series, cautions = words.why(run.refusal), None, 0
+def index_row(report: RunReport, slug: str) -> RunSummary:
+    """The summary of a run whose page is called ``slug``, with all that an index needs."""
+    summary = replace(summary_of(report), slug=slug, headline=words.why(report.fit.refusal))
+    fit = report.fit.result
     if fit is not None:
-        ends = [(float(values[0]), float(values[-1])) for values in (fit.law.entropy, fit.law.reward)]
-        series = Series(step=block_means(fit.law.step), entropy=ends[0], reward=ends[1])
-        headline, cautions = words.headline(fit), len(fit.cautions)
+        summary = replace(summary, headline=words.headline(fit), series=_series(fit))
     if report.phases is None:
-        no_phases = NO_CURVES
-    elif report.phases.result is None:
-        no_phases = words.why(report.phases.refusal)
-    else:
-        phases_words = phases.headline(report.phases)
-    return IndexRow(
-        run=run.run,
-        reward=run.reward,
-        path=run.path,
-        slug=slug,
-        cells=cells(report),
-        parts=tuple(parts(report)),
-        series=series,
-        verdict=run.verdict,
-        why=fit.why if fit is not None else None,
-        headline=headline,
-        refusal=getattr(run.refusal, "slug", None),
-        cautions=cautions,
-        no_forecast=getattr(fit, "no_forecast", "the run has no fit"),
-        no_phases=no_phases,
-        phases_words=phases_words,
-        shifts_words="; ".join(map(law.level_shift, fit.level_shifts if fit is not None else ())),
-        rewarded=run.columns.get("reward"),
+        return replace(summary, no_phases=NO_CURVES)
+    if report.phases.result is None:
+        return replace(summary, no_phases=words.why(report.phases.refusal))
+    return replace(summary, phases_words=phases.headline(report.phases))
+
+
+def _series(fit: Fit) -> Series:
+    """The lines of entropy and reward over the steps."""
+    entropy = fit.law.entropy
+    reward = fit.law.reward
+    return Series(
+        step=_block_means(fit.law.step),
+        entropy=_block_means(entropy),
+        reward=_block_means(reward),
+        entropy_ends=(float(entropy[0]), float(entropy[-1])),
+        reward_ends=(float(reward[0]), float(reward[-1])),
     )
 
 
-def like_rewards(rows: Iterable[IndexRow]) -> list[list[IndexRow]]:
+def _block_means(values: FloatArray) -> tuple[float, ...]:
+    """A series in at most :data:`MOST_POINTS` points: means of blocks of nearly equal length."""
+    edges = np.linspace(0, values.size, min(MOST_POINTS, values.size) + 1).round().astype(int)
+    return tuple((np.add.reduceat(values, edges[:-1]) / np.diff(edges)).tolist())
+
+
+def like_rewards(rows: Iterable[RunSummary]) -> list[list[RunSummary]]:
     """The rows in groups whose rewards may be compared, each in the unit of the first row of its group."""
-    groups: list[list[IndexRow]] = []
+    groups: list[list[RunSummary]] = []
     for row in rows:
         # A reward without a unit is not comparable, not even with itself.
-        known = is_comparable(row.rewarded, row.rewarded)
-        for group in groups if known else ():
+        has_unit = is_comparable(row.rewarded, row.rewarded)
+        for group in groups if has_unit else ():
             if is_comparable(group[0].rewarded, row.rewarded):
-                group.append(_in_unit_of(group[0], row))
+                group.append(in_unit_of(group[0], row))
                 break
         else:
             groups.append([row])
     return groups
 
 
-def _in_unit_of(leader: IndexRow, row: IndexRow) -> IndexRow:
-    """A row with its numbers in the unit of the reward of another, which may be compared with its own."""
-    assert leader.rewarded is not None
-    assert row.rewarded is not None
-    factor = factor_to(leader.rewarded, row.rewarded)
-    if factor == 1.0:
-        return row
-    cells = {key: _multiplied(cell, factor) for key, cell in row.cells.items() if key in _REWARDS}
-    return replace(row, rewarded=leader.rewarded, cells={**row.cells, **cells, "unit": leader.rewarded.unit})
-
-
-def _multiplied(cell: Cell, factor: float) -> Cell:
-    """A number, or an estimate, in another unit, one of which is ``factor`` of it."""
-    if isinstance(cell, Estimate):
-        return cell.times(factor)
-    return factor * cell if isinstance(cell, float) else cell
-
-
-def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
+def by_name(rows: Iterable[RunSummary]) -> list[RunSummary]:
     """The rows as a person orders names: ``run-2`` before ``run-10``."""
     return sorted(rows, key=lambda row: (natural(row.run), row.run, row.slug))
 
@@ -372,37 +272,43 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(text[:300]), "") if number % 2 else (1, 0, text) for number, text in split]
 
 
-def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
+def overall(rows: Sequence[RunSummary]) -> tuple[str, ...]:
     """Sentences over all runs: which will probably gain, where most is left on the curve, and the law."""
     if not rows:
         return ("There are no runs.",)
-    cells, sentences = [row.cells for row in rows], list[str]()
-    forecast = [row for row in cells if "p_gain" in row and "lost" not in row and "no_forecast" not in row]
-    if forecast:
-        probable = sum(float(str(row["p_gain"])) >= 0.5 for row in forecast)
-        sentences.append(f"By the forecasts {probable} of {counted_rows(forecast)} will probably gain more.")
-    if readable := [row for row in rows if row.readable]:
-        sentences.append(gain_left(readable))
-    return (*sentences, totals(cells))
+    sentences: list[str] = []
+    ahead = [row for row in rows if not row.lost and not row.not_ahead and row.p_gain is not None]
+    if ahead:
+        probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
+        sentences.append(f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more.")
+    readable = [row for row in rows if row.readable]
+    if readable:
+        sentences.append(_gain_left(readable))
+    return (*sentences, totals(rows))
 
 
-def gain_left(rows: Sequence[IndexRow]) -> str:
+def _gain_left(rows: Sequence[RunSummary]) -> str:
     """In how many runs with a ceiling it is certain that a gain is left, and where it is largest.
 
     Gains of unlike rewards are not compared.
     """
-    number = counted_rows([row.cells for row in rows])
-    estimated = [(left, row) for row in rows if (left := row.estimate("headroom")) is not None]
-    certain = [(left, row) for left, row in estimated if (left.low or 0.0) > 0]
+    number = counted_rows(rows)
+    estimated = [row for row in rows if _gain(row) is not None]
+    certain = [row for row in estimated if row.headroom is not None and (row.headroom.low or 0.0) > 0]
     if not certain:
         return f"Of {number} whose ceiling is known, none has a gain that is certainly left."
     text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
     if len(estimated) < len(rows):
         text += f", unknown in {len(rows) - len(estimated)}"
-    alike, *others = like_rewards(row for _, row in certain)
-    if others:
+    comparable = like_rewards(certain)
+    if len(comparable) > 1:
         return f"{text}; their rewards are unlike, and are not compared."
-    gains = [(left, row) for row in alike if (left := row.estimate("headroom")) is not None]
-    most, row = max(gains, key=lambda pair: pair[0].value or 0.0)
-    percent = " %" if row.cells.get("unit") == "percent" else ""
-    return f"{text}; the most in {row.shown}: {format_interval(most)}{percent}."
+    largest = max(comparable[0], key=lambda row: _gain(row) or 0.0)
+    assert largest.headroom is not None
+    percent = " %" if largest.unit == "percent" else ""
+    return f"{text}; the most in {largest.shown}: {format_interval(largest.headroom)}{percent}."
+
+
+def _gain(row: RunSummary) -> float | None:
+    """What is left on the curve of a run."""
+    return None if row.headroom is None else row.headroom.value

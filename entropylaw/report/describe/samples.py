@@ -91,7 +91,7 @@ def describe(result: SamplesDocument) -> list[b.Block]:
         blocks += of_pair(result.against, result.level)
     else:
         blocks.append(b.paragraphs(SEEDS))
-    return [*blocks, *of_steps(result), *_of_files(result)]
+    return [*blocks, *_of_steps(result), *_of_files(result)]
 
 
 def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
@@ -111,8 +111,7 @@ def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
     yield b.Heading(f"{pair.now} against {pair.base}", 2, f"{pair.problems} problems in both")
     yield b.paragraphs(SEEDS)
     yield b.Notes(list(sentences(pair, level)))
-    columns = [column for column in AT_K if b.PEOPLE in column.shown_in]
-    yield b.table_of(columns, pair.at_k, words=0)
+    yield b.table_of(AT_K, pair.at_k, b.PEOPLE, words=0)
     yield from figures_of("samples_pair", pair)
 
 
@@ -148,14 +147,15 @@ def _ks(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers)) if len(numbers) < 4 else f"{numbers[0]} … {numbers[-1]}"
 
 
-def of_steps(result: SamplesDocument) -> Iterator[b.Block]:
+def _of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     """A row per quantity, with the first step and the last one, or those of every group at the last step."""
     latest = [row for row, _ in result.latest()]
     numbers = (latest if result.groups else sorted({0, len(result.rows) - 1}))[:4]
     heads = ("", *(headed(result.rows[number], result.groups) for number in numbers))
     steps = len({row["step"] for row in result.rows})
     yield b.Heading("By step", 2, f"{steps} steps") if steps > 1 else b.Heading("The table", 2)
-    columns, names = [b.Column(head, head) for head in heads], result.rows[numbers[0]]
+    columns = [b.Column(head, head) for head in heads]
+    names = result.rows[numbers[0]]
     pass_at = {name: name for name in names if re.fullmatch(r"pass@\d+", name)}
     at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@)\d+", name)}
     yield b.Table(columns, list(quantities(result, numbers, {**SIZES, **pass_at, **LABELS})))
@@ -181,21 +181,21 @@ def headed(row: Mapping[str, Cell], groups: Sequence[str]) -> str:
 
 
 def _cell(result: SamplesDocument, row: int, name: str) -> str:
-    value, estimate = result.rows[row].get(name), result.estimate(row, name)
+    value = result.rows[row].get(name)
     if value is None or isinstance(value, str):
         return value or MISSING
     if name in SHARES:
         return format_percent(value)
     if isinstance(value, int):
         return f"{value:,}"
+    estimate = result.estimate(row, name)
     return format_number(value) if estimate is None else value_and_interval(estimate)
 
 
 def table(result: SamplesDocument) -> b.Table:
     """A row per step; of two tables one row per k."""
     if result.against is not None:
-        columns = [column for column in AT_K if b.DATA in column.shown_in]
-        return b.table_of(columns, result.against.at_k)
+        return b.table_of(AT_K, result.against.at_k, b.DATA)
     names = list(dict.fromkeys(name for row in result.rows for name in row))
     return b.Table(
         [b.Column(name, name) for name in names], [[row.get(name) for name in names] for row in result.rows]

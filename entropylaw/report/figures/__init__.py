@@ -80,7 +80,7 @@ def is_overlay(result: ArmComparison) -> bool:
     return len(result.arms) <= MOST_TOGETHER
 
 
-def law_caption(part: Entry[Fit] | Fit) -> str:
+def _law_caption(part: Entry[Fit] | Fit) -> str:
     """What is drawn of a law: the run, the curves from now to H = 0, the ceiling and the reward now."""
     fit = answer_of(part)
     text = (
@@ -101,7 +101,7 @@ def law_caption(part: Entry[Fit] | Fit) -> str:
     return text
 
 
-def forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
+def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
     """What is drawn of the series: a bare forecast is of a run that may go on."""
     goes_on = True
     answer = part if isinstance(part, Forecast) else answer_of(part)
@@ -114,7 +114,7 @@ def forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
     return f"{text}, and both ahead with intervals." if goes_on else f"{text}."
 
 
-def arms_caption(part: ArmComparison) -> str:
+def _arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
     of = f"Reward against {part.along.column}"
     beyond = "; an arrow marks a run that goes beyond the axes."
@@ -132,8 +132,8 @@ def arms_caption(part: ArmComparison) -> str:
 
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
-    "law": law_caption,
-    "forecast": forecast_caption,
+    "law": _law_caption,
+    "forecast": _forecast_caption,
     "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
     "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
     "average over the functional forms with its interval, where the log can tell it.",
@@ -147,7 +147,7 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
     "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
     "axis. Rewards of other columns or units have an axis of their own.",
-    "arms": arms_caption,
+    "arms": _arms_caption,
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
         f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
@@ -183,7 +183,10 @@ FIGURES = (
     FigureEntry("flow", "samples_pair", "problems kept, gained and lost", "Problems:", "problems"),
     FigureEntry("pass_at_k", "samples", "pass@k of the first step and the last", "pass@k:", "pass@k by step"),
     FigureEntry(
-        *("distinct_right", "samples", "distinct right answers at equal pass@1", "Right answers:"),
+        "distinct_right",
+        "samples",
+        "distinct right answers at equal pass@1",
+        "Right answers:",
         "right answers",
     ),
 )
@@ -200,9 +203,5 @@ def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
 
 def parts(report: RunReport) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
-    law, phases = report.fit.result, report.phases
-    drawable: dict[Need, Any] = {
-        "law": report.fit if law is not None else None,
-        "phases": phases if phases is not None and phases.result is not None else None,
-    }
-    return {need: result for need, result in drawable.items() if result is not None}
+    drawable: dict[Need, Any] = {"law": report.fit, "phases": report.phases}
+    return {need: entry for need, entry in drawable.items() if entry is not None and entry.result is not None}

@@ -23,14 +23,14 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 )
 """Lines of the arms: curves that cover one another are all seen, also in grey."""
 
-_SEED: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.6}
-_MEAN: dict[str, Any] = {"linewidth": 1.5}
-
 FARTHEST = 1.5
 """An axis ends this many spans of the middle half of the runs beyond it; what is farther is an arrow."""
 
-PANEL, NAME = 0.62, 0.17
-"""Inches: height of a small panel, and of the name above it."""
+PANEL = 0.62
+"""Inches: height of a small panel."""
+
+NAME = 0.17
+"""Inches: height of the name above a small panel."""
 
 
 def arms_figure(result: ArmComparison) -> Figure:
@@ -52,10 +52,10 @@ def draw_on(axes: Axes, result: ArmComparison) -> None:
         _arm(axes, arm, p.colour(ARM_COLOURS[which]), **look)
     if is_overlay(result):
         axes.legend(frameon=False, fontsize=7)
-    axes.set(xlabel=column_label(result), ylabel="reward")
+    axes.set(xlabel=_column_label(result), ylabel="reward")
 
 
-def column_label(result: ArmComparison) -> str:
+def _column_label(result: ArmComparison) -> str:
     """What is on the axis below the curves."""
     column = result.along.column
     return "entropy H (nats per token)" if column == "entropy" else p.shown(short(one_line(column), 40))
@@ -69,12 +69,13 @@ def ordered(result: ArmComparison) -> list[Arm]:
 def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) -> None:
     """Its runs thin, their mean thick."""
     for run in arm.runs if seeds else ():
-        axes.plot(run.along, run.reward, color=colour, zorder=3, **_SEED)
+        axes.plot(run.along, run.reward, color=colour, zorder=3, linewidth=0.5, alpha=0.6)
     if arm.along:
-        axes.plot(arm.along, arm.mean, color=colour, zorder=5, **(_MEAN | look))
+        look.setdefault("linewidth", 1.5)
+        axes.plot(arm.along, arm.mean, color=colour, zorder=5, **look)
 
 
-def fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
+def _fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
     """Limits by the quantiles of the runs, with ``room``, and an arrow for each run that goes beyond them."""
     runs = [run for arm in arms for run in arm.runs if run.along]
     x, y = (limits([getattr(run, name) for run in runs]) for name in ("along", "reward"))
@@ -93,8 +94,10 @@ def fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
 
 def limits(curves: Sequence[Sequence[float]]) -> tuple[float, float]:
     """The ends of an axis: those of all curves that are not far off the others."""
-    lows, highs = [min(curve) for curve in curves], [max(curve) for curve in curves]
-    low, high = float(np.quantile(lows, 0.25)), float(np.quantile(highs, 0.75))
+    lows = [min(curve) for curve in curves]
+    highs = [max(curve) for curve in curves]
+    low = float(np.quantile(lows, 0.25))
+    high = float(np.quantile(highs, 0.75))
     span = FARTHEST * (high - low)
     return max(min(lows), low - span), min(max(highs), high + span)
 
@@ -108,26 +111,34 @@ def _overlay(result: ArmComparison) -> Figure:
     for arm, look in zip(arms, _LOOKS, strict=False):
         label = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
         keys.append((colours[arm.arm], f"{label}, {arm.failed} failed" if arm.failed else label, [look]))
-    room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.1}
-    with p.panels([1.8, *[0.7] * len(bands)], keys=keys, **room) as (figure, (axes, *below)):
+    heights = [1.8] + [0.7] * len(bands)
+    with p.panels(heights, keys=keys, left=0.56, right=0.1) as (figure, (axes, *below)):
         for arm, look in zip(arms, _LOOKS, strict=False):
             _arm(axes, arm, p.colour(colours[arm.arm]), **look)
         axes.set_ylabel("reward")
-        fit_axes(axes, arms)
+        _fit_axes(axes, arms)
         for lower, (pair, band) in zip(below, bands, strict=True):
             name = colours[pair.arm] if result.baseline is not None else "ink"
             lower.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
-            look = {"color": p.colour(name), "zorder": 3}
-            lower.fill_between(band.along, band.low, band.high, alpha=0.2, linewidth=0, **look)
-            lower.plot(band.along, band.mean, linewidth=1.3, **(look | {"zorder": 5}))
+            colour = p.colour(name)
+            lower.fill_between(
+                band.along, band.low, band.high, alpha=0.2, linewidth=0, color=colour, zorder=3
+            )
+            lower.plot(band.along, band.mean, linewidth=1.3, color=colour, zorder=5)
             lower.set_ylabel("difference")
             if len(bands) > 1:
                 low, high = lower.get_ylim()
                 lower.set_ylim(low, high + 0.3 * (high - low))
-                name_look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
-                text = p.shown(one_line(result.name_of(pair)))
-                lower.text(0.985, 0.97, short(text, 40), transform=lower.transAxes, **name_look)
-        figure.axes[-1].set_xlabel(column_label(result), labelpad=2)
+                lower.text(
+                    0.985,
+                    0.97,
+                    short(p.shown(one_line(result.name_of(pair))), 40),
+                    color=p.colour(name, words=True),
+                    va="top",
+                    ha="right",
+                    transform=lower.transAxes,
+                )
+        figure.axes[-1].set_xlabel(_column_label(result), labelpad=2)
     return figure
 
 
@@ -139,11 +150,13 @@ def short(text: str, most: int) -> str:
 def _panels(result: ArmComparison) -> Figure:
     """A small panel per arm: in grey what it is compared with, in colour the arm."""
     arms = ordered(result)
-    shown = arms[1:] if result.baseline is not None else arms
+    in_panels = arms[1:] if result.baseline is not None else arms
     width = p.width()
-    columns = max(2, min(len(shown), int((width - 0.4) / 0.95)))
-    rows = -(-len(shown) // columns)
-    top, bottom, left = 0.1 + LINE, 0.36, 0.5
+    columns = max(2, min(len(in_panels), int((width - 0.4) / 0.95)))
+    rows = -(-len(in_panels) // columns)
+    top = 0.1 + LINE
+    bottom = 0.36
+    left = 0.5
     height = top + rows * (PANEL + NAME) + (rows - 1) * 0.05 + bottom
     with p.style():
         figure = Figure(figsize=(width, height))
@@ -152,28 +165,28 @@ def _panels(result: ArmComparison) -> Figure:
         p.margins(figure, left, 0.08, top + NAME, bottom, **gaps)
         _key(figure, result, arms[0])
         for i, axes in enumerate(grid.flat):
-            if i >= len(shown):
+            if i >= len(in_panels):
                 axes.set_visible(False)
                 continue
-            arm = shown[i]
-            for other in arms[:1] if result.baseline is not None else arms:
-                if other is not arm:
-                    _arm(axes, other, p.colour("grey"), seeds=False)
+            arm = in_panels[i]
+            for compared in arms[:1] if result.baseline is not None else arms:
+                if compared is not arm:
+                    _arm(axes, compared, p.colour("grey"), seeds=False)
             _arm(axes, arm, p.colour("blue"))
             if result.baseline is not None:
                 _excluded(axes, result.pair(arm.arm, result.baseline))
             text = p.shown(short(one_line(arm.arm), int(16 * (width - 0.5) / columns / 0.95)))
             axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
             # The lowest of every column has the numbers.
-            axes.tick_params(labelbottom=i + columns >= len(shown))
+            axes.tick_params(labelbottom=i + columns >= len(in_panels))
         # Bars are above and below the curves.
-        fit_axes(grid[0, 0], arms, room=0.15)
+        _fit_axes(grid[0, 0], arms, room=0.15)
         grid[0, 0].xaxis.set_major_locator(p.few(3))
         grid[0, 0].yaxis.set_major_locator(p.few(3))
         middle = 0.5 * (bottom + height - top) / height
         figure.text(0.05 / width, middle, "reward", rotation=90, va="center", ha="left", fontsize=7.5)
         x = 0.5 * (left + width - 0.08) / width
-        figure.text(x, 0.05 / height, column_label(result), ha="center", va="bottom", fontsize=7.5)
+        figure.text(x, 0.05 / height, _column_label(result), ha="center", va="bottom", fontsize=7.5)
     return figure
 
 
@@ -197,6 +210,12 @@ def _excluded(axes: Axes, pair: Pair | None) -> None:
     places = {Decision.above: ("green", 0.94), Decision.below: ("vermilion", 0.06)}
     for decision, low, high, _ in pair.band.outside:
         name, y = places[decision]
-        look: dict[str, Any] = {"color": p.colour(name), "linewidth": 3, "zorder": 7}
-        look |= {"solid_capstyle": "butt" if high > low else "projecting"}
-        axes.plot([low, high], [y, y], transform=axes.get_xaxis_transform(), **look)
+        axes.plot(
+            [low, high],
+            [y, y],
+            transform=axes.get_xaxis_transform(),
+            color=p.colour(name),
+            linewidth=3,
+            solid_capstyle="butt" if high > low else "projecting",
+            zorder=7,
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropylaw.report.describe.runs import IndexRow
+from entropylaw.documents.summary import RunSummary
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.arms import short
 from entropylaw.results import Estimate
@@ -20,14 +20,17 @@ MOST_RUNS = 60
 LONGEST = 28
 """Letters of a name."""
 
-_RUN, _GAP = 0.062, 0.062
-"""Inches from a run to the next, and from an arm to the next in addition."""
+_RUN = 0.062
+"""Inches from a run to the next."""
+
+_GAP = 0.062
+"""Inches from an arm to the next, in addition."""
 
 _BETWEEN = 0.42
 """Inches from a panel to the next, for the numbers and the name of its axis."""
 
 
-Arms = Mapping[str, Sequence[IndexRow]]
+Arms = Mapping[str, Sequence[RunSummary]]
 """Name of an arm → its runs; all of them have rewards that may be compared, in one unit."""
 
 
@@ -41,7 +44,8 @@ def ceilings_figure(rewards: Sequence[Arms]) -> Figure:
     number = sum(len(rows) for arms in rewards for rows in arms.values())
     if number < 2:
         raise ValueError("a single run needs no comparison of ceilings")
-    panels, room = [], MOST_RUNS
+    panels = []
+    room = MOST_RUNS
     for arms in rewards:
         runs = [(name, row) for name, rows in arms.items() for row in rows][:room]
         room -= len(runs)
@@ -58,9 +62,11 @@ def ceilings_figure(rewards: Sequence[Arms]) -> Figure:
     return figure
 
 
-def _heights(runs: Sequence[tuple[str, IndexRow]]) -> list[float]:
+def _heights(runs: Sequence[tuple[str, RunSummary]]) -> list[float]:
     """Where the line of every run is, inches from the top of the panel."""
-    height, heights, before = 0.0, list[float](), None
+    heights: list[float] = []
+    height = 0.0
+    before = None
     for name, _ in runs:
         height += _RUN if name == before else _RUN + _GAP
         heights.append(height)
@@ -68,10 +74,10 @@ def _heights(runs: Sequence[tuple[str, IndexRow]]) -> list[float]:
     return heights
 
 
-def _draw_runs(axes: Axes, runs: Sequence[tuple[str, IndexRow]], heights: Sequence[float]) -> None:
+def _draw_runs(axes: Axes, runs: Sequence[tuple[str, RunSummary]], heights: Sequence[float]) -> None:
     """The ceilings of runs of one reward at some heights."""
-    ceilings = [row.estimate("ceiling") for _, row in runs]
-    rewards = [row.estimate("reward_now") for _, row in runs]
+    ceilings = [_known(row.ceiling) for _, row in runs]
+    rewards = [_known(row.reward_now) for _, row in runs]
     core = np.array([*_inner(ceilings), *_inner(rewards)])
     ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
     axes.set_xlim(*p.limits(core, ends, 2.0, 0.03, 0.03))
@@ -86,7 +92,12 @@ def _draw_runs(axes: Axes, runs: Sequence[tuple[str, IndexRow]], heights: Sequen
     axes.set_xlabel(_axis(runs[0][1]), labelpad=2)
 
 
-def _axis(row: IndexRow) -> str:
+def _known(estimate: Estimate | None) -> Estimate | None:
+    """An estimate that has a value."""
+    return None if estimate is None or estimate.value is None else estimate
+
+
+def _axis(row: RunSummary) -> str:
     """The column of the rewards with its unit; all rows have the same."""
     if row.rewarded is None:
         return "reward"
@@ -102,7 +113,8 @@ def _inner(estimates: Sequence[Estimate | None]) -> list[float]:
 
 def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | None) -> None:
     """The ceiling with its interval, and a bar at the reward now; arrows where they leave the axis."""
-    (left, right), marked = axes.get_xlim(), list[float]()
+    lowest, highest = axes.get_xlim()
+    marked: list[float] = []
     if reward is not None:
         marked.append(float(reward))
         axes.plot(marked, [y], "|", color=p.colour("ink"), markersize=4, markeredgewidth=1.2, zorder=5)
@@ -112,6 +124,6 @@ def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | Non
         axes.plot(ends, [y, y], color=blue, linewidth=1.1, solid_capstyle="butt", zorder=3)
         axes.plot([float(ceiling)], [y], "o", color=blue, markersize=2.6, zorder=4)
         marked += [*ends, float(ceiling)]
-    for beyond, edge, arrow in ((min(marked) < left, left, "<"), (max(marked) > right, right, ">")):
+    for beyond, edge, arrow in ((min(marked) < lowest, lowest, "<"), (max(marked) > highest, highest, ">")):
         if beyond:
             axes.plot([edge], [y], arrow, color=p.colour("ink"), markersize=3.5, clip_on=False, zorder=6)

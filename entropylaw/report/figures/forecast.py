@@ -19,7 +19,6 @@ from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import BestSoFar, Forecast
 
-_BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 _DASHED: Any = (0, (4, 2))
 
 
@@ -29,21 +28,16 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, part)
         return figure
-    fit, keys = answer_of(part), list[Any]()
-    ahead, best = fit.forecast, fit.best_so_far
-    if ahead is not None and not fit.lost:
-        line: dict[str, Any] = {"linewidth": 1.0, "linestyle": _DASHED}
-        keys.append(("blue", f"forecast, {format_percent(ahead.level)} interval", [_BAND, line]))
-    if best is not None:
-        marked = f"best so far, step {format_step(best.step)}"
-        if best.stands_out:
-            marked += f", better than now with {p_words(best.p_better)}"
-        elif best.step != fit.evaluations[0][-1]:
-            marked += ", not distinguishable from now"
-        diamond: dict[str, Any] = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
-        keys.append(("vermilion", marked, [diamond]))
-    room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
-    with p.panels([1.42, 0.78], **room, keys=keys) as (figure, (upper, lower)):
+    fit = answer_of(part)
+    title = verdict_title(fit)
+    with p.panels(
+        [1.42, 0.78],
+        title=title.lines,
+        title_colour=title.colour,
+        right=0.12,
+        gap=0.14,
+        keys=_keys(fit),
+    ) as (figure, (upper, lower)):
         draw_reward(upper, fit)
         draw_entropy(lower, fit)
         upper.set_ylabel(reward_label(part))
@@ -51,10 +45,31 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     return figure
 
 
+def _keys(fit: Fit) -> list[p.Key]:
+    """The lines of the key: the forecast, and the best step."""
+    keys: list[p.Key] = []
+    ahead = fit.forecast
+    if ahead is not None and not fit.lost:
+        band = {"linewidth": 6.0, "alpha": 0.24}
+        line = {"linewidth": 1.0, "linestyle": _DASHED}
+        keys.append(("blue", f"forecast, {format_percent(ahead.level)} interval", [band, line]))
+    best = fit.best_so_far
+    if best is not None:
+        text = f"best so far, step {format_step(best.step)}"
+        if best.stands_out:
+            text += f", better than now with {p_words(best.p_better)}"
+        elif best.step != fit.evaluations[0][-1]:
+            text += ", not distinguishable from now"
+        diamond = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
+        keys.append(("vermilion", text, [diamond]))
+    return keys
+
+
 def draw_reward(axes: Axes, fit: Fit) -> None:
     """The reward so far with its best step, and its forecast if there is one, on axes that hold both."""
     steps, _, rewards = fit.evaluations
-    ends, last = list[float | None](), float(steps[-1])
+    ends: list[float | None] = []
+    last = float(steps[-1])
     _log(axes, steps, rewards, p.colour("blue"))
     if fit.best_so_far is not None:
         _best(axes, fit.best_so_far)
@@ -69,7 +84,8 @@ def draw_reward(axes: Axes, fit: Fit) -> None:
 
 def draw_entropy(axes: Axes, fit: Fit) -> None:
     """The entropy so far, and ahead as far as there is a forecast."""
-    law, ahead = fit.law, fit.forecast
+    law = fit.law
+    ahead = fit.forecast
     _log(axes, law.step, law.entropy, p.colour("purple"))
     if ahead is not None and not fit.lost:
         last = float(law.step[-1]), float(law.smoothed_entropy[-1])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import headline, p_words
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.fit import Fit
+from entropylaw.results.law import LawFit
 from entropylaw.results.result import JUMP, has
 
 SHOWN = 0.01
@@ -36,14 +38,25 @@ _DASHES = {"law": (5, 2), "line": (3, 1.5), "rate": (1, 1.2), "power": (5, 1.5, 
 
 _OTHER = (7, 1.5, 1, 1.5, 1, 1.5)
 
-_LEGEND: dict[str, Any] = {"fontsize": 7, "handlelength": 2.4, "frameon": False, "labelspacing": 0.35}
-_LEGEND |= {"borderpad": 0.2, "borderaxespad": 0.2}
-
 _COLUMN = 1.7
 """Inches of a column of the legend."""
 
-Line = tuple[FloatArray, FloatArray, dict[str, Any]]
-"""Entropies, rewards, and the look of the line; its colour is a name of :data:`PALETTE`."""
+_FEW = 120
+"""Evaluations up to which each has a rim, so that it can be counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line, or ``rings`` that wide, of rewards against entropies; the colour is one of :data:`PALETTE`."""
+
+    entropy: FloatArray
+    reward: FloatArray
+    colour: str
+    label: str
+    width: float = 0.9
+    dashes: tuple[float, ...] | None = None
+    rings: float | None = None
+    order: int = 4
 
 
 def law_figure(part: Entry[Fit] | Fit) -> Figure:
@@ -52,36 +65,79 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
     A title says so where the law does not hold.
     """
     fit = answer_of(part)
-    law, lines, columns = fit.law, lines_of(fit), int(p.width() / _COLUMN)
-    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-len(lines) // columns)}
-    with p.panels([1.95], **verdict_title(fit), **room) as (figure, (axes,)):
+    lines = lines_of(fit)
+    columns = int(p.width() / _COLUMN)
+    title = verdict_title(fit)
+    with p.panels(
+        [1.95],
+        title=title.lines,
+        title_colour=title.colour,
+        head=0.17,
+        right=0.1,
+        foot=LINE * -(-len(lines) // columns),
+    ) as (figure, (axes,)):
         keys = draw_answer(axes, fit, lines)
-        axes.set_xlabel("entropy H (nats per token)", labelpad=2)
-        axes.set_ylabel(reward_label(part), labelpad=3)
-        figure.legend(handles=keys, loc="lower center", ncols=columns, **_LEGEND)
-        # One row above the axes: dots in the colours of the first step to the last.
-        width, height = figure.get_size_inches()
-        y = height * (1 - axes.get_position().y1) - 0.17
-        last = numbers.format_step(law.step[-1])
-        p.write(figure, width - 0.06, y, last, ha="right")
-        shades, places = _steps(), width - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5.0)
-        look: dict[str, Any] = {"marker": "o", "markersize": 3.6, "rasterized": law.n > p.MOST_VECTOR_POINTS}
-        for share, x in zip((1.0, 0.75, 0.5, 0.25, 0.0), places, strict=True):
-            p.mark(figure, [x], y + 0.05, color=shades(share), **look)
-        p.write(figure, places[-1] - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
+        _label(axes, part)
+        _legend(figure, keys, loc="lower center", ncols=columns)
+        _step_key(figure, axes, fit.law)
     return figure
 
 
-def verdict_title(fit: Fit, width: int = 54) -> dict[str, Any]:
-    """The title of a figure of a run in which the law does not hold, and its colour; none where it holds.
+def _label(axes: Axes, part: Entry[Fit] | Fit) -> None:
+    """Name both axes."""
+    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
+    axes.set_ylabel(reward_label(part), labelpad=3)
+
+
+def _legend(owner: Figure | Axes, keys: Sequence[Line2D], **where: Any) -> None:
+    """A legend of the lines."""
+    owner.legend(
+        handles=keys,
+        fontsize=7,
+        handlelength=2.4,
+        frameon=False,
+        labelspacing=0.35,
+        borderpad=0.2,
+        borderaxespad=0.2,
+        **where,
+    )
+
+
+def _step_key(figure: Figure, axes: Axes, law: LawFit) -> None:
+    """One row above the axes: dots in the colours of the first step to the last."""
+    width, height = figure.get_size_inches()
+    y = height * (1 - axes.get_position().y1) - 0.17
+    last = numbers.format_step(law.step[-1])
+    p.write(figure, width - 0.06, y, last, ha="right")
+    shades = _steps()
+    for i, share in enumerate((1.0, 0.75, 0.5, 0.25, 0.0)):
+        x = width - 0.14 - 0.062 * len(last) - 0.085 * i
+        p.mark(
+            figure,
+            [x],
+            y + 0.05,
+            color=shades(share),
+            marker="o",
+            markersize=3.6,
+            rasterized=law.n > p.MOST_VECTOR_POINTS,
+        )
+    p.write(figure, x - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
+
+
+class Title(NamedTuple):
+    """The lines of the title of a figure, and their colour."""
+
+    lines: list[str]
+    colour: str
+
+
+def verdict_title(fit: Fit, width: int = 54) -> Title:
+    """The title of a figure of a run in which the law does not hold; none where it holds.
 
     Its lines have at most ``width`` letters on the width of a column.
     """
     text = "" if fit.verdict is Verdict.holds else f"{fit.verdict}: {headline(fit)}"
-    return {
-        "title": p.wrapped(text, width),
-        "title_colour": "warn" if fit.verdict is Verdict.fails else "muted",
-    }
+    return Title(p.wrapped(text, width), "warn" if fit.verdict is Verdict.fails else "muted")
 
 
 def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
@@ -91,18 +147,16 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
     """
     fit = answer_of(part)
     keys = draw_answer(axes, fit, lines_of(fit))
-    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
-    axes.set_ylabel(reward_label(part), labelpad=3)
-    # A bold letter takes some 5.6 points.
+    _label(axes, part)
     root = axes.get_figure(root=True)
     assert root is not None
     inches = axes.get_window_extent().width / root.dpi
     below = axes.transAxes + ScaledTranslation(0.0, -0.5, root.dpi_scale_trans)  # of the ticks and the label
-    look: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
-    axes.legend(handles=keys, ncols=2, **look, **_LEGEND)
-    head = verdict_title(fit, max(int(72 * inches / 5.6), 20))
-    look = {"color": p.colour(head["title_colour"]), "fontweight": "bold", "fontsize": 8}
-    axes.set_title("\n".join(head["title"]), loc="left", **look)
+    _legend(axes, keys, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below)
+    # A bold letter takes some 5.6 points.
+    title = verdict_title(fit, max(int(72 * inches / 5.6), 20))
+    colour = p.colour(title.colour)
+    axes.set_title("\n".join(title.lines), loc="left", color=colour, fontweight="bold", fontsize=8)
 
 
 def lines_of(fit: Fit) -> list[Line]:
@@ -111,42 +165,76 @@ def lines_of(fit: Fit) -> list[Line]:
     A curve with a term in the step is that of the present stage: it does not go through earlier evaluations,
     and no curve is drawn there but a law that may hold. Without a ceiling there is nothing at H = 0 to draw.
     """
-    curve, law, entropy = fit.curve, fit.law, np.array(fit.curve.entropy)
-    look: dict[str, Any] = {"color": "grey", "linewidth": 1.2, "zorder": 4, "label": "reward, smoothed"}
-    lines: list[Line] = [(np.array(curve.path_entropy), np.array(curve.path_reward), look)]
-    left = is_left(fit)
-    if left.any():
-        label = "averaged, present stage" if fit.present_stage else "averaged"
-        look = {"color": "blue", "linewidth": 2.2, "zorder": 5, "label": label, "solid_capstyle": "round"}
-        lines.append((entropy[left], np.array(curve.mean)[left], look))
-    lines += _forms(fit, left)
-    for start in (finding.values["step"] for finding in fit.findings if finding.code == "rests-on-first"):
-        first, width = law.step < float(str(start)), 5.5 if law.n <= 120 else 3.0
-        look = {"color": "warn", "markerfacecolor": "none", "markeredgewidth": width / 6, "zorder": 7}
-        look |= {"marker": "o", "markersize": width, "linewidth": 0, "label": "off the curve of the others"}
-        lines.append((law.entropy[first], law.reward[first], look))
+    curve = fit.curve
+    law = fit.law
+    ahead = _is_ahead(fit)
+    path = Line(
+        entropy=np.array(curve.path_entropy),
+        reward=np.array(curve.path_reward),
+        colour="grey",
+        label="reward, smoothed",
+        width=1.2,
+    )
+    lines = [path]
+    if ahead.any():
+        averaged = Line(
+            entropy=np.array(curve.entropy)[ahead],
+            reward=np.array(curve.mean)[ahead],
+            colour="blue",
+            label="averaged, present stage" if fit.present_stage else "averaged",
+            width=2.2,
+            order=5,
+        )
+        lines.append(averaged)
+    lines += _forms(fit, ahead)
+    for finding in fit.findings:
+        if finding.code == "rests-on-first":
+            is_first = law.step < float(str(finding.values["step"]))
+            off_the_curve = Line(
+                entropy=law.entropy[is_first],
+                reward=law.reward[is_first],
+                colour="warn",
+                label="off the curve of the others",
+                rings=5.5 if law.n <= _FEW else 3.0,
+                order=7,
+            )
+            lines.append(off_the_curve)
     return lines
 
 
-def _forms(fit: Fit, left: BoolArray) -> Iterator[Line]:
-    """The most probable forms at the entropies that are left, and a law that may hold along the run, too."""
-    entropy, rejected = np.array(fit.curve.entropy), fit.verdict is Verdict.fails or fit.lost
+def _forms(fit: Fit, ahead: BoolArray) -> Iterator[Line]:
+    """The most probable forms at the entropies ``ahead``, and a law that may hold along the run, too."""
+    curve = fit.curve
+    entropy = np.array(curve.entropy)
+    is_rejected = fit.verdict is Verdict.fails or fit.lost
     for rank, form in enumerate(fit.forms):
-        there, look = left, {"color": FORMS[form.form].colour or "muted", "linewidth": 0.9, "zorder": 4}
-        if form.form == "law" and not (rejected or fit.present_stage or has(fit.findings, JUMP)):
-            there = left | (entropy >= fit.lowest_entropy)
-            look = {"color": "ink", "linewidth": 1.1, "zorder": 5}
-        elif rank >= MOST_DRAWN or form.probability < SHOWN or form.form not in fit.curve.forms:
+        drawn = ahead
+        colour = FORMS[form.form].colour or "muted"
+        width = 0.9
+        order = 4
+        if form.form == "law" and not (is_rejected or fit.present_stage or has(fit.findings, JUMP)):
+            drawn = ahead | (entropy >= fit.lowest_entropy)
+            colour = "ink"
+            width = 1.1
+            order = 5
+        elif rank >= MOST_DRAWN or form.probability < SHOWN or form.form not in curve.forms:
             continue
-        if there.any():
-            look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
-            look["label"] = f"{form.form}, {p_words(form.probability)}"
-            yield entropy[there], np.array(fit.curve.forms[form.form])[there], look
+        if drawn.any():
+            yield Line(
+                entropy=entropy[drawn],
+                reward=np.array(curve.forms[form.form])[drawn],
+                colour=colour,
+                label=f"{form.form}, {p_words(form.probability)}",
+                width=width,
+                dashes=_DASHES.get(form.form, _OTHER),
+                order=order,
+            )
 
 
-def is_left(fit: Fit) -> BoolArray:
+def _is_ahead(fit: Fit) -> BoolArray:
     """Which points of the curve are between the entropy now and H = 0; none without a ceiling."""
-    entropy, now = np.array(fit.curve.entropy), fit.law.entropy_now
+    entropy = np.array(fit.curve.entropy)
+    now = fit.law.entropy_now
     between = (entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0))
     return np.asarray(between & (not fit.no_ceiling))
 
@@ -158,61 +246,136 @@ def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = Tr
     of its own: the ceiling, or why there is none, at the upper edge, or at the lower one where it is low; now
     on the side without evaluations.
     """
-    law, keys = fit.law, list[Line2D]()
+    law = fit.law
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
-    for entropy, reward, look in lines:
-        keys += axes.plot(entropy, reward, **{**look, "color": p.colour(look["color"])})
-    near, marks = [reward for _, reward, _ in lines], [("now", law.entropy_now, fit.reward_now)]
+    keys = [_draw(axes, line) for line in lines]
+    near = [line.reward for line in lines]
+    marks = [("now", law.entropy_now, fit.reward_now)]
     if not fit.no_ceiling:
-        curve, left = fit.curve, is_left(fit)
-        at, low, high = (np.array(band)[left] for band in (curve.entropy, curve.low, curve.high))
-        axes.fill_between(at, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
-        near, marks = [*near, low, high], [("ceiling", 0.0, fit.ceiling), *marks]
-    # The evaluations, coloured by step; few with a rim, so that each can be counted.
-    dots: dict[str, Any] = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3}
-    dots["rasterized"] = law.n > p.MOST_VECTOR_POINTS
-    if law.n <= 120:
-        dots = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
-    axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **dots)
+        curve = fit.curve
+        ahead = _is_ahead(fit)
+        low = np.array(curve.low)[ahead]
+        high = np.array(curve.high)[ahead]
+        entropy = np.array(curve.entropy)[ahead]
+        axes.fill_between(entropy, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
+        near += [low, high]
+        marks.insert(0, ("ceiling", 0.0, fit.ceiling))
+    _draw_evaluations(axes, law)
     # Of lines that leave the evaluations far behind only a part is shown.
-    shown = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
+    rewards = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
     ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
-    axes.set_ylim(*p.limits(shown, ends, np.inf, 0.13, 0.15))
+    axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.13, 0.15))
     _mark(axes, marks, f"no ceiling: {fit.no_ceiling}" if fit.no_ceiling else "", named=named)
     return keys
 
 
+def _draw(axes: Axes, line: Line) -> Line2D:
+    """Draw a line, or rings."""
+    (drawn,) = axes.plot(line.entropy, line.reward, color=p.colour(line.colour), zorder=line.order)
+    drawn.set_label(line.label)
+    if line.rings is not None:
+        drawn.set(
+            linewidth=0,
+            marker="o",
+            markersize=line.rings,
+            markerfacecolor="none",
+            markeredgewidth=line.rings / 6,
+        )
+        return drawn
+    drawn.set_linewidth(line.width)
+    if line.dashes is not None:
+        drawn.set_linestyle((0, line.dashes))
+    elif line.colour == "blue":
+        drawn.set_solid_capstyle("round")
+    return drawn
+
+
+def _draw_evaluations(axes: Axes, law: LawFit) -> None:
+    """The evaluations, coloured by step; few with a rim."""
+    if law.n <= _FEW:
+        axes.scatter(
+            law.entropy,
+            law.reward,
+            c=law.step,
+            cmap=_steps(),
+            s=10.0,
+            linewidths=0.3,
+            edgecolors=p.colour("ring"),
+            zorder=6,
+        )
+        return
+    axes.scatter(
+        law.entropy,
+        law.reward,
+        c=law.step,
+        cmap=_steps(),
+        s=4.0,
+        linewidths=0,
+        alpha=0.5,
+        zorder=3,
+        rasterized=law.n > p.MOST_VECTOR_POINTS,
+    )
+
+
 def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], reason: str, *, named: bool) -> None:
     """The ceiling and the reward now with their intervals, and names; or the ``reason`` for no ceiling."""
-    (low, high), rows = axes.get_ylim(), {True: 0, False: 0}
+    low, high = axes.get_ylim()
+    rows_above = 0
+    rows_below = 0
     if named and reason:
-        rows[True] = 1
+        rows_above = 1
         _name(axes, reason, 0.0, 1.0, 0.95)
     for name, x, estimate in marks:
-        value, is_ceiling = float(estimate), name == "ceiling"
-        colour: dict[str, Any] = {"color": p.colour("blue" if is_ceiling else "ink"), "zorder": 8}
+        value = float(estimate)
+        is_ceiling = name == "ceiling"
+        colour = p.colour("blue" if is_ceiling else "ink")
         bounds = p.ends(estimate, value)
-        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, **colour)
-        rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        axes.plot([x], [value], "s" if is_ceiling else "D", **colour, **rim)
-        if named:
-            text, upward = numbers.format_estimate(estimate), bool(2 * value >= low + high) == is_ceiling
-            words = f"{name} {text.value}"
-            if is_ceiling and len(text.interval) <= 18:
-                words += f" {text.interval}"
-            rows[upward] += 1
-            row, end = 0.09 * rows[upward] - 0.04, (bounds[upward] - low) / (high - low)
-            _name(axes, words.replace("-", "−"), x, end, 1.0 - row if upward else row)
+        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, color=colour, zorder=8)
+        axes.plot(
+            [x],
+            [value],
+            "s" if is_ceiling else "D",
+            color=colour,
+            zorder=8,
+            markersize=4.2,
+            markeredgecolor=p.colour("ring"),
+            markeredgewidth=0.6,
+        )
+        if not named:
+            continue
+        text = numbers.format_estimate(estimate)
+        words = f"{name} {text.value}"
+        if is_ceiling and len(text.interval) <= 18:
+            words += f" {text.interval}"
+        words = words.replace("-", "−")
+        is_above = bool(2 * value >= low + high) == is_ceiling
+        end = (bounds[is_above] - low) / (high - low)
+        if is_above:
+            rows_above += 1
+            _name(axes, words, x, end, 1.0 - (0.09 * rows_above - 0.04))
+        else:
+            rows_below += 1
+            _name(axes, words, x, end, 0.09 * rows_below - 0.04)
 
 
 def _name(axes: Axes, words: str, x: float, end: float, at: float) -> None:
     """Words beside an entropy, and a thin line to them from the ``end`` of an interval; heights as shares."""
     across = axes.get_xaxis_transform()
     axes.plot([x, x], [end, at], color=p.colour("muted"), lw=0.5, zorder=3, transform=across)
-    side, offset = ("left", 3.0) if x < sum(axes.get_xlim()) / 2 else ("right", -3.0)
-    look: dict[str, Any] = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
-    box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
-    axes.annotate(words, (x, at), (offset, 0), across, textcoords="offset points", bbox=box, **look)
+    is_left = x < sum(axes.get_xlim()) / 2
+    axes.annotate(
+        words,
+        (x, at),
+        (3.0 if is_left else -3.0, 0),
+        across,
+        textcoords="offset points",
+        bbox={"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6},
+        ha="left" if is_left else "right",
+        va="center",
+        size=7,
+        zorder=9,
+        color=p.colour("ink"),
+    )
 
 
 def _steps() -> LinearSegmentedColormap:

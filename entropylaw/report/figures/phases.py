@@ -35,9 +35,15 @@ def phase_figure(run: Entry[PhaseFit]) -> Figure:
     curves = run.result.curves
     title = p.wrapped(words.headline(run) + words.cautions_counted(run), 50)
     keys = [(COLOURS[curve.name], words.NAMES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
-    room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.07}
-    heights = [1.9, *(0.2 for _ in curves)]
-    with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, *strips)):
+    with p.panels(
+        [1.9] + [0.2] * len(curves),
+        title=title,
+        title_colour="ink",
+        keys=keys,
+        left=0.56,
+        right=0.1,
+        gap=0.07,
+    ) as (figure, (axes, *strips)):
         _curves(axes, curves)
         axes.set_ylabel("entropy (nats)")
         for below, curve in zip(strips, curves, strict=True):
@@ -51,12 +57,19 @@ def draw_on(axes: Axes, run: Entry[PhaseFit]) -> None:
     """The curves on given axes; a bar below in a curve's colour is the interval of its onset."""
     assert run.result is not None
     _curves(axes, run.result.curves)
-    bottom: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 7}
     for i, curve in enumerate(run.result.curves):
-        colour, y = p.colour(COLOURS[curve.name]), 0.02 + 0.025 * i
+        colour = p.colour(COLOURS[curve.name])
+        y = 0.02 + 0.025 * i
         if curve.onset is not None:
-            ends = np.array([curve.onset.low, curve.onset.high], dtype=float)
-            axes.plot(ends, [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
+            axes.plot(
+                np.array([curve.onset.low, curve.onset.high], dtype=float),
+                [y, y],
+                color=colour,
+                linewidth=2.5,
+                solid_capstyle="butt",
+                transform=axes.get_xaxis_transform(),
+                zorder=7,
+            )
         label = p.shown(f"{words.NAMES[curve.name]}: {words.does(curve)}")
         axes.plot([], [], color=colour, label=label)
     axes.legend(frameon=False, fontsize=7)
@@ -76,23 +89,32 @@ def _curves(axes: Axes, curves: tuple[CurvePhases, ...]) -> None:
         axes.fill_between(step, low, high, color=colour, alpha=0.22, linewidth=0, zorder=3)
         axes.plot(step, fitted, color=colour, linewidth=1.1, zorder=5)
     axes.set_xlim(*p.limits(np.concatenate([curve.step for curve in curves]), (), 0.0, 0.025, 0.025))
-    shown = [np.zeros(1), *(curve.entropy for curve in curves)]
-    axes.set_ylim(*p.limits(np.concatenate(shown), (), 0.0, 0.02, 0.06))
+    entropies = [np.zeros(1), *(curve.entropy for curve in curves)]
+    axes.set_ylim(*p.limits(np.concatenate(entropies), (), 0.0, 0.02, 0.06))
 
 
 def _strip(axes: Axes, curve: CurvePhases) -> None:
     """The onset or the step of settling with its interval, eruptions, and what the curve does."""
     name = COLOURS[curve.name]
-    look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
     colour = p.colour(name)
+    words_colour = p.colour(name, words=True)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     axes.tick_params(bottom=False)
     axes.set(yticks=[], ylim=(0.0, 1.0))
-    axes.text(-0.01, 0.5, _SHORT.get(curve.name, curve.name), ha="right", **look)
+    axes.text(
+        -0.01,
+        0.5,
+        _SHORT.get(curve.name, curve.name),
+        ha="right",
+        va="center",
+        color=words_colour,
+        transform=axes.transAxes,
+    )
     for eruption in curve.eruptions or ():
         axes.plot(eruption.step, 0.5, color=colour, marker="^", markersize=4.5)
-    middle, text = 0.0, curve.verdict
+    middle = 0.0
+    text = curve.verdict
     for estimate, marker in ((curve.onset, "o"), (curve.settled, "|")):
         if estimate is not None:
             middle = float(estimate)
@@ -102,8 +124,16 @@ def _strip(axes: Axes, curve: CurvePhases) -> None:
     if curve.rises:
         text = f"+{format_number(curve.rise.value, 2)} nats"
     # On the side that the marks leave free.
-    x, side = (0.98, "right") if middle < 0.5 * float(curve.step[0] + curve.step[-1]) else (0.02, "left")
-    axes.text(x, 0.5, text, ha=side, **look)
+    is_right_free = middle < 0.5 * float(curve.step[0] + curve.step[-1])
+    axes.text(
+        0.98 if is_right_free else 0.02,
+        0.5,
+        text,
+        ha="right" if is_right_free else "left",
+        va="center",
+        color=words_colour,
+        transform=axes.transAxes,
+    )
 
 
 def across_figure(across: PhasesAcross) -> Figure:
@@ -118,7 +148,8 @@ def across_figure(across: PhasesAcross) -> Figure:
             for curve in summary.curves:
                 axes.plot(100.0 * curve.at, curve.mean, color=p.colour(COLOURS[curve.name]), linewidth=0.4)
         for pooled in curves:
-            colour, share = p.colour(COLOURS[pooled.name]), 100.0 * pooled.at
+            colour = p.colour(COLOURS[pooled.name])
+            share = 100.0 * pooled.at
             axes.fill_between(share, pooled.low, pooled.high, color=colour, alpha=0.22, linewidth=0)
             axes.plot(share, pooled.mean, color=colour, linewidth=1.3)
         axes.set_ylim(bottom=0.0)

@@ -32,6 +32,9 @@ from entropylaw.results import Estimate
 
 Kind = Literal["svg", "png", "pdf"]
 
+Key = tuple[str, str, Sequence[Mapping[str, Any]]]
+"""A line of a key: the name of its colour, its words, and the looks of the lines before these."""
+
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
 
@@ -41,7 +44,8 @@ _LAYOUT: ContextVar[tuple[float, bool]] = ContextVar("LAYOUT", default=(WIDTH, T
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
-_INK, _MUTED = PALETTE["ink"].light, PALETTE["muted"].light
+_INK = PALETTE["ink"].light
+_MUTED = PALETTE["muted"].light
 
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
@@ -131,7 +135,7 @@ def panels(
     *,
     title: Sequence[str] = (),
     title_colour: str = "warn",
-    keys: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]] = (),
+    keys: Sequence[Key] = (),
     head: float = 0.0,
     foot: float = 0.0,
     left: float = 0.48,
@@ -151,7 +155,7 @@ def panels(
     heights
         Of the panels, from the top.
     keys
-        Per line of the key a colour's name, words, and the looks of the lines before these.
+        The lines of the key.
     head, foot
         More room above and below the panels.
     """
@@ -170,8 +174,16 @@ def panels(
         for axes in made:
             axes.yaxis.set_major_locator(few(5))
         made[-1].set_xlabel("step", labelpad=2)
-        look: dict[str, Any] = {"color": colour(title_colour), "weight": "bold", "size": 7.5, "gid": TITLE}
-        write(figure, 0.06, 0.05, "\n".join(title), **look)
+        write(
+            figure,
+            0.06,
+            0.05,
+            "\n".join(title),
+            color=colour(title_colour),
+            weight="bold",
+            size=7.5,
+            gid=TITLE,
+        )
         for i, (name, text, looks) in enumerate(keys):
             y = 0.06 + LINE * (len(title) + i)
             for line in looks:
@@ -200,9 +212,9 @@ def _measuring(dpi: float) -> Any:
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
     """Text with its top left corner ``x`` and ``y`` inches from the left and the top of the figure."""
-    look = {"va": "top", "color": colour("muted"), **look}
     width, height = figure.get_size_inches()
-    figure.text(x / width, 1 - y / height, text, **look)
+    look.setdefault("color", colour("muted"))
+    figure.text(x / width, 1 - y / height, text, va="top", **look)
 
 
 def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
@@ -217,7 +229,9 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer, before, dpi = io.BytesIO(), figure.dpi, 150 if kind == "svg" else 300
+    buffer = io.BytesIO()
+    before = figure.dpi
+    dpi = 150 if kind == "svg" else 300
     canvas: Any = FigureCanvasAgg(figure)
     with style(), mpl.rc_context({"svg.hashsalt": salt}):
         if kind != "png":
@@ -254,8 +268,8 @@ def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) 
 
 def shown(text: str) -> str:
     """``text`` on one line, with a question mark for a character that our font may not have."""
-    others = "·–—−…×≤≥±°′″→←“”‘’"
-    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in others else "?" for c in text)
+    marks = "·–—−…×≤≥±°′″→←“”‘’"
+    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in marks else "?" for c in text)
 
 
 def wrapped(text: str, letters: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextlib import AbstractContextManager
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,16 +14,18 @@ from entropylaw.report.figures.forecast import draw_entropy, draw_reward
 from entropylaw.report.figures.law import draw_answer, lines_of
 from entropylaw.results.fit import Fit
 
-_HEIGHT, _GAP = 0.62, 0.2
-"""Inches of a panel, and between two."""
+_HEIGHT = 0.62
+"""Inches of a panel."""
+
+_GAP = 0.2
+"""Inches between two panels."""
 
 
 def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards over the steps with their forecasts, and every entropy that they have."""
     pairs = _fitted(entries)
     entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs}
-    heights, room = [_HEIGHT] * (len(pairs) + len(entropies)), _room()
-    with p.panels(heights, **room) as (figure, panels):
+    with _panels(len(pairs) + len(entropies)) as (figure, panels):
         for axes, (entry, fit) in zip(panels, pairs, strict=False):
             draw_reward(axes, fit)
             _title(axes, entry.reward)
@@ -36,9 +38,9 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
 def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards against the entropy, with what is left on the curve."""
     pairs = _fitted(entries)
-    with p.panels([_HEIGHT] * len(pairs), **_room()) as (figure, panels):
+    with _panels(len(pairs)) as (figure, panels):
         for axes, (entry, fit) in zip(panels, pairs, strict=True):
-            averaged = [line for line in lines_of(fit) if line[2]["color"] in ("grey", "blue")]
+            averaged = [line for line in lines_of(fit) if line.colour in ("grey", "blue")]
             draw_answer(axes, fit, averaged, named=False)
             _title(axes, entry.reward)
         panels[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
@@ -55,11 +57,19 @@ def _fitted(entries: Sequence[Entry[Fit]]) -> list[tuple[Entry[Fit], Fit]]:
     return pairs
 
 
-def _room() -> dict[str, Any]:
-    return {"head": 0.12, "right": 0.1, "gap": _GAP}
+def _panels(number: int) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
+    """A figure of so many small panels."""
+    return p.panels([_HEIGHT] * number, head=0.12, right=0.1, gap=_GAP)
 
 
 def _title(axes: Axes, text: str) -> None:
     """The name of a panel above its left corner."""
-    look: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom", "weight": "bold"}
-    axes.text(0.0, 1.03, p.shown(text), color=p.colour("ink"), **look)
+    axes.text(
+        0.0,
+        1.03,
+        p.shown(text),
+        color=p.colour("ink"),
+        transform=axes.transAxes,
+        va="bottom",
+        weight="bold",
+    )

@@ -79,14 +79,14 @@ def distinct_figure(document: SamplesDocument) -> Figure:
             groups.setdefault(tuple(row[name] for name in document.groups), []).append(point)
     if max(map(len, groups.values()), default=0) < 2:
         raise ValueError("there are fewer than two steps with answers")
-    shown = list(groups.items())[:4]
+    first_groups = list(groups.items())[:4]
     colours = ("ink", "blue", "vermilion", "green")
     named = [
         (colour, " ".join(map(str, key)), [{"linewidth": 1.4}])
-        for colour, (key, _) in zip(colours, shown, strict=False)
+        for colour, (key, _) in zip(colours, first_groups, strict=False)
     ]
-    with p.panels([1.5], keys=named if len(shown) > 1 else ()) as (figure, (axes,)):
-        for colour, (_, points) in zip(colours, shown, strict=False):
+    with p.panels([1.5], keys=named if len(first_groups) > 1 else ()) as (figure, (axes,)):
+        for colour, (_, points) in zip(colours, first_groups, strict=False):
             x, y = np.array(points).T
             axes.plot(x, y, "o-", color=p.colour(colour), linewidth=1.0, markersize=3)
             axes.plot(x[-1:], y[-1:], "s", color=p.colour(colour), markersize=4.5)
@@ -105,10 +105,17 @@ def flow_figure(pair: PairedSamples) -> Figure:
         ends.append(dict(zip(order, pairwise(edges), strict=True)))
     with p.panels([1.4], keys=keys) as (figure, (axes,)):
         for name, colour in FATES.items():
-            (low, high), (to_low, to_high) = ends[0][name], ends[1][name]
+            low, high = ends[0][name]
+            to_low, to_high = ends[1][name]
             if high > low:
-                look: dict[str, Any] = {"color": p.colour(colour), "alpha": 0.55, "linewidth": 0}
-                axes.fill_between([0.0, 1.0], [low, to_low], [high, to_high], **look)
+                axes.fill_between(
+                    [0.0, 1.0],
+                    [low, to_low],
+                    [high, to_high],
+                    color=p.colour(colour),
+                    alpha=0.55,
+                    linewidth=0,
+                )
         axes.set_xticks([0.0, 1.0], [p.shown(pair.base[-22:]), p.shown(pair.now[-22:])])
         axes.set_xlim(-0.15, 1.15)
         for x, names in ((0.0, ("kept", "lost")), (1.0, ("kept", "gained"))):

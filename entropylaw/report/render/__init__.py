@@ -29,9 +29,9 @@ def rendered(result: Any, medium: str) -> str:
     if medium == "csv":
         return csv_text(table(result))
     if medium == "latex":
-        return latex_text(result)
+        return _latex_text(result)
     if medium == "junit":
-        return junit_text(describe(result))
+        return _junit_text(describe(result))
     if medium == "markdown":
         # It imports the figures, for their captions.
         from entropylaw.report.render import markdown
@@ -72,7 +72,7 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
     return names, [list(row) for row in zip(*cells, strict=True)]
 
 
-def latex_text(result: Any) -> str:
+def _latex_text(result: Any) -> str:
     r"""The tables of a result by pandas, for ``\\input``; a comment names what each is about.
 
     Numbers have the digits of other texts. A result without tables has that of its CSV.
@@ -86,15 +86,15 @@ def latex_text(result: Any) -> str:
             case Heading():
                 tex += f"\n% {one_line(block.text)}\n"
             case Facts():
-                tex += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
+                tex += _tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
             case Table():
                 cells = [row_text(block, row) for row in block.rows]
                 head = [column.label for column in block.columns]
-                tex += tabular(head, cells, block.words)
+                tex += _tabular(head, cells, block.words)
     return tex
 
 
-def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
+def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
     """A LaTeX table; the first ``words`` columns hold names."""
     import pandas
 
@@ -104,7 +104,7 @@ def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> s
     return str(frame.to_latex(index=False, escape=True, column_format=aligned))
 
 
-def junit_text(blocks: Sequence[Block]) -> str:
+def _junit_text(blocks: Sequence[Block]) -> str:
     """A suite per run and a case per gate: one that fails is a failure, an undecided one an error.
 
     No times and no host: the same result has the same bytes. Control characters, which XML 1.0 excludes, are

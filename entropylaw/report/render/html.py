@@ -8,7 +8,6 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -64,15 +63,16 @@ def fragment(
         described = one_line(figure.described or entry.caption(figure.part))
         svg = inline(svg, name, f"{entry.title} {title}", described, letters=letters, follow=follow)
         svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
-    sections = sectioned(blocks, svgs, links or {})
+    sections = _sectioned(blocks, svgs, links or {})
     template = environment().get_template("blocks.html.j2")
-    parts = {"sections": sections, "svgs": svgs, "links": links or {}}
-    body = template.render(**parts, prefix=prefix, frame=Markup(frame))
+    body = template.render(
+        sections=sections, svgs=svgs, links=links or {}, prefix=prefix, frame=Markup(frame)
+    )
     shapes = glyphs(map(figures.__getitem__, svgs), letters, hidden) if svgs else ""
     return Markup(f"{shapes}\n{body}")
 
 
-def sectioned(
+def _sectioned(
     blocks: Sequence[Block], svgs: Container[str], links: Mapping[str, Sequence[str]]
 ) -> list[tuple[Heading | None, list[Block], list[Block]]]:
     """Parts with their headings, figures and other blocks; those before the first part have no heading.
@@ -96,9 +96,14 @@ def sectioned(
 @lru_cache
 def environment() -> Environment:
     """The templates and filters of every page; text from logs is escaped."""
-    blanks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    templates = PackageLoader("entropylaw.report", "templates")
-    made = Environment(loader=templates, autoescape=True, undefined=StrictUndefined, **blanks)
+    made = Environment(
+        loader=PackageLoader("entropylaw.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     made.filters |= {
         "cell": numbers.cell_text,
         "fact": numbers.fact_text,
@@ -110,7 +115,9 @@ def environment() -> Environment:
         "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
-    made.tests["opening"] = is_opening
+    made.tests["opening"] = lambda block: (
+        isinstance(block, Verdict | Answers) or (isinstance(block, Table) and block.overview)
+    )
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.globals["colours"] = Markup(palette.css())
     # The policy of a page allows this script alone.
@@ -120,26 +127,21 @@ def environment() -> Environment:
     return made
 
 
-def is_opening(block: Block) -> bool:
-    """Whether it comes before the figures."""
-    return isinstance(block, Verdict | Answers) or (isinstance(block, Table) and block.overview)
-
-
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
     """Groups of notes: checks, lists of labelled facts, paragraphs."""
-    shown = (note for note in block.notes if note.text)
-    groups = groupby(shown, lambda note: _KINDS.get(note.label, "list"))
+    sentences = (note for note in block.notes if note.text)
+    groups = groupby(sentences, lambda note: _KINDS.get(note.label, "list"))
     return [(kind, list(notes)) for kind, notes in groups]
 
 
 def line(trace: Trace) -> Markup:
     """A series between its own least and largest value, as a line with a dot at its end."""
-    first = trace.steps[0]
+    first_step = trace.steps[0]
     low = min(trace.values)
-    across = 96.0 / ((trace.steps[-1] - first) or 1.0)
+    across = 96.0 / ((trace.steps[-1] - first_step) or 1.0)
     up = 18.0 / ((max(trace.values) - low) or 1.0)
     points = [
-        (f"{2 + (step - first) * across:.1f}", f"{20 - (value - low) * up:.1f}")
+        (f"{2 + (step - first_step) * across:.1f}", f"{20 - (value - low) * up:.1f}")
         for step, value in zip(trace.steps, trace.values, strict=True)
     ]
     x, y = points[-1]

@@ -31,14 +31,14 @@ def whole(
     Runs are taken one by one; ``where`` says where to find those that are left out.
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
-    left = f"\n*Left out of this text: {{}}; {where}.*\n"
+    left_out = f"\n*Left out of this text: {{}}; {where}.*\n"
     # The shortest description of a run takes some 2000 bytes.
     if number and len(text.encode()) > MOST_BYTES - 2000:
-        return text + left.format(counted(number, "more run"))
+        return text + left_out.format(counted(number, "more run"))
     for written, (run, figures) in enumerate(runs):
         section = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
         if len((text + section).encode()) > MOST_BYTES:
-            return text + left.format(counted(number - written, "more run"))
+            return text + left_out.format(counted(number - written, "more run"))
         text += "\n" * bool(text) + section
     return text
 
@@ -70,18 +70,18 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
             yield [f"{'#' * block.level} {markdown_cell(block.text)}"]
             yield filter(None, [markdown_cell(block.about)])
         case b.Verdict():
-            yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
+            yield [f"**{_escaped_text(block.text)}** ({_escaped_text(block.badge)})"]
         case b.Figure() if block.name in figures:
             yield [f"![{NAMED[block.name].label or block.name}]({figures[block.name]})"]
         case b.Notes():
             yield from _notes(block)
         case b.Facts():
-            yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
-            lines = [f"| {escaped_text(block.title)} | value | {escaped_text(block.interval)} | |"]
+            yield [f"*{_escaped_text(block.unsafe)}*"] if block.unsafe else []
+            lines = [f"| {_escaped_text(block.title)} | value | {_escaped_text(block.interval)} | |"]
             lines.append("| --- | ---: | --- | --- |")
             for fact in block.facts:
                 value, interval, note = fact_text(fact)
-                cells = (markdown_cell(fact.name), _cell(fact.value, value), interval, escaped_text(note))
+                cells = (markdown_cell(fact.name), _cell(fact.value, value), interval, _escaped_text(note))
                 lines.append(f"| {' | '.join(cells)} |")
             yield lines
         case b.Table():
@@ -90,25 +90,25 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
 
 def _notes(block: b.Notes) -> Iterator[list[str]]:
     """Paragraphs, and those with labels as lists."""
-    shown = (note for note in block.notes if note.text)
-    for labelled, group in groupby(shown, lambda note: note.label != ""):
+    sentences = (note for note in block.notes if note.text)
+    for labelled, group in groupby(sentences, lambda note: note.label != ""):
         if labelled:
-            pairs = [(markdown_cell(note.label), escaped_text(note.text)) for note in group]
+            pairs = [(markdown_cell(note.label), _escaped_text(note.text)) for note in group]
             bold = [("**reason**" if label == "reason" else label, text) for label, text in pairs]
             # A question needs no colon.
             yield [f"- {label}{'' if label.endswith('?') else ':'} {text}" for label, text in bold]
         else:
-            yield from ([escaped_text(note.text)] for note in group)
+            yield from ([_escaped_text(note.text)] for note in group)
 
 
 def _table(table: b.Table, room: int) -> Iterator[str]:
     """A table, names and words on the left and numbers on the right; rows while there is room for them."""
-    left = [
+    is_left = [
         i < table.words or all(isinstance(row[i], str | bool | None) for row in table.rows)
         for i in range(len(table.columns))
     ]
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
-    yield f"|{''.join(' --- |' if words else ' ---: |' for words in left)}"
+    yield f"|{''.join(' --- |' if words else ' ---: |' for words in is_left)}"
     for i, row in enumerate(table.rows):
         line = f"| {' | '.join(map(_cell, row, row_text(table, row)))} |"
         room -= len(line.encode()) + 1
@@ -121,10 +121,10 @@ def _table(table: b.Table, room: int) -> Iterator[str]:
 
 def _cell(cell: b.Cell, text: str) -> str:
     """Words come from logs; numbers have no markup but signs."""
-    return markdown_cell(text) if isinstance(cell, str) else escaped_text(text).removeprefix("\\")
+    return markdown_cell(text) if isinstance(cell, str) else _escaped_text(text).removeprefix("\\")
 
 
-def escaped_text(text: str) -> str:
+def _escaped_text(text: str) -> str:
     """A sentence without markup; brackets that cannot make a link stay readable."""
     escaped = markdown_cell(text, "\\`*_|~$").replace("](", "]\\(").replace("]:", "]\\:")
     return "\\" + escaped if escaped[:1] in ("#", "+", "-", "=") else escaped

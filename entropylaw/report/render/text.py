@@ -37,16 +37,16 @@ def render(blocks: Sequence[Block], *, details: bool = False) -> str:
     Without ``details`` an overview of several runs is shown in their place.
     """
     head, *runs = by_run(blocks)
-    texts = ["\n".join(gate_lines([head, *runs]))]
+    texts = ["\n".join(_gate_lines([head, *runs]))]
     if not details:
         overviews = [run for run in (head, *runs) if any(getattr(block, "overview", False) for block in run)]
         runs = [run for run in overviews or runs if run is not head]
-    others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
-    texts += ["\n".join(_lines(run, details)) for run in others]
+    further = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
+    texts += ["\n".join(_lines(run, details)) for run in further]
     return "\n".join(f"{text}\n" for text in texts if text)
 
 
-def gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
+def _gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
     """A line per gate of every run, with its outcome and what was found; those that failed are last."""
     gates = [
         (block, _title(run[0]))
@@ -60,16 +60,16 @@ def gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
 
 def _lines(run: Sequence[Block], details: bool) -> list[str]:
     """The lines of a run; what is left out is counted in the last one."""
-    shown = [block for block in run if details or not getattr(block, "detail", False)]
-    labels = (note.label for block in shown for note in _notes(block, details))
+    visible = [block for block in run if details or not getattr(block, "detail", False)]
+    labels = (note.label for block in visible for note in _notes(block, details))
     width = max([_LABEL, *map(len, labels)])
-    lines = [line.rstrip() for block in shown for line in _block(block, width, details)]
-    if hidden := hidden_counts([block for block in run if block not in shown]):
+    lines = [line.rstrip() for block in visible for line in _block(block, width, details)]
+    if hidden := _hidden_counts([block for block in run if block not in visible]):
         lines.append(f"  {hidden}: --details")
     return lines
 
 
-def hidden_counts(hidden: Iterable[Block]) -> str:
+def _hidden_counts(hidden: Iterable[Block]) -> str:
     """``+8 forms · 2 cautions``: the rows and the sentences that are left out."""
     numbers = Counter[str]()
     for block in hidden:
@@ -117,36 +117,44 @@ def _table(table: Table) -> Iterator[str]:
     """A table in columns; where it is too wide for a line, labels are wrapped, then cells of words."""
     labels = [column.label for column in table.columns]
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
-    widths = [max(map(len, column)) for column in zip(labels, *cells, strict=True)]
+    widths = [_longest(column) for column in zip(labels, *cells, strict=True)]
     gap = "   "
     room = COLUMNS.get()
-    is_wide = 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get()
-    longest = [max(label.split(), key=len, default="") for label in labels]
-    columns = list(zip(longest, *cells, strict=True))
-    if is_wide and table.overview:
+    if 2 + sum(widths) + len(gap) * (len(widths) - 1) > room:
         gap = "  "
-        widths = [max(map(len, column)) for column in columns]
-        widths[0] = min(widths[0], room // 3)
-        while len(widths) > FEWEST_COLUMNS and sum(widths) + len(gap) * len(widths) > room:
-            widths.pop()
-        widths[0] = min(widths[0], max(room - sum(widths[1:]) - len(gap) * len(widths), 10))
-        labels = labels[: len(widths)]
-        cells = [row[: len(widths)] for row in cells]
-    elif is_wide:
-        gap = "  "
-        widths = narrowed(widths, columns, room - len(gap) * len(widths))
+        words = [max(label.split(), key=len, default="") for label in labels]
+        columns = list(zip(words, *cells, strict=True))
+        if table.overview:
+            widths = _first_that_fit(list(map(_longest, columns)), room, len(gap))
+        else:
+            widths = _narrowed(widths, columns, room - len(gap) * len(widths))
     for row in (labels, *cells):
-        parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
+        # Columns that have no width are left out.
+        parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=False)]
         for line in zip_longest(*parts, fillvalue=""):
             yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
 
 
-def narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
+def _longest(texts: Iterable[str]) -> int:
+    """The number of characters of the longest text."""
+    return max(map(len, texts))
+
+
+def _first_that_fit(widths: Sequence[int], room: int, gap: int) -> list[int]:
+    """The widths of as many columns as fit, at least :data:`FEWEST_COLUMNS`; names are narrowed."""
+    fitting = [min(widths[0], room // 3), *widths[1:]]
+    while len(fitting) > FEWEST_COLUMNS and sum(fitting) + gap * len(fitting) > room:
+        fitting.pop()
+    fitting[0] = min(fitting[0], max(room - sum(fitting[1:]) - gap * len(fitting), 10))
+    return fitting
+
+
+def _narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
     """Widths of columns for a line with ``room`` characters: labels are wrapped, then cells of words.
 
     A column is the longest word of its label and its cells. A cell keeps its longest word, and :data:`_CELL`.
     """
-    narrow = [max(map(len, column)) for column in columns]
+    narrow = list(map(_longest, columns))
     room -= sum(narrow)
     least = []
     for width, column in zip(narrow, columns, strict=True):
