@@ -1,7 +1,7 @@
 """Level shifts: steps at which a run jumps, against the drift that any run has.
 
 A reference reset, a longer context, new data or a resume can move reward or entropy from one evaluation
-to the next. A known one is a column of the engine's table (:func:`entropylaw.fit_law`).
+to the next. A known one is a column of the engine's table (:func:`entropylaw.fit`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from entropylaw.analysis.law.estimates import checked_level
-from entropylaw.analysis.law.evaluations import check_scale, check_steps, complete
+from entropylaw.analysis.law.evaluations import check_scale, check_steps, paired
 from entropylaw.analysis.numbers import OWN
 from entropylaw.arguments import as_floats
 from entropylaw.arrays import FloatArray
@@ -74,7 +74,7 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     thousand evaluations means of neighbours are searched.
     """
     level = checked_level(level)
-    run = complete(entropy, reward, step)
+    run = paired(entropy, reward, step)
     check_steps(run.step)
     check_scale("reward", run.reward)
     check_scale("entropy", run.entropy)

@@ -84,7 +84,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     form
         A name of :func:`curves_of`: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
-        A fit of :func:`entropylaw.fit_law`, fresh or from a document.
+        A fit of :func:`entropylaw.fit`, fresh or from a document.
     whiten
         Whiten by the covariance of the most probable row of the run's table; otherwise residuals are
         independent, as in ordinary least squares.

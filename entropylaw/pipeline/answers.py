@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.answer import fit_law
+from entropylaw.analysis.answer import Fitted, answer_of, fit_evaluations, forecast_after
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast, usual_step
+from entropylaw.analysis.forms import r_squared
+from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import stop_line
-from entropylaw.arguments import as_number, texts
+from entropylaw.arguments import as_number, bad_argument, of_kind, text_or_none, texts
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import ColumnOptions, FitOptions, PhaseOptions
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
+from entropylaw.pipeline.given_options import checked
 from entropylaw.results.columns import limit_in
-from entropylaw.results.fit import Fit, RunFit
+from entropylaw.results.fit import Fit, LevelShift, RunFit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, has, note, replace
@@ -39,50 +42,188 @@ from entropylaw.roles.settings import divergence
 from entropylaw.units import UNIT_WORDS, range_words, reward_range
 
 
-def fit_series(series: Series, **options: Any) -> Fit:
-    """Fit a paired series; findings about its columns join those of the fit.
+def fit(
+    source: Any = None,
+    *,
+    entropy: Any = None,
+    reward: Any = None,
+    step: Any = None,
+    entropy_sd: Any = None,
+    name: str | None = None,
+    **options: Any,
+) -> Fit:
+    """Fit one run: of a log, a table, or arrays.
 
-    ``options`` are others of :func:`entropylaw.fit_law`.
+    >>> fit("demo/grpo_s0.csv")  # doctest: +SKIP
+    >>> fit(frame, entropy="H", reward="R")  # doctest: +SKIP
+    >>> fit(entropy=entropy, reward=reward, step=step)  # doctest: +SKIP
 
-    Raises FitError and UsageError: as :func:`entropylaw.fit_law`.
+    Parameters
+    ----------
+    source
+        A path or a table, as for :func:`entropylaw.read_runs`, or a :class:`~entropylaw.logs.runs.Run`; None
+        for arrays.
+    entropy, reward, step
+        Columns of the source, by default those that the catalog has; of several rewards, also by a pattern,
+        the first is the answer, and ``rewards`` of the result has all that can be fitted. Without a source
+        arrays of shape (n,): policy entropy in nats per token, the score, and the trainer's step, strictly
+        increasing; without steps the evaluations are evenly spaced.
+    entropy_sd
+        Standard deviation of the noise with which each entropy was logged, in nats: a number, or the column
+        that holds one for each; of arrays also shape (n,). It is estimated where it is not given.
+    name
+        Name of the run in the result.
+    options
+        Other options of ``entropylaw fit``, with underscores, as in
+        :class:`~entropylaw.options.FitOptions`. Of arrays ``level``, ``gain``, ``steps``, ``max_reward``,
+        ``keep_outliers``, and ``seams``, steps from which the reward has another level.
+
+    Returns
+    -------
+    The fit of the run; of a source a :class:`~entropylaw.results.fit.RunFit`, which has all its rewards, and
+    what is said of a log alone, such as the stop line.
+
+    Raises
+    ------
+    InputError
+        ``several-runs``; the columns are missing or are not what they are taken for; or as
+        :func:`entropylaw.read_runs`.
+    FitError
+        ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
+        ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``, ``reward-above-max``: the data do not
+        determine a fit.
+    UsageError
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``bad-argument``.
+
+    See Also
+    --------
+    entropylaw.fit_logs : all runs of logs, where one that cannot be fitted raises nothing.
     """
-    values = (series.entropy, series.reward, series.step)
-    choice, entropy = series.reward_choice, series.entropy_choice
-    about = list(series.findings)
-    if not choice.is_score:
-        about.append(note("not-a-score", name=choice.column, sort=choice.sort))
-    if choice.meaning.kind == "training":
-        about.append(caution("training-reward", column=choice.column))
-    if entropy.meaning.estimator == "sampled":
-        about.append(caution("entropy-sampled", column=entropy.column))
-    most = options.pop("max_reward", None)
-    if most is None:
-        most = series.max_reward
-    # Any object may be given: an array that is compared with a text has no truth value.
-    elif isinstance(most, str) and most == NO_LARGEST:
-        most = None
-    options["max_reward"] = most
-    try:
-        return fit_law(
-            *values,
-            entropy_sd=series.entropy_sd,
-            logged=series.logged,
-            unpaired=series.unpaired,
-            run=series.run,
-            findings=about,
+    if name is not None:
+        name = of_kind(name, str, "name")
+    if source is None:
+        for option in _OF_LOGS.intersection(options):
+            raise bad_argument(option, "a source, of which it is an option", "arrays alone")
+        settings = checked(FitOptions(**options))
+        used = usable(entropy, reward, step, entropy_sd, keep_outliers=settings.keep_outliers)
+        return _fit_arrays(used, name or "run", settings)
+    if isinstance(entropy_sd, Real):
+        entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
+    settings = checked(
+        FitOptions(
+            entropy=texts(entropy, "entropy"),
+            reward=texts(reward, "reward"),
+            step=text_or_none(step, "step"),
+            entropy_sd=text_or_none(entropy_sd, "entropy_sd"),
             **options,
         )
-    except FitError as error:
-        if error.slug != "too-few-evaluations" or not series.offer:
-            raise
-        raise FitError(error.slug, error.message, series.offer) from error
+    )
+    run = source if isinstance(source, Run) else _only_run(source, settings)
+    if name is not None:
+        run = replace(run, name=name)
+    fits: dict[str, Fit] = {}
+    series_of_run = select_all(
+        run,
+        entropy=settings.entropy,
+        reward=settings.reward,
+        pair=settings.pair,
+        entropy_sd=settings.entropy_sd,
+    )
+    for series in series_of_run:
+        try:
+            fits[series.label or series.reward_choice.column] = fit_series(run, series, settings)
+        except FitError:
+            if not fits:
+                raise
+    first = next(iter(fits.values()))
+    return RunFit(**{field: getattr(first, field) for field in field_names(first)}, rewards=fits)
 
 
-def from_step_on(series: Series, first: float) -> Series:
-    """The evaluations from a step on; those before it are counted among the dropped ones.
+def _fit_arrays(used: Evaluations, run: str, options: FitOptions) -> Fit:
+    """The fit of evaluations of which no log is known."""
+    fitted = fit_evaluations(
+        used,
+        run=run,
+        level=options.level,
+        gain=options.gain,
+        max_reward=_largest(options, None),
+        starts=options.seams,
+    )
+    forecast, no_forecast = forecast_after(fitted, options.steps)
+    return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
+
+
+_OF_LOGS = frozenset({"run", "pair", "from_step", "find_seams", "cost_per_step"})
+"""Options of a fit that arrays have no use for."""
+
+
+def _only_run(source: Any, options: FitOptions) -> Run:
+    """The run of a log; InputError ``several-runs`` where it has more."""
+    columns = [*options.entropy, *options.reward]
+    if options.entropy_sd is not None:
+        columns.append(options.entropy_sd)
+    runs = read_runs(source, step=options.step, run=options.run, columns=columns)
+    if len(runs) > 1:
+        names = ", ".join(run.name for run in runs[:8])
+        path = shown_path(os.fspath(source)) if isinstance(source, str | os.PathLike) else "the table"
+        raise InputError(
+            "several-runs",
+            f"{path} holds {len(runs)} runs: {names}",
+            "read them with entropylaw.read_runs, and fit each, or fit all with entropylaw.fit_logs",
+        )
+    return runs[0]
+
+
+def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
+    """The fit of a run with one of its rewards, with all that is said of a log; raises as :func:`fit`."""
+    series = _from_first_step(series, options)
+    shifts: tuple[LevelShift, ...] = ()
+    if options.find_seams:
+        shifts = find_level_shifts(series.step, series.entropy, series.reward)
+    used = _evaluations_of(series, options)
+    findings = [*_about_columns(series), *levels_of(series, options.level)]
+    if options.find_seams and not shifts:
+        findings.append(note("no-level-shift"))
+    kl = divergence(run, used.step)
+    if kl is not None:
+        findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
+    starts = options.seams or level_shift_steps(shifts, series.step)
+    fitted = _fit_of_series(series, used, options, starts, findings)
+    forecast, no_forecast = forecast_after(fitted, options.steps)
+    return answer_of(
+        fitted,
+        forecast=forecast,
+        no_forecast=no_forecast,
+        level_shifts=known_shifts(fitted.law) if options.seams else shifts,
+        drop_per_100_steps=entropy_drop(used.step, used.entropy, level=options.level),
+        stop_line=stop_line(
+            fitted.every,
+            steps=options.steps,
+            gain=options.gain,
+            cost_per_step=options.cost_per_step,
+            max_reward=fitted.law.max_reward,
+            left=fitted.averaged.headroom.value,
+            label=series.label or series.reward_choice.column,
+            is_score=series.reward_choice.is_score,
+        ),
+    )
+
+
+def fit_series_alone(_: Run, series: Series, options: FitOptions) -> Fit:
+    """The fit of a run with one of its rewards, without what comes after its last step."""
+    series = _from_first_step(series, options)
+    used = _evaluations_of(series, options)
+    return answer_of(_fit_of_series(series, used, options, options.seams, _about_columns(series)))
+
+
+def _from_first_step(series: Series, options: FitOptions) -> Series:
+    """The evaluations from the first step to fit on; those before it are counted among the dropped ones.
 
     Raises InputError (``no-step-left``) where there is none.
     """
+    first = options.from_step
+    if first is None:
+        return series
     after = series.step >= first
     if not after.any():
         raise InputError(
@@ -91,136 +232,83 @@ def from_step_on(series: Series, first: float) -> Series:
             "give an earlier --from-step",
         )
     before = {f"before the first step to fit, {first:g}": int(series.step.size - after.sum())}
-    arrays = ("step", "entropy", "reward", "entropy_sd")
-    cut: dict[str, Any] = {
-        name: value[after] for name in arrays if (value := getattr(series, name)) is not None
-    }
-    for name in ("logged", "unpaired"):
-        if (columns := getattr(series, name)) is not None:
-            cut[name] = tuple(values[columns[0] >= first] for values in columns)
-    return replace(series, **cut, dropped=added(series.dropped, before))
-
-
-def fit_run(
-    run: Run,
-    *,
-    entropy: str | Sequence[str] | None = None,
-    reward: str | Sequence[str] | None = None,
-    pair: str | None = None,
-    level: float = 0.95,
-    entropy_sd: float | str | None = None,
-    keep_outliers: bool = False,
-    gain: float | None = None,
-    steps: float | None = None,
-    max_reward: float | str | None = None,
-    from_step: float | None = None,
-) -> RunFit:
-    """Choose the columns of a run by the catalog (or as given), pair them, and fit the law.
-
-    ``entropy`` and ``reward`` are columns, or shell patterns of them. Of several rewards the first is the
-    answer, and ``rewards`` of the result has all that can be fitted. ``entropy_sd`` is a number of nats, or
-    the column that holds one for each entropy. ``max_reward`` is the largest reward that is possible, by
-    default that of a share of problems, and ``"none"`` where there is none.
-
-    Raises
-    ------
-    InputError
-        The columns are missing or are not what they are taken for.
-    FitError, UsageError
-        As :func:`entropylaw.fit_law`.
-    """
-    if entropy_sd is not None and not isinstance(entropy_sd, str):
-        entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
-    fits: dict[str, Fit] = {}
-    for series in select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd):
-        if from_step is not None:
-            series = from_step_on(series, as_number(from_step, "from_step"))
-        try:
-            fits[series.label or series.reward_choice.column] = fit_series(
-                series,
-                level=level,
-                keep_outliers=keep_outliers,
-                gain=gain,
-                steps=steps,
-                max_reward=max_reward,
-            )
-        except FitError:
-            if not fits:
-                raise
-    first = next(iter(fits.values()))
-    return RunFit(**{name: getattr(first, name) for name in field_names(first)}, rewards=fits)
-
-
-def fit(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> RunFit:
-    """Read a log with one run, and fit it.
-
-    ``log``, ``step`` and ``run`` are as in :func:`entropylaw.read_runs`, and ``options`` those of
-    :func:`entropylaw.fit_run`.
-
-    Raises
-    ------
-    InputError
-        ``several-runs``, or as :func:`entropylaw.read_runs`.
-    FitError, UsageError
-        As :func:`entropylaw.fit_law`.
-    """
-    named = [*texts(options.get("entropy"), "entropy"), *texts(options.get("reward"), "reward")]
-    if isinstance(noise := options.get("entropy_sd"), str):
-        named.append(noise)
-    runs = read_runs(log, step=step, run=run, columns=named)
-    if len(runs) != 1:
-        names = ", ".join(logged.name for logged in runs[:8])
-        source = shown_path(os.fspath(log)) if isinstance(log, str | os.PathLike) else "the table"
-        raise InputError(
-            "several-runs",
-            f"{source} holds {len(runs)} runs: {names}",
-            "read them with entropylaw.read_runs, and fit each with entropylaw.fit_run",
-        )
-    return fit_run(runs[0], **options)
-
-
-def fit_reward(run: Run, series: Series, options: FitOptions) -> Fit:
-    """The law of a run with one of its rewards and, where the options say so, its level shifts."""
-    if options.from_step is not None:
-        series = from_step_on(series, options.from_step)
-    shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
-    shift_steps = options.seams or level_shift_steps(shifts, series.step)
-    fitted = fit_series(series, seams=shift_steps, **how(options), steps=options.steps)
-    unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
-    kl = divergence(run, fitted.law.step)
-    rivals = (divergence_note(*kl, fitted.law.reward, fitted.law.r_squared),) if kl is not None else ()
-    fitted = replace(
-        fitted,
-        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted, *rivals),
-        level_shifts=known_shifts(fitted.law) if options.seams else shifts,
-        drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
-        stop_line=stop_line(
-            *fitted.evaluations,
-            steps=options.steps,
-            gain=options.gain,
-            cost_per_step=options.cost_per_step,
-            max_reward=fitted.max_reward,
-            left=fitted.headroom.value,
-            label=series.label or series.reward_choice.column,
-            is_score=series.reward_choice.is_score,
-        ),
+    return replace(
+        series,
+        step=series.step[after],
+        entropy=series.entropy[after],
+        reward=series.reward[after],
+        entropy_sd=None if series.entropy_sd is None else series.entropy_sd[after],
+        logged=_from_step(series.logged, first),
+        unpaired=_from_step(series.unpaired, first),
+        dropped=added(series.dropped, before),
     )
-    return as_stored(fitted)
 
 
-def law(_: Run, series: Series, options: FitOptions) -> Fit:
-    """The law of a run with one of its rewards, without what comes after its last step."""
-    if options.from_step is not None:
-        series = from_step_on(series, options.from_step)
-    return as_stored(fit_series(series, seams=options.seams, **how(options), ahead=False))
+def _from_step(
+    columns: tuple[FloatArray, FloatArray] | None, first: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Steps and their values from a step on."""
+    if columns is None:
+        return None
+    step, values = columns
+    return step[step >= first], values[step >= first]
 
 
-def how(options: FitOptions) -> dict[str, Any]:
-    """The options that :func:`fit_law` has a parameter for, but those that name columns or need more."""
-    parameters = inspect.signature(fit_law).parameters
-    apart = {"entropy_sd", "seams", "steps", *field_names(ColumnOptions())}
-    names = [name for name in field_names(options) if name in parameters and name not in apart]
-    return {name: getattr(options, name) for name in names}
+def _evaluations_of(series: Series, options: FitOptions) -> Evaluations:
+    """The evaluations of a series that can be fitted; of too few of them the hint is the series' own."""
+    try:
+        return usable(
+            series.entropy,
+            series.reward,
+            series.step,
+            series.entropy_sd,
+            keep_outliers=options.keep_outliers,
+            logged=series.logged,
+            unpaired=series.unpaired,
+        )
+    except FitError as error:
+        if error.slug != "too-few-evaluations" or not series.offer:
+            raise
+        raise FitError(error.slug, error.message, series.offer) from error
+
+
+def _about_columns(series: Series) -> list[Finding]:
+    """What is known of the columns of a series."""
+    choice = series.reward_choice
+    findings = list(series.findings)
+    if not choice.is_score:
+        findings.append(note("not-a-score", name=choice.column, sort=choice.sort))
+    if choice.meaning.kind == "training":
+        findings.append(caution("training-reward", column=choice.column))
+    if series.entropy_choice.meaning.estimator == "sampled":
+        findings.append(caution("entropy-sampled", column=series.entropy_choice.column))
+    return findings
+
+
+def _fit_of_series(
+    series: Series,
+    used: Evaluations,
+    options: FitOptions,
+    starts: Sequence[float],
+    findings: Sequence[Finding],
+) -> Fitted:
+    """The law and its rivals fitted to a series."""
+    return fit_evaluations(
+        used,
+        run=series.run,
+        level=options.level,
+        gain=options.gain,
+        max_reward=_largest(options, series.max_reward),
+        starts=starts,
+        findings=findings,
+    )
+
+
+def _largest(options: FitOptions, of_series: float | None) -> float | None:
+    """The largest reward that is possible: as given, or else by the column; None where it is not known."""
+    if options.max_reward is None:
+        return of_series
+    return None if isinstance(options.max_reward, str) else options.max_reward
 
 
 def levels_of(series: Series, level: float) -> Sequence[Finding]:
@@ -251,11 +339,10 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
             raise
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
-    fitted = replace(fitted, findings=(*fitted.findings, *series.findings))
-    return as_stored(fitted)
+    return replace(fitted, findings=(*fitted.findings, *series.findings))
 
 
-COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit_reward, "law": law, "phases": phases}
+COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit_series, "law": fit_series_alone, "phases": phases}
 """Name of a step → its function of a run, the run's series and the options."""
 
 
@@ -350,13 +437,13 @@ def predict_run(
     if answer.lost:
         return replace(prediction, no_forecast="the run lost its reward")
     try:
-        return replace(prediction, forecast=forecast_of(answer, at_step, gain=gain, level=level))
+        return replace(prediction, forecast=forecast_later(answer, at_step, gain=gain, level=level))
     except FitError as error:
         # The run is too short for it.
         return replace(prediction, no_forecast=error.message)
 
 
-def forecast_of(
+def forecast_later(
     answer: Fit, at_step: Sequence[float], *, gain: float | None, level: float | None
 ) -> Forecast:
     """The forecast of a fitted run at later steps; gain and level are those of the fit where not given.

@@ -167,7 +167,7 @@ def _check_alike(model: Numbers, numbers: Sequence[Numbers], option: str) -> Non
         except InputError as error:
             hint = error.hint
             if not number.choice.column:
-                hint = "give fit_law(..., max_reward=1) for a rate, and 100 for a percentage"
+                hint = "give fit(..., max_reward=1) for a rate, and 100 for a percentage"
             elif model.choice.column == choice.column and model.choice.unit != choice.unit:
                 hint = _how_to_name(choice.column, "rate", option)
             message = f"{error.message}; {model.said}, {number.said}"

@@ -107,13 +107,13 @@ import numpy as np, threadpoolctl, entropylaw
 from entropylaw.engine import reads
 def threads():
     return {library["num_threads"] for library in threadpoolctl.threadpool_info()}
-entropylaw.fit_law
+entropylaw.fit
 threadpoolctl.threadpool_limits(3)
 seen, real = [], reads.np.exp
 reads.np.exp = lambda *given, **more: seen.append(threads()) or real(*given, **more)
 step = np.arange(20.0)
 entropy = real(-step / 9)
-entropylaw.fit_law(entropy, 0.6 - 0.2 * real(entropy) + 0.01 * np.sin(3 * step), step)
+entropylaw.fit(entropy=entropy, reward=0.6 - 0.2 * real(entropy) + 0.01 * np.sin(3 * step), step=step)
 print(threads(), set.union(*seen))
 """
 
