@@ -28,6 +28,11 @@ def own_law(*series: Any, **options: Any) -> LawFit:
     return fit_arrays(*series, **options).law
 
 
+def phases_of(step: Any, planning: Any = None, execution: Any = None, **options: Any) -> entropylaw.PhaseFit:
+    """The phases of arrays."""
+    return entropylaw.phases(step=step, planning=planning, execution=execution, **options)
+
+
 def stop_line_of(step: Any, entropy: Any, reward: Any, **options: Any) -> StopLine:
     """The stop line of arrays."""
     return stop_line(rewarded(step, entropy, reward), **options)

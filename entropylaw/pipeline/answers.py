@@ -28,15 +28,16 @@ from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
 from entropylaw.results.columns import limit_in
 from entropylaw.results.fit import Fit, LevelShift, RunFit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.phases import CURVES, PhaseFit
+from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, has, note, replace
 from entropylaw.roles.rewards import select_all
+from entropylaw.roles.select import phase_series_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
 from entropylaw.units import UNIT_WORDS, range_words, reward_range
@@ -118,9 +119,10 @@ def fit(
             **options,
         )
     )
-    run = source if isinstance(source, Run) else _only_run(source, settings)
-    if name is not None:
-        run = replace(run, name=name)
+    columns = [*settings.entropy, *settings.reward]
+    if settings.entropy_sd is not None:
+        columns.append(settings.entropy_sd)
+    run = _only_run(source, settings, columns, name)
     fits: dict[str, Fit] = {}
     series_of_run = select_all(
         run,
@@ -157,21 +159,22 @@ _OF_LOGS = frozenset({"run", "pair", "from_step", "find_seams", "cost_per_step"}
 """Options of a fit that arrays have no use for."""
 
 
-def _only_run(source: Any, options: FitOptions) -> Run:
-    """The run of a log; InputError ``several-runs`` where it has more."""
-    columns = [*options.entropy, *options.reward]
-    if options.entropy_sd is not None:
-        columns.append(options.entropy_sd)
-    runs = read_runs(source, step=options.step, run=options.run, columns=columns)
+def _only_run(source: Any, options: LogOptions, columns: Sequence[str], name: str | None) -> Run:
+    """The run of a source, by a name that is given; InputError ``several-runs`` where it has more."""
+    runs: tuple[Run, ...]
+    if isinstance(source, Run):
+        runs = (source,)
+    else:
+        runs = read_runs(source, step=options.step, run=options.run, columns=columns)
     if len(runs) > 1:
         names = ", ".join(run.name for run in runs[:8])
         path = shown_path(os.fspath(source)) if isinstance(source, str | os.PathLike) else "the table"
         raise InputError(
             "several-runs",
             f"{path} holds {len(runs)} runs: {names}",
-            "read them with entropylaw.read_runs, and fit each, or fit all with entropylaw.fit_logs",
+            "read them with entropylaw.read_runs, and give one; entropylaw.fit_logs fits them all",
         )
-    return runs[0]
+    return runs[0] if name is None else replace(runs[0], name=name)
 
 
 def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
@@ -328,11 +331,88 @@ def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
         return ()
 
 
-def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
+def phases(
+    source: Any = None,
+    *,
+    step: Any = None,
+    planning: Any = None,
+    execution: Any = None,
+    semantic: Any = None,
+    entropy: Any = None,
+    name: str | None = None,
+    level: float = 0.95,
+    run: str | None = None,
+) -> PhaseFit:
+    """Find what the entropies of one run do: of planning and execution tokens, of plans and of all tokens.
+
+    >>> phases("demo/ordered.csv")  # doctest: +SKIP
+    >>> phases(step=step, planning=planning, execution=execution)  # doctest: +SKIP
+
+    Parameters
+    ----------
+    source
+        A path, a table or a run, as for :func:`entropylaw.fit`; None for arrays.
+    step
+        The step column of the source; without one an array (n,), strictly increasing.
+    planning, execution, entropy
+        Columns of the source, by default those that the catalog has. Without a source arrays (n,) of the
+        entropies of planning, of execution and of all tokens, in nats, nan where a step has none.
+    semantic
+        Of arrays alone: the entropy of whole plans, shape (n,). Of a source ``planning`` may name it.
+    name
+        Name of the run in the result.
+    level
+        Coverage of every interval; the tests are at 1 − level.
+    run
+        The column of the source that names the run.
+
+    Raises
+    ------
+    InputError
+        As :func:`entropylaw.fit`.
+    FitError, UsageError
+        As :func:`entropylaw.analysis.phases.fit_phases`, which has the method.
+    """
+    if name is not None:
+        name = of_kind(name, str, "name")
+    if source is None:
+        if run is not None:
+            raise bad_argument("run", "a source, of which it is an option", "arrays alone")
+        return fit_phases(
+            step, planning, execution, semantic=semantic, aggregate=entropy, level=level, run=name or "run"
+        )
+    if semantic is not None:
+        raise bad_argument("semantic", "arrays, of which it is one", "a source")
+    options = checked(
+        PhaseOptions(
+            step=text_or_none(step, "step"),
+            run=run,
+            planning=text_or_none(planning, "planning"),
+            execution=text_or_none(execution, "execution"),
+            entropy=texts(entropy, "entropy"),
+            level=level,
+        )
+    )
+    columns = [column for column in (options.planning, options.execution) if column is not None]
+    only = _only_run(source, options, [*columns, *options.entropy], name)
+    series, *_ = phase_series_all(
+        only, planning=options.planning, execution=options.execution, entropy=options.entropy
+    )
+    return phases_of_series(only, series, options)
+
+
+def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     """The phases of a run."""
     try:
-        columns = {name: getattr(series, name) for name in CURVES}
-        fitted = fit_phases(series.step, **columns, level=options.level, run=run.name)
+        fitted = fit_phases(
+            series.step,
+            series.planning,
+            series.execution,
+            semantic=series.semantic,
+            aggregate=series.aggregate,
+            level=options.level,
+            run=run.name,
+        )
     except FitError as error:
         # These columns identify a summary of tokens.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
@@ -342,7 +422,11 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     return replace(fitted, findings=(*fitted.findings, *series.findings))
 
 
-COMPUTED: dict[str, Callable[..., Any]] = {"fit": fit_series, "law": fit_series_alone, "phases": phases}
+COMPUTED: dict[str, Callable[..., Any]] = {
+    "fit": fit_series,
+    "law": fit_series_alone,
+    "phases": phases_of_series,
+}
 """Name of a step → its function of a run, the run's series and the options."""
 
 

@@ -147,7 +147,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     other = entropylaw.fit(**data | {"reward": REWARD + 0.01 * np.cos(STEP)}, name="other")
     run = entropylaw.read_runs({"step": STEP, "entropy": ENTROPY, "val_acc": REWARD})[0]
     given: dict[str, dict[str, Any]] = {
-        "fit_phases": {"step": STEP, "planning": ENTROPY},
+        "phases": {"source": {"step": STEP, "entropy_planning": ENTROPY}},
         "forecast": {**data, "at_step": 20},
         "find_level_shifts": data,
         "compare": {"arms": {"a": [fit], "b": [other]}},
@@ -164,6 +164,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     # It takes any number of tables, and not one argument.
     names.discard("summarise_samples")
     calls = {name: (getattr(entropylaw, name), given[name]) for name in sorted(names)}
+    calls["phases of arrays"] = entropylaw.phases, {"step": STEP, "planning": ENTROPY}
     calls["fit of arrays"] = entropylaw.fit, data
     calls["fit of a run"] = entropylaw.fit, {"source": run}
     calls["summarise_samples"] = summarised, {"table": "samples.jsonl", "right_when": "score>=0.5"}

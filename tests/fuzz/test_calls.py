@@ -51,7 +51,7 @@ def test_hostile_calls(part):
         ("fit of arrays", {"pair": "same"}, "bad-argument"),
         ("fit of arrays", {"max_reward": 1e300}, "out-of-scale"),
         ("fit of arrays", {"gain": 1e300}, "bad-gain"),
-        ("fit_phases", {"run": None}, "bad-argument"),
+        ("phases of arrays", {"name": 5}, "bad-argument"),
         ("forecast", {"run": b"run"}, "bad-argument"),
         ("forecast", {"entropy": np.full(12, 40.0)}, "entropy-not-a-mean"),
         ("load_fit", {"path": b"fit.json"}, "bad-argument"),
@@ -95,7 +95,7 @@ def test_settings_in_memory_are_checked():
     assert entropylaw.fit_logs([], FitOptions(level=np.float32(0.5))).settings.level == 0.5
 
 
-@pytest.mark.parametrize("argument", ["step", "planning", "execution", "aggregate"])
+@pytest.mark.parametrize("argument", ["step", "planning", "execution", "entropy"])
 @pytest.mark.parametrize("value", [1e300, 1e-300, 1e-320])
 def test_curves_of_phases_out_of_scale(argument, value):
     step = np.arange(1.0, 33.0)
@@ -103,7 +103,7 @@ def test_curves_of_phases_out_of_scale(argument, value):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(entropylaw.EntropyLawError) as caught:
-            entropylaw.fit_phases(**given)
+            entropylaw.phases(**given)
     assert caught.value.slug == "out-of-scale"
 
 

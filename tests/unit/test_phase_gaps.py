@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import fit_phases
 from entropylaw.analysis.rise import MOST_POINTS, blocked
 from entropylaw.report.describe.phases import without_log
 from entropylaw.report.figures.phases import phase_figure
 from entropylaw.results.phases import CurvePhases, PhaseFit, gaps
 from tests.conftest import ROOT
+from tests.laws import phases_of
 
 N = 400
 MIDDLE = slice(int(0.35 * N), int(0.85 * N))
@@ -66,7 +66,7 @@ CASES = {
 
 @pytest.fixture(scope="module", params=CASES)
 def fitted(request: pytest.FixtureRequest) -> PhaseFit:
-    return fit_phases(CASES[request.param][0], CASES[request.param][1])
+    return phases_of(CASES[request.param][0], CASES[request.param][1])
 
 
 def only(fit: PhaseFit) -> CurvePhases:
@@ -98,7 +98,7 @@ def test_nothing_is_drawn_inside_a_gap(fitted: PhaseFit) -> None:
 
 
 def test_what_may_have_happened_in_a_gap_reaches_over_it() -> None:
-    fit = fit_phases(*CASES["a turn in a gap"])
+    fit = phases_of(*CASES["a turn in a gap"])
     curve = only(fit)
     assert curve.rises
     assert curve.onset is not None
