@@ -39,6 +39,7 @@ SURE = 0.99
 
 def stop_line(
     used: Evaluations,
+    forecast: Forecast | None = None,
     *,
     steps: float | None = None,
     gain: float | None = None,
@@ -47,6 +48,7 @@ def stop_line(
     left: float | None = None,
     label: str = "reward",
     is_score: bool = True,
+    level: float = 0.95,
 ) -> StopLine:
     """The stop line of a run, so far.
 
@@ -54,6 +56,8 @@ def stop_line(
     ----------
     used
         Evaluations with a reward, whose entropy may be nan.
+    forecast
+        That for the planned end, where it is known already.
     steps
         The planned end; by default half as many steps again at each look.
     gain, max_reward
@@ -62,11 +66,13 @@ def stop_line(
         What a step costs, what is left on a fitted curve, and the name of the reward.
     is_score
         Whether the reward is a score: by any other number no run is over.
+    level
+        Coverage of the interval of the reward ahead.
     """
     n = used.step.size
     now = float(used.step[-1]) if n else 0.0
-    look = partial(_look, gain=gain, max_reward=max_reward, is_score=is_score)
-    ahead, why_none = look(used.first(n), steps)
+    look = partial(_look, gain=gain, max_reward=max_reward, is_score=is_score, level=level)
+    ahead, why_none = (forecast, "") if forecast is not None else look(used.first(n), steps)
     if not is_score and not why_none:
         why_none = "no run is over by a number that is no score"
     # The best step so far needs no later one.
@@ -128,7 +134,13 @@ def _low_looks(
 
 
 def _look(
-    used: Evaluations, steps: float | None, *, gain: float | None, max_reward: float | None, is_score: bool
+    used: Evaluations,
+    steps: float | None,
+    *,
+    gain: float | None,
+    max_reward: float | None,
+    is_score: bool,
+    level: float,
 ) -> tuple[Forecast | None, str]:
     """The forecast at the end of some evaluations, and why there is none for the planned end."""
     step = used.step
@@ -146,7 +158,7 @@ def _look(
             used,
             at_step=min(at, farthest),
             gain=gain,
-            level=0.95,
+            level=level,
             max_reward=max_reward,
             is_score=is_score,
         )

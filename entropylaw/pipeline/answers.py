@@ -201,13 +201,15 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
         drop_per_100_steps=entropy_drop(used.step, used.entropy, level=options.level),
         stop_line=stop_line(
             fitted.every,
+            forecast,
             steps=options.steps,
             gain=options.gain,
             cost_per_step=options.cost_per_step,
             max_reward=fitted.law.max_reward,
             left=fitted.averaged.headroom.value,
             label=series.label or series.reward_choice.column,
-            is_score=series.reward_choice.is_score,
+            is_score=fitted.is_score,
+            level=options.level,
         ),
     )
 
