@@ -89,7 +89,7 @@ def undecided(
     chosen, how = None, ""
     if pairs is None:
         numbers = {name: len(runs) for name, runs in arms.items()}
-        pairs, chosen, how = chosen_pairs(numbers, baseline)
+        pairs, chosen, how = _chosen_pairs(numbers, baseline)
     seeds, refused = seeds_of(arms)
     if margin is None:
         series = [seed.series for seed in seeds]
@@ -122,7 +122,7 @@ def undecided(
     )
 
 
-def chosen_pairs(
+def _chosen_pairs(
     seeds: Mapping[str, int], baseline: str | None
 ) -> tuple[list[tuple[str, str]], str | None, str]:
     """The pairs that are compared, their baseline and how it was chosen; of ``"all"`` pairs there is none."""

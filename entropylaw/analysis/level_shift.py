@@ -78,8 +78,8 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     check_steps(run.step)
     check_scale("reward", run.reward)
     check_scale("entropy", run.entropy)
-    shifts = shifts_of(run.step, run.reward, "reward", level)
-    shifts += shifts_of(run.step, run.entropy, "entropy", level)
+    shifts = _shifts_of(run.step, run.reward, "reward", level)
+    shifts += _shifts_of(run.step, run.entropy, "entropy", level)
     return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
@@ -117,7 +117,7 @@ def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
     return tuple(shifts)
 
 
-def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -> list[LevelShift]:
+def _shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -> list[LevelShift]:
     """The level shifts of one series, by forward search, as :func:`find_level_shifts` describes."""
     if step.size < FEWEST_TO_SEARCH or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return []
@@ -128,7 +128,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
     number, chances = np.arange(step.size), dict[int, float]()
     for _ in range(MOST_SHIFTS + MOST_OUTLIERS):
-        best, chance = clearest_jump(step, values, trend, list(chances))
+        best, chance = _clearest_jump(step, values, trend, list(chances))
         if chance >= FALSE_SHIFT or len(chances) == MOST_SHIFTS:
             break
         # An outlier looks like a jump at its own step and at the next.
@@ -147,7 +147,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     return shifts
 
 
-def clearest_jump(
+def _clearest_jump(
     step: FloatArray, values: FloatArray, trend: FloatArray, taken: Sequence[int]
 ) -> tuple[int, float]:
     """The index of the clearest jump, and its p-value over all steps and both series."""

@@ -102,12 +102,14 @@ def fit_phases(
         )
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
-    logged = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
-    fitted, refusals = fit_curves(s, logged, level)
+    logged = {
+        name: _checked_column(s, values, name) for name, values in columns.items() if values is not None
+    }
+    fitted, refusals = _fit_curves(s, logged, level)
     curves = {name: fit.curve for name, fit in fitted.items()}
     findings = phase_cautions(s, logged, curves)
     findings += [note("curve-left-out", why=error.message) for error in refusals]
-    answers = order_of(fitted, level)
+    answers = _order_of(fitted, level)
     if answers["verdict"] is None:
         findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
     answers |= {name: curves.get(name) for name in CURVES}
@@ -124,7 +126,7 @@ def fit_phases(
     )
 
 
-def fit_curves(
+def _fit_curves(
     step: FloatArray, logged: Mapping[str, FloatArray], level: float
 ) -> tuple[dict[str, Fitted], list[FitError]]:
     """The curves that can be fitted, and the errors of the others; a FitError where there is none."""
@@ -141,7 +143,7 @@ def fit_curves(
     return fitted, refusals
 
 
-def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
+def _checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     """A checked column as floats: an entropy of one of :data:`CURVES`."""
     column, quantity = as_floats(values, name), f"entropies of {CURVES[name]}"
     if column.size != step.size:
@@ -163,7 +165,7 @@ def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
+def _order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
     """The fields of a :class:`PhaseFit` on the order of planning's rise and the end of execution's fall."""
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict"))
     plans = [fitted[name] for name in ("planning", "semantic") if name in fitted]
@@ -236,7 +238,7 @@ def pooled(summaries: Sequence[PhaseSummary], name: str, level: float) -> Pooled
         low, high = share_interval(rising, decided, level)
         method = "Clopper & Pearson's interval"
         share = Estimate(value=rising / decided, low=low, high=high, level=level, method=method)
-    at, middle, least, most = mean_curve(curves, level)
+    at, middle, least, most = _mean_curve(curves, level)
     return PooledCurve(
         name=name,
         runs=len(curves),
@@ -253,7 +255,7 @@ def pooled(summaries: Sequence[PhaseSummary], name: str, level: float) -> Pooled
     )
 
 
-def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
+def _mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
     """Shape (4, m): shares of the run, 0–1, and the mean over runs there in nats with its interval's ends.
 
     Shares that fewer than :data:`FEWEST_RUNS` curves have are left out.
@@ -286,7 +288,7 @@ def phase_cautions(
     for name, curve in curves.items():
         there = np.isfinite(logged[name])
         findings += level_findings(curve)
-        findings += point_cautions(CURVES[name], step[there], logged[name][there])
+        findings += _point_cautions(CURVES[name], step[there], logged[name][there])
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(logged["planning"]) & np.isfinite(logged["execution"])
         if both.any() and np.array_equal(logged["planning"][both], logged["execution"][both]):
@@ -294,7 +296,7 @@ def phase_cautions(
     return findings
 
 
-def point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterator[Finding]:
+def _point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterator[Finding]:
     """Outliers and gaps of one curve, columns (n,) without missing values; ``name`` as in the sentence."""
     outliers, before_gap = far_off(entropy), np.flatnonzero(gaps(step))
     if outliers.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -78,45 +79,72 @@ def stop_line(
     # The best step so far needs no later one.
     finished = steps is not None and steps <= now
     latest = look(used.first(n), None)[0] if finished else ahead
-    best = None if latest is None else latest.best_so_far
-    end = now if ahead is None else ahead.step[0]
-    steps_left = max((end if steps is None else steps) - now, 0.0)
     low_looks = _low_looks(used, ahead, partial(look, steps=steps)) if is_score else 0
     lost = lost_since(used.step, used.reward) if is_score else None
     exploded = exploded_since(used.step, used.entropy)
-    is_zero = n >= NOTHING and not used.reward.any()
-    says: State = "not known" if why_none else "go on"
-    if finished:
-        says = "finished"
-    if is_score:
-        if exploded is not None and best is not None and best.p_better >= SURE:
-            says = "exploded"
-        if low_looks == LOOKS or is_zero:
-            says = "stop"
-        if lost is not None:
-            says = "lost"
+    end = now if ahead is None else ahead.step[0]
+    steps_left = max((end if steps is None else steps) - now, 0.0)
     return StopLine(
-        says=says,
+        says=_state(
+            is_score=is_score,
+            is_lost=lost is not None,
+            is_stop=low_looks == LOOKS or (n >= NOTHING and not used.reward.any()),
+            is_exploded=exploded is not None and _is_below_best(latest),
+            is_finished=finished,
+            is_known=not why_none,
+        ),
         reward=label,
         is_score=is_score,
         step=now,
         evaluations=n,
-        now=None if latest is None else latest.now,
-        at_step=None if ahead is None else end,
-        expected=None if ahead is None else ahead.rewards[0],
-        gain=None if ahead is None else ahead.gain,
-        p_gain=None if ahead is None else ahead.p_gains[0],
         low_looks=low_looks,
-        best_step=None if best is None else best.step,
-        best=None if best is None else best.level,
-        p_better=None if best is None else best.p_better,
         left=left,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
         lost_since=lost,
         exploded_since=exploded,
         why_none=why_none,
+        **_numbers_of(ahead, latest),
     )
+
+
+def _state(
+    *, is_score: bool, is_lost: bool, is_stop: bool, is_exploded: bool, is_finished: bool, is_known: bool
+) -> State:
+    """What a stop line says: the first that holds, of any other number than a score only its end."""
+    if is_lost:
+        return "lost"
+    if is_score and is_stop:
+        return "stop"
+    if is_score and is_exploded:
+        return "exploded"
+    if is_finished:
+        return "finished"
+    return "go on" if is_known else "not known"
+
+
+def _numbers_of(ahead: Forecast | None, latest: Forecast | None) -> dict[str, Any]:
+    """The fields of a stop line that the forecast for the planned end has, and the latest one."""
+    numbers: dict[str, Any] = {}
+    if ahead is not None:
+        numbers["at_step"] = ahead.step[0]
+        numbers["expected"] = ahead.rewards[0]
+        numbers["gain"] = ahead.gain
+        numbers["p_gain"] = ahead.p_gains[0]
+    if latest is not None:
+        numbers["now"] = latest.now
+        best = latest.best_so_far
+        if best is not None:
+            numbers["best_step"] = best.step
+            numbers["best"] = best.level
+            numbers["p_better"] = best.p_better
+    return numbers
+
+
+def _is_below_best(latest: Forecast | None) -> bool:
+    """Whether the reward is below its best for certain."""
+    best = None if latest is None else latest.best_so_far
+    return best is not None and best.p_better >= SURE
 
 
 def _low_looks(

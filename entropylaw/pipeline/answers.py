@@ -452,7 +452,7 @@ def predict_runs(
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:
-            predicted: Any = predict_run(
+            predicted: Any = _predict_run(
                 entry.result,
                 entropies=entropies,
                 rewards=[_target_reward(entry, str(reward)) for reward in rewards],
@@ -487,7 +487,7 @@ def _target_reward(entry: Entry[Fit], text: str) -> float:
     raise UsageError("bad-target", message, hint)
 
 
-def predict_run(
+def _predict_run(
     answer: Fit,
     *,
     entropies: Sequence[float],
@@ -523,13 +523,13 @@ def predict_run(
     if answer.lost:
         return replace(prediction, no_forecast="the run lost its reward")
     try:
-        return replace(prediction, forecast=forecast_later(answer, at_step, gain=gain, level=level))
+        return replace(prediction, forecast=_forecast_later(answer, at_step, gain=gain, level=level))
     except FitError as error:
         # The run is too short for it.
         return replace(prediction, no_forecast=error.message)
 
 
-def forecast_later(
+def _forecast_later(
     answer: Fit, at_step: Sequence[float], *, gain: float | None, level: float | None
 ) -> Forecast:
     """The forecast of a fitted run at later steps; gain and level are those of the fit where not given.

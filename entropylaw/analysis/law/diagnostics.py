@@ -74,7 +74,7 @@ def reasons_of(
     tests: LawTests, verdict: Verdict, why: Why | None, law: LawFit, forms: Sequence[FormAnswer]
 ) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
-    jumps = 0 if verdict is Verdict.holds else jump_at_start(law.entropy, law.reward)
+    jumps = 0 if verdict is Verdict.holds else _jump_at_start(law.entropy, law.reward)
     if jumps:
         yield reason("jump-at-start", first=jumps)
     if why is Why.no_relation and not jumps:
@@ -88,7 +88,7 @@ def reasons_of(
         yield from _gaps(tests, law)
 
 
-def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
+def _jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
     """The number of first evaluations on which all of the relation rests; 0 where it does not.
 
     Two levels, of these and of all others, explain :data:`JUMP_SHARE` of the variance of the rewards (n,),

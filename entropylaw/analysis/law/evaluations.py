@@ -125,10 +125,10 @@ def paired(
     """The evaluations without a missing value, and how many others there are.
 
     Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``, and as
-    :func:`checked_sd`.
+    :func:`_checked_sd`.
     """
     s, h, r = _columns(step, entropy, reward)
-    entropy_sd = checked_sd(sd, s.size)
+    entropy_sd = _checked_sd(sd, s.size)
     keep, lost = _present({"step": s, "entropy": h, "reward": r})
     # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
     steps, entropies = _joined((s, h), as_pair(logged, "logged"), "logged", "entropies")
@@ -226,7 +226,7 @@ def refuse(
         )
     check_steps(step)
     check_scale("reward", reward)
-    check_entropies(entropy)
+    _check_entropies(entropy)
     if law:
         check_scale("entropy", entropy, SMALLEST_ENTROPY)
     if law and is_constant(entropy):
@@ -248,7 +248,7 @@ def is_constant(values: FloatArray) -> bool:
     return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
-def check_entropies(entropy: FloatArray) -> None:
+def _check_entropies(entropy: FloatArray) -> None:
     """Raise where an entropy is none of a token; one that is nan is not known."""
     known = entropy[np.isfinite(entropy)]
     if known.size and np.abs(known).max() > HIGHEST_ENTROPY:
@@ -312,7 +312,7 @@ def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...
     return tuple(step[starts].tolist())
 
 
-def checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
+def _checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
     """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
 
     Raises
