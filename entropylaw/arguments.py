@@ -69,6 +69,16 @@ def as_number(value: Any, name: str) -> float:
     return number
 
 
+def checked_level(level: float) -> float:
+    """``level`` as a float between 0 and 1, or a :class:`UsageError`."""
+    number = level if isinstance(level, float) else as_number(level, "level")
+    if not 0 < number < 1:
+        raise UsageError(
+            "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
+        )
+    return float(number)
+
+
 def as_positive(value: Any, name: str) -> float | None:
     """``value`` as a finite float above 0, if it is not None."""
     if value is None:

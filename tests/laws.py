@@ -1,17 +1,19 @@
 """The law's own numbers, without its verdict and its averages; and tables under one covariance."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import entropylaw
-from entropylaw.analysis.law.evaluations import rewarded
+from entropylaw.analysis.answer import answer_of, fit_evaluations
+from entropylaw.analysis.law.evaluations import rewarded, usable
 from entropylaw.analysis.stop import stop_line
 from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
+from entropylaw.results.result import Finding, replace
 from entropylaw.results.stop import StopLine
 
 WHITE = replace(PRIOR, white=1.0, long=0.0, scales=((0.0, 1.0),))
@@ -21,6 +23,14 @@ WHITE = replace(PRIOR, white=1.0, long=0.0, scales=((0.0, 1.0),))
 def fit_arrays(entropy: Any, reward: Any, step: Any = None, **options: Any) -> entropylaw.Fit:
     """The fit of arrays."""
     return entropylaw.fit(entropy=entropy, reward=reward, step=step, **options)
+
+
+def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any = None) -> entropylaw.Fit:
+    """The fit of arrays of whose columns something is known."""
+    used = usable(entropy, reward, step, keep_outliers=False)
+    return answer_of(
+        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, starts=(), findings=findings)
+    )
 
 
 def own_law(*series: Any, **options: Any) -> LawFit:

@@ -16,11 +16,11 @@ from entropylaw.analysis.law.diagnostics import (
     reasons_of,
     why_lost,
 )
-from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
+from entropylaw.analysis.law.estimates import checked_gain, usual_gain
 from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
 from entropylaw.analysis.numbers import Averaged, averaged_numbers, law_of_run, median_crossing
-from entropylaw.arguments import as_number, of_kind, several
+from entropylaw.arguments import as_number, checked_level
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
@@ -41,16 +41,14 @@ def fit_law(
     reward: Any,
     step: Any = None,
     *,
-    level: float = 0.95,
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
+    level: float = 0.95,
     gain: float | None = None,
+    steps: float | None = None,
     max_reward: float | None = None,
-    logged: tuple[Any, Any] | None = None,
-    unpaired: tuple[Any, Any] | None = None,
     starts: Sequence[float] = (),
-    findings: Sequence[Finding] = (),
 ) -> Fit:
     """Fit R = −a·exp(H) + b and its rivals to one run, test the law, and average what is left over the forms.
 
@@ -62,8 +60,6 @@ def fit_law(
         Shape (n,), the score that the law is about, preferably validation accuracy.
     step
         Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
-    level
-        Coverage of every interval.
     entropy_sd
         Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
         It is estimated where it is not given.
@@ -71,26 +67,20 @@ def fit_law(
         Fit evaluations with a gross error, too. By default those of
         :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
         ``LawFit.dropped``.
-    logged
-        Steps and entropies of every logged step, shape (m,) each: the entropy is smoothed over all of them.
-        Rows without a reward count as such, too.
-    unpaired
-        Steps and rewards of evaluations without an entropy, shape (m,) each, which count for the forecast and
-        not for the law. Rows without an entropy count as such, too.
+    run, level
+        Name of the run in the result, and coverage of every interval.
+    gain
+        Reward: ``p_headroom``, and the probability of the forecast, are of at least this; where not given, a
+        hundredth of ``max_reward``; where that is not known, of 1 if all rewards are between 0 and 1 and are
+        scores, else of their range so far.
+    steps
+        The step at which the training is planned to end, for the forecast; where not given, half as many
+        steps again.
+    max_reward
+        The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     starts
         Steps from which the reward has another level, as after a change of the data: numbers are those of the
         last part.
-    run
-        Name of the run in the result.
-    gain
-        Reward: ``p_headroom`` is of at least this; where not given, a hundredth of ``max_reward``; where that
-        is not known, of 1 if all rewards are between 0 and 1 and are scores, else of their range so far.
-    max_reward
-        The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
-    findings
-        What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
-        its verdict undecided; with ``not-a-score`` the reward cannot be lost, no step of it is the best, and
-        its ceiling may be above 1.
 
     Raises
     ------
@@ -111,15 +101,16 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    known = several(findings, Finding, "findings")
-    run = of_kind(run, str, "run")
-    used = usable(
-        entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged, unpaired=unpaired
-    )
     fitted = fit_evaluations(
-        used, run=run, level=level, gain=gain, max_reward=max_reward, starts=starts, findings=known
+        usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers),
+        run=run,
+        level=level,
+        gain=gain,
+        max_reward=max_reward,
+        starts=starts,
     )
-    return answer_of(fitted)
+    forecast, no_forecast = forecast_after(fitted, steps)
+    return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,8 +8,9 @@ from typing import Any
 
 from entropylaw.analysis.between_seeds import holm
 from entropylaw.analysis.differences import Comparison
-from entropylaw.analysis.law.estimates import checked_level, usual_gain
+from entropylaw.analysis.law.estimates import usual_gain
 from entropylaw.analysis.seeds import seeds_of
+from entropylaw.arguments import checked_level
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results.arms import Along, ArmComparison, Decision, Difference, Pair, RunSeries

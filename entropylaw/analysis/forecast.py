@@ -25,7 +25,6 @@ from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_gain,
-    checked_level,
     tails,
     usual_gain,
 )
@@ -37,7 +36,7 @@ from entropylaw.analysis.law.evaluations import (
     refuse,
     rewarded,
 )
-from entropylaw.arguments import as_floats, of_kind
+from entropylaw.arguments import as_floats, checked_level, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, blocked, levels_of
 from entropylaw.engine.threads import one_thread

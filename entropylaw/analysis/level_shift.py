@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps, paired
 from entropylaw.analysis.numbers import OWN
-from entropylaw.arguments import as_floats
+from entropylaw.arguments import as_floats, checked_level
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged

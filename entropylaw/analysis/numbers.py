@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS, lag1, r_squared
-from entropylaw.analysis.law.estimates import checked_entropies, checked_level, crossings, tails
+from entropylaw.analysis.law.estimates import checked_entropies, crossings, tails
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
-from entropylaw.arguments import as_number, with_unpaired
+from entropylaw.arguments import as_number, checked_level, with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.levels import blocked, levels_of

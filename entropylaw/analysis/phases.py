@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.between_seeds import random_effects, share_interval
-from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.rise import WIDER, Fitted, fit_curve, level_findings, of_draws
-from entropylaw.arguments import as_floats, of_kind, several
+from entropylaw.arguments import as_floats, checked_level, of_kind, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS

@@ -1,4 +1,4 @@
-"""What is computed of one run: its law, phases, forecast and predictions. Imports scipy."""
+"""What is computed of one run: its fit and its phases, for Python and for every command. Imports scipy."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from numbers import Real
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from entropylaw.analysis.answer import Fitted, answer_of, fit_evaluations, forecast_after
+from entropylaw.analysis.answer import Fitted, answer_of, fit_evaluations, fit_law, forecast_after
 from entropylaw.analysis.entropy_ahead import entropy_drop
-from entropylaw.analysis.forecast import forecast, usual_step
 from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.verdict import divergence_note
@@ -22,27 +21,43 @@ from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, bad_argument, of_kind, text_or_none, texts
 from entropylaw.arrays import FloatArray
-from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
-from entropylaw.errors import FitError, InputError, UsageError
-from entropylaw.escaping import shown
+from entropylaw.errors import FitError, InputError
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
-from entropylaw.results.columns import limit_in
 from entropylaw.results.fit import Fit, LevelShift, RunFit
-from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import PhaseFit
-from entropylaw.results.result import NO_SCORE, Finding, caution, field_names, has, note, replace
+from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.select import phase_series_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
-from entropylaw.units import UNIT_WORDS, range_words, reward_range
 
 
+@overload
+def fit(
+    source: None = None,
+    *,
+    entropy: Any,
+    reward: Any,
+    step: Any = None,
+    entropy_sd: Any = None,
+    name: str | None = None,
+    **options: Any,
+) -> Fit: ...
+@overload
+def fit(
+    source: Any,
+    *,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
+    step: str | None = None,
+    entropy_sd: float | str | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> RunFit: ...
 def fit(
     source: Any = None,
     *,
@@ -106,8 +121,19 @@ def fit(
         for option in _OF_LOGS.intersection(options):
             raise bad_argument(option, "a source, of which it is an option", "arrays alone")
         settings = checked(FitOptions(**options))
-        used = usable(entropy, reward, step, entropy_sd, keep_outliers=settings.keep_outliers)
-        return _fit_arrays(used, name or "run", settings)
+        return fit_law(
+            entropy,
+            reward,
+            step,
+            entropy_sd=entropy_sd,
+            keep_outliers=settings.keep_outliers,
+            run=name or "run",
+            level=settings.level,
+            gain=settings.gain,
+            steps=settings.steps,
+            max_reward=_largest(settings, None),
+            starts=settings.seams,
+        )
     if isinstance(entropy_sd, Real):
         entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
     settings = checked(
@@ -139,20 +165,6 @@ def fit(
                 raise
     first = next(iter(fits.values()))
     return RunFit(**{field: getattr(first, field) for field in field_names(first)}, rewards=fits)
-
-
-def _fit_arrays(used: Evaluations, run: str, options: FitOptions) -> Fit:
-    """The fit of evaluations of which no log is known."""
-    fitted = fit_evaluations(
-        used,
-        run=run,
-        level=options.level,
-        gain=options.gain,
-        max_reward=_largest(options, None),
-        starts=options.seams,
-    )
-    forecast, no_forecast = forecast_after(fitted, options.steps)
-    return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
 
 
 _OF_LOGS = frozenset({"run", "pair", "from_step", "find_seams", "cost_per_step"})
@@ -430,118 +442,3 @@ COMPUTED: dict[str, Callable[..., Any]] = {
     "phases": phases_of_series,
 }
 """Name of a step → its function of a run, the run's series and the options."""
-
-
-def predict_runs(
-    fits: FitDocument,
-    *,
-    entropies: Sequence[float] = (),
-    rewards: Sequence[float | str] = (),
-    at_step: Sequence[float] = (),
-    gain: float | None = None,
-    level: float | None = None,
-) -> PredictionDocument:
-    """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
-
-    Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
-    entropy now, 0, and half as many steps again. A reward is in the unit of the run's column, or a text such
-    as ``"60%"``. ``gain`` of reward and ``level`` are by default those of each fit.
-
-    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run.
-    """
-    entries: list[Entry[RunPrediction]] = []
-    for entry in fits.runs:
-        if entry.result is not None:
-            predicted: Any = _predict_run(
-                entry.result,
-                entropies=entropies,
-                rewards=[_target_reward(entry, str(reward)) for reward in rewards],
-                at_step=at_step,
-                gain=gain,
-                level=level,
-            )
-            entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
-    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
-
-
-def _target_reward(entry: Entry[Fit], text: str) -> float:
-    """A target as it is written, in the unit of the reward of a fitted run.
-
-    Raises UsageError (``bad-target``): it does not convert into that, or is beyond the possible rewards.
-    """
-    assert entry.result is not None
-    option, rewarded = f"--target-reward {text} of {shown(entry.name)}", entry.columns.get("reward")
-    unit = "" if rewarded is None else rewarded.unit
-    column = "the reward" if rewarded is None else rewarded.column
-    try:
-        target = limit_in(unit, text, column)
-    except InputError as error:
-        raise UsageError("bad-target", f"{option}: {error.message}", error.hint) from None
-    least, most = reward_range(unit, entry.result.max_reward)
-    if least <= target <= most:
-        return target
-    message = f"{option}: {shown(column)} is {UNIT_WORDS[unit]}, {range_words(least, most)}"
-    hint = "give a reward inside of that"
-    if unit == "rate" and 1 < target <= 100 and not text.endswith("%"):
-        hint = f"type --target-reward {text}%, or {target / 100:g}"
-    raise UsageError("bad-target", message, hint)
-
-
-def _predict_run(
-    answer: Fit,
-    *,
-    entropies: Sequence[float],
-    rewards: Sequence[float],
-    at_step: Sequence[float],
-    gain: float | None,
-    level: float | None,
-) -> RunPrediction:
-    """The predictions from one fit; parameters as :func:`predict_runs`."""
-    law = answer.law
-    if not any((entropies, rewards, at_step)):
-        entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(answer.evaluations[0])]
-    gain = answer.gain if gain is None else gain
-    if answer.lost:
-        # Below the run's entropies its curve leads to the ceiling, which is unknown.
-        lowest = min(law.entropy.min(), law.entropy_now)
-        entropies = [entropy for entropy in entropies if entropy >= lowest]
-    prediction = RunPrediction(
-        verdict=answer.verdict,
-        why=answer.why,
-        findings=answer.findings,
-        gain=gain,
-        p_headroom=None if answer.lost else law.reads.p_gain(gain),
-        entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
-        predictions=answer.predict(entropies, level=level),
-        entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
-        n_rewards=answer.n_rewards,
-        effective_n=answer.effective_n,
-        max_reward=answer.max_reward,
-    )
-    if not at_step:
-        return prediction
-    if answer.lost:
-        return replace(prediction, no_forecast="the run lost its reward")
-    try:
-        return replace(prediction, forecast=_forecast_later(answer, at_step, gain=gain, level=level))
-    except FitError as error:
-        # The run is too short for it.
-        return replace(prediction, no_forecast=error.message)
-
-
-def _forecast_later(
-    answer: Fit, at_step: Sequence[float], *, gain: float | None, level: float | None
-) -> Forecast:
-    """The forecast of a fitted run at later steps; gain and level are those of the fit where not given.
-
-    Errors are those of :func:`entropylaw.forecast`.
-    """
-    return forecast(
-        *answer.evaluations,
-        at_step=at_step,
-        gain=answer.gain if gain is None else gain,
-        level=answer.level if level is None else level,
-        max_reward=answer.max_reward,
-        run=answer.run,
-        is_score=not has(answer.findings, NO_SCORE),
-    )

@@ -6,7 +6,6 @@ from scipy.special import stdtr
 
 import entropylaw
 from entropylaw import FitError, UsageError
-from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.verdict import law_probability
 from entropylaw.documents.codec import decode, encode
@@ -17,7 +16,7 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.hostile import refused
-from tests.laws import fit_arrays, own_law
+from tests.laws import fit_arrays, fit_with, own_law
 
 N = 80
 TIME = np.linspace(0.0, 1.0, N)
@@ -240,7 +239,7 @@ def test_a_table_is_taken_by_the_names_of_its_columns(fit):
 def test_an_entropy_that_is_controlled_voids_the_test(fit):
     known = stated("caution", "entropy is set")
     controlled = (replace(known[0], code="entropy-controlled", values={"by": "switch", "name": "x"}), *known)
-    void = fit_law(*LAW, findings=controlled)
+    void = fit_with(controlled, *LAW)
     assert (fit.verdict, fit.why) == (Verdict.holds, None)
     assert (void.verdict, void.why) == (Verdict.undecided, None)
     assert [finding.code for finding in void.findings if finding.severity == "reason"] == [

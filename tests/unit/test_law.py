@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import entropylaw
 from entropylaw import FitError, UsageError
-from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.results import Verdict
 from tests.hostile import refused
@@ -160,7 +160,8 @@ def test_rows_without_a_reward_have_entropies_to_smooth():
     truth = entropy[::10]
     errors = [np.abs(fit.smoothed_entropy - truth).mean() for fit in (every, few)]
     assert errors[0] < errors[1]
-    given = fit_law(noisy[::10], reward[::10], step[::10], logged=(step, noisy)).law
+    log = {"step": step, "entropy": noisy, "val_acc": sparse}
+    given = entropylaw.fit(log, pair="same").law
     np.testing.assert_array_equal(given.smoothed_entropy, every.smoothed_entropy)
 
 

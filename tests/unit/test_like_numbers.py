@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.documents.loading import load_document, load_fit
 from entropylaw.errors import InputError
@@ -15,7 +14,7 @@ from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
 from entropylaw.results.result import caution, has, replace
 from entropylaw.units import SORTS, reward_unit, sort_of_number
-from tests.laws import fit_arrays, stop_line_of
+from tests.laws import fit_arrays, fit_with, stop_line_of
 from tests.typed import assert_error, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -433,8 +432,7 @@ def test_no_bound_and_no_hundredth_is_taken_for_what_is_no_score(tmp_path):
     rising = 0.9 * (small / small.max()) ** 2
     noted = (caution("not-a-score", name="x", sort="divergence"),)
     codes = [
-        {finding.code for finding in fit_law(entropy, rising, STEP, findings=known).findings}
-        for known in ((), noted)
+        {finding.code for finding in fit_with(known, entropy, rising, STEP).findings} for known in ((), noted)
     ]
     assert codes[0] & {"ceiling-above-one", "ceiling-impossible"}
     assert not codes[1] & {"ceiling-above-one", "ceiling-impossible"}

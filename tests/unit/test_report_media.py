@@ -11,7 +11,7 @@ import pytest
 from entropylaw.documents.document import FitDocument
 from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
-from entropylaw.pipeline.answers import predict_runs
+from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row, index_table
 from entropylaw.report.render import csv_text, rendered
