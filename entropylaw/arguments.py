@@ -116,16 +116,6 @@ def as_items(value: Any, name: str) -> tuple[tuple[Any, Any], ...]:
     raise bad_argument(name, "a mapping", type_of(value))
 
 
-def as_pair(value: Any, name: str) -> tuple[Any, Any] | None:
-    """``value`` as steps and their values, if it is not None."""
-    if value is None:
-        return None
-    pair = several(value, object, name)
-    if len(pair) != 2:
-        raise bad_argument(name, "steps and values, an array of each", f"{len(pair)} objects")
-    return pair[0], pair[1]
-
-
 def of_kind(value: Any, kind: type[T], name: str) -> T:
     """``value``, if it is an object of that kind."""
     if not isinstance(value, kind):

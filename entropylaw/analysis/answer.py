@@ -20,7 +20,7 @@ from entropylaw.analysis.law.estimates import checked_gain, usual_gain
 from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
 from entropylaw.analysis.numbers import Averaged, averaged_numbers, law_of_run, median_crossing
-from entropylaw.arguments import as_number, checked_level
+from entropylaw.arguments import checked_level
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
@@ -179,7 +179,7 @@ def fit_evaluations(
 def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None, str | None]:
     """The forecast for a step, the usual one where none is given; or None, and the reason."""
     every = fitted.every
-    at = usual_step(every.step) if steps is None else as_number(steps, "steps")
+    at = usual_step(every.step) if steps is None else steps
     try:
         forecast = forecast_of(
             every,

@@ -51,6 +51,7 @@ def fit_phases(
     aggregate: Any = None,
     level: float = 0.95,
     run: str = "run",
+    findings: Sequence[Finding] = (),
 ) -> PhaseFit:
     """Find what the entropies of planning and execution tokens, of plans and of all tokens do.
 
@@ -65,6 +66,8 @@ def fit_phases(
         Coverage of every interval; the tests are at 1 − level.
     run
         Name of the run in the result.
+    findings
+        What is known of the columns.
 
     Raises
     ------
@@ -106,17 +109,17 @@ def fit_phases(
     }
     fitted, refusals = _fit_curves(s, logged, level)
     curves = {name: fit.curve for name, fit in fitted.items()}
-    findings = phase_cautions(s, logged, curves)
-    findings += [note("curve-left-out", why=error.message) for error in refusals]
+    cautions = phase_cautions(s, logged, curves)
+    cautions += [note("curve-left-out", why=error.message) for error in refusals]
     answers = _order_of(fitted, level)
     if answers["verdict"] is None:
-        findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
+        cautions.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
     answers |= {name: curves.get(name) for name in CURVES}
     return PhaseFit(
         run=run,
         **answers,
         level=level,
-        findings=tuple(findings),
+        findings=(*cautions, *findings),
         dropped={
             f"no entropy of {CURVES[name]} at that step": missing
             for name in curves

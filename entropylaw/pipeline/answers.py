@@ -418,7 +418,7 @@ def phases(
 def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
     """The phases of a run."""
     try:
-        fitted = fit_phases(
+        return fit_phases(
             series.step,
             series.planning,
             series.execution,
@@ -426,6 +426,7 @@ def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> Ph
             aggregate=series.aggregate,
             level=options.level,
             run=run.name,
+            findings=series.findings,
         )
     except FitError as error:
         # These columns identify a summary of tokens.
@@ -433,7 +434,6 @@ def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> Ph
             raise
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
-    return replace(fitted, findings=(*fitted.findings, *series.findings))
 
 
 COMPUTED: dict[str, Callable[..., Any]] = {

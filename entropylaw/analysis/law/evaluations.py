@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.arguments import as_flag, as_floats, as_number, as_pair, with_unpaired
+from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.errors import FitError, UsageError
@@ -84,13 +84,17 @@ def usable(
     sd: Any = None,
     *,
     keep_outliers: bool,
-    logged: tuple[Any, Any] | None = None,
-    unpaired: tuple[Any, Any] | None = None,
+    logged: tuple[FloatArray, FloatArray] | None = None,
+    unpaired: tuple[FloatArray, FloatArray] | None = None,
 ) -> Evaluations:
-    """The evaluations that can be fitted; raises as :func:`fit_law`."""
+    """The evaluations that can be fitted; raises as :func:`entropylaw.fit`.
+
+    ``logged`` are steps and entropies (m,) of every logged step, over which the entropy is smoothed;
+    ``unpaired`` steps and rewards without an entropy, which count for the forecast and not for the law.
+    """
     used = paired(entropy, reward, step, sd, logged, unpaired)
     refuse(used)
-    if as_flag(keep_outliers, "keep_outliers"):
+    if keep_outliers:
         return used
     outliers = gross_outliers(used.step, used.entropy, used.reward)
     if not outliers:
@@ -119,8 +123,8 @@ def paired(
     reward: Any,
     step: Any,
     sd: Any = None,
-    logged: tuple[Any, Any] | None = None,
-    unpaired: tuple[Any, Any] | None = None,
+    logged: tuple[FloatArray, FloatArray] | None = None,
+    unpaired: tuple[FloatArray, FloatArray] | None = None,
 ) -> Evaluations:
     """The evaluations without a missing value, and how many others there are.
 
@@ -131,13 +135,13 @@ def paired(
     entropy_sd = _checked_sd(sd, s.size)
     keep, lost = _present({"step": s, "entropy": h, "reward": r})
     # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
-    steps, entropies = _joined((s, h), as_pair(logged, "logged"), "logged", "entropies")
+    steps, entropies = _joined((s, h), logged)
     fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
     # Of a step that is there twice the first is taken: that of the evaluation.
     steps, first = np.unique(steps[fine], return_index=True)
     every_entropy = (steps, entropies[fine][first]) if steps.size > keep.sum() else None
     alone = ~np.isfinite(h)
-    steps, rewards = _joined((s[alone], r[alone]), as_pair(unpaired, "unpaired"), "unpaired", "rewards")
+    steps, rewards = _joined((s[alone], r[alone]), unpaired)
     fine = np.isfinite(steps) & np.isfinite(rewards)
     return Evaluations(
         step=s[keep],
@@ -189,19 +193,12 @@ def _present(columns: dict[str, FloatArray]) -> tuple[BoolArray, dict[str, int]]
 
 
 def _joined(
-    of_rows: tuple[FloatArray, FloatArray], given: tuple[Any, Any] | None, name: str, values: str
+    of_rows: tuple[FloatArray, FloatArray], given: tuple[FloatArray, FloatArray] | None
 ) -> tuple[FloatArray, FloatArray]:
     """Steps and values of rows, and those that are given besides."""
     if given is None:
         return of_rows
-    steps, extra = as_floats(given[0], name), as_floats(given[1], name)
-    if steps.size != extra.size:
-        raise FitError(
-            "lengths-differ",
-            f"{steps.size} {name} steps and {extra.size} {values}, expected one of each",
-            "pass arrays of the same length",
-        )
-    return np.concatenate([of_rows[0], steps]), np.concatenate([of_rows[1], extra])
+    return np.concatenate([of_rows[0], given[0]]), np.concatenate([of_rows[1], given[1]])
 
 
 def refuse(
