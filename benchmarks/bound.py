@@ -86,7 +86,7 @@ def both(truth: str, kind: str, n: int, numbers: range) -> list[Answers]:
             rng = np.random.default_rng([SEED, key, number])
             curve = FORMS["law"] if truth == "law" else OTHERS[truth]
             run = draw(curve, kind or str(rng.choice(KINDS)), n, rng)
-            fit = fit_law(run.entropy, run.reward, ahead=False)
+            fit = fit_law(run.entropy, run.reward)
             law = fit.law
             possible = (law.a.low or 0.0) > 0 and law.r_squared >= 0.5 and fit.verdict.value != "fails"
             answers.append((fit.verdict.value == "holds", fit.p_law * possible, *oracle(run)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis.forecast import FEWEST
-from entropylaw.analysis.law.evaluations import complete
+from entropylaw.analysis.law.evaluations import rewarded
 from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, stop_line
 from entropylaw.engine.levels import MOST
 from entropylaw.results.stop import State, StopLine
@@ -57,7 +57,7 @@ def replay(
     max_reward
         As for :func:`entropylaw.forecast`.
     """
-    used = complete(entropy, reward, step, law=False)
+    used = rewarded(step, entropy, reward)
     s = used.step
     r = used.reward
     last = float(s[-1])
@@ -67,7 +67,8 @@ def replay(
         earlier = s[:until], used.entropy[:until], r[:until]
         if until < due and not _fails_lately(*earlier):
             continue
-        looks.append(with_outcome(stop_line(*earlier, steps=last, max_reward=max_reward), s, r))
+        line = stop_line(rewarded(*earlier), steps=last, max_reward=max_reward)
+        looks.append(with_outcome(line, s, r))
         if until >= due:
             due = until + -(-until // MOST)
     eighth = max(LOOKS, s.size // 8)

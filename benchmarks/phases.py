@@ -16,8 +16,8 @@ from functools import partial
 
 import numpy as np
 
+import entropylaw
 from benchmarks.docs import write_block
-from entropylaw import fit_phases
 from entropylaw.arrays import FloatArray
 from entropylaw.results import VERDICTS
 from entropylaw.results.phases import CurvePhases, PhaseFit
@@ -99,7 +99,7 @@ def truth_of(rng: np.random.Generator, cell: Cell) -> tuple[str, FloatArray, Flo
 
 def fitted(curve: FloatArray) -> CurvePhases:
     """The phases of one curve of positive entropies."""
-    found = fit_phases(np.arange(curve.size), aggregate=np.maximum(curve, 1e-4)).aggregate
+    found = entropylaw.phases(step=np.arange(curve.size), entropy=np.maximum(curve, 1e-4)).aggregate
     assert found is not None
     return found
 
@@ -163,7 +163,9 @@ def order(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
     execution = 0.1 + 0.5 * fall(t / time_of_fall) + 0.012 * residual(rng, cell)
     planning = 0.3 + 0.5 * np.exp(-t / 0.03) + cell.rise * np.clip((t - onset) / (1.0 - onset), 0.0, 1.0)
     planning = planning + 0.012 * residual(rng, cell)
-    fit: PhaseFit = fit_phases(np.arange(cell.n), planning, np.maximum(execution, 1e-4))
+    fit: PhaseFit = entropylaw.phases(
+        step=np.arange(cell.n), planning=planning, execution=np.maximum(execution, 1e-4)
+    )
     assert fit.planning is not None
     assert fit.execution is not None
 

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
+import entropylaw
 from benchmarks.docs import write_block
 from benchmarks.process import peak
 from benchmarks.worlds import FloatArray, World, simulate
-from entropylaw import fit_law
 from entropylaw.pipeline.cache import VARIABLE
 
 TURNS, FEW_TURNS = 9, 5
@@ -92,16 +92,16 @@ def process(command: list[str]) -> Callable[[], None]:
 
 
 def engine_rows() -> list[tuple[str, str, float]]:
-    """`fit_law` against what one would write by hand."""
+    """`fit` against what one would write by hand."""
     sample = simulate(WORLD, 1, 3)
     entropy = sample.entropy[0]
     reward = sample.rewards[0]
     one = ratio(single(entropy, reward), refits(entropy, reward), FEW_TURNS) / (THOUSAND / HUNDRED)
-    return [("`fit_law`, 200 evaluations", "1,000 stationary-bootstrap refits by arch + lmfit", one)]
+    return [("`fit`, 200 evaluations", "1,000 stationary-bootstrap refits by arch + lmfit", one)]
 
 
 def single(entropy: FloatArray, reward: FloatArray) -> Callable[[], object]:
-    return lambda: fit_law(entropy, reward)
+    return lambda: entropylaw.fit(entropy=entropy, reward=reward)
 
 
 def refits(entropy: FloatArray, reward: FloatArray) -> Callable[[], object]:
@@ -131,7 +131,7 @@ def times_table() -> list[str]:
     for n in (200, 1_000, 10_000, 100_000, 1_000_000):
         command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({n})"]
         found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        lines.append(f"| `fit_law` | {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
+        lines.append(f"| `fit` | {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
     return lines
 
 
@@ -149,18 +149,18 @@ PARTS = {
 def parts_table() -> list[str]:
     """Of what the time of one fit consists, by the profiler, which makes calls of Python dearer."""
     sample, profile = simulate(WORLD, FEW_TURNS, 3), cProfile.Profile()
-    fit_law(sample.entropy[0], sample.rewards[0])
+    entropylaw.fit(entropy=sample.entropy[0], reward=sample.rewards[0])
     for entropy, reward in zip(sample.entropy, sample.rewards, strict=True):
-        profile.runcall(fit_law, entropy, reward)
+        profile.runcall(entropylaw.fit, entropy=entropy, reward=reward)
     stats = pstats.Stats(profile)
     found: dict[str, float] = {}
     for (_, _, name), (_, _, _, cumulative, _) in stats.stats.items():  # type: ignore[attr-defined]
         found[name] = found.get(name, 0.0) + cumulative
-    whole, calls = found["fit_law"], stats.total_calls / FEW_TURNS  # type: ignore[attr-defined]
+    whole, calls = found["fit"], stats.total_calls / FEW_TURNS  # type: ignore[attr-defined]
     shares = {part: sum(found.get(name, 0.0) for name in names) / whole for part, names in PARTS.items()}
     shares["weights of the rows, and the rest"] = 1.0 - sum(shares.values())
     return [
-        f"Shares of `fit_law` at 200 evaluations, of {FEW_TURNS} runs by the profiler. A fit is {calls:,.0f} "
+        f"Shares of `fit` at 200 evaluations, of {FEW_TURNS} runs by the profiler. A fit is {calls:,.0f} "
         "calls of Python and NumPy on arrays of a few thousand numbers:",
         "",
         "| part | share |",
@@ -174,7 +174,7 @@ def alone(n: int) -> None:
     rng = np.random.default_rng(1)
     entropy = 0.05 + 0.95 * np.exp(-4 * np.linspace(0, 1, n)) + 0.005 * rng.standard_normal(n)
     reward = 0.55 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
-    fit_law(entropy[:50], reward[:50])
+    entropylaw.fit(entropy=entropy[:50], reward=reward[:50])
     todo = single(entropy, reward)
     before = peak()
     times = [processor_seconds(todo) for _ in range(1 if n > 100_000 else FEW_TURNS)]

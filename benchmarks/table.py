@@ -24,9 +24,9 @@ from scipy.linalg import cho_factor, cho_solve, toeplitz
 from scipy.signal import lfilter
 from threadpoolctl import threadpool_limits
 
+import entropylaw
 from benchmarks.docs import write_block
 from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
-from entropylaw.analysis.answer import fit_law
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import smoothed_entropy
@@ -210,7 +210,7 @@ Row = dict[str, float]
 def under_law(kind: str, n: int, rng: Rng) -> Row:
     """Verdict, coverage of the law's numbers and widths, under the law."""
     run = draw(FORMS["law"], kind, n, rng)
-    fit, other = fit_law(run.entropy, run.reward), old(run)
+    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
     row = {
         "holds": fit.verdict.value == "holds",
         "fails": fit.verdict.value == "fails",
@@ -239,7 +239,7 @@ def _prototypes(other: dict[str, Any] | None, run: Run, fit: Fit) -> Row:
 def under_other(name: str, n: int, rng: Rng) -> Row:
     """Verdict where another curve is true."""
     run = draw(OTHERS[name], str(rng.choice(KINDS)), n, rng)
-    fit, other = fit_law(run.entropy, run.reward), old(run)
+    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
     row = {"holds": fit.verdict.value == "holds", "fails": fit.verdict.value == "fails"}
     return row | ({} if other is None else {"p holds": other["v"] == "holds"})
 
@@ -249,7 +249,7 @@ def in_list(n: int, rng: Rng) -> Row:
     name = str(rng.choice(list(FORMS)))
     term = str(rng.choice(["", "", "step", "log_step"]))
     run = draw(FORMS[name], str(rng.choice(KINDS)), n, rng, term)
-    fit, other = fit_law(run.entropy, run.reward), old(run)
+    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
     left = run.ceiling - run.now >= fit.gain
     row = {
         "covered": inside(fit.ceiling.low, run.ceiling, fit.ceiling.high),
@@ -264,7 +264,7 @@ def in_list(n: int, rng: Rng) -> Row:
 def out_of_list(name: str, n: int, rng: Rng) -> Row:
     """Coverage of the averaged ceiling where no curve of the list is true."""
     run = draw(OUTSIDE[name], str(rng.choice(KINDS)), n, rng)
-    fit, other = fit_law(run.entropy, run.reward), old(run)
+    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
     covered = inside(fit.ceiling.low, run.ceiling, fit.ceiling.high)
     said = has(fit.findings, "no-curve-fits")
     row = {"covered or said": covered or said, "covered": covered, "said": said}
@@ -278,8 +278,8 @@ def one_less(n: int, rng: Rng) -> Row:
     """Whether an evaluation less moves the averaged ceiling by more than half its width."""
     run = draw(FORMS[str(rng.choice(list(FORMS)))], str(rng.choice(KINDS)), n, rng)
     keep = np.arange(n) != int(rng.integers(n))
-    whole = fit_law(run.entropy, run.reward, np.arange(n)).ceiling
-    part = fit_law(run.entropy[keep], run.reward[keep], np.arange(n)[keep]).ceiling
+    whole = entropylaw.fit(entropy=run.entropy, reward=run.reward).ceiling
+    part = entropylaw.fit(entropy=run.entropy[keep], reward=run.reward[keep], step=np.arange(n)[keep]).ceiling
     moved = abs((whole.value or 0.0) - (part.value or 0.0)) > 0.5 * (whole.width or np.inf)
     return {"moved": moved}
 
@@ -311,9 +311,9 @@ def dense() -> Any:
 def timed(n: int, rng: Rng) -> Row:
     """Processor time of a fit, in ms, beside the prototype."""
     run = draw(FORMS["law"], str(rng.choice(KINDS)), n, rng)
-    fit_law(run.entropy, run.reward)
+    entropylaw.fit(entropy=run.entropy, reward=run.reward)
     start = time.process_time()
-    fit_law(run.entropy, run.reward)
+    entropylaw.fit(entropy=run.entropy, reward=run.reward)
     middle = time.process_time()
     row = {"ms": 1e3 * (middle - start)}
     if old(run) is not None:

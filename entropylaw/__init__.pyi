@@ -1,11 +1,9 @@
 """The public names, each from its home: for type checkers, and for lazy_loader, which takes no other name."""
 
-from .analysis.answer import fit_law as fit_law
 from .analysis.forecast import forecast as forecast
 from .analysis.level_shift import find_level_shifts as find_level_shifts
 from .analysis.lmfit_model import to_lmfit as to_lmfit
 from .analysis.phases import combine_phases as combine_phases
-from .analysis.phases import fit_phases as fit_phases
 from .documents.comparison import ComparisonDocument as ComparisonDocument
 from .documents.document import FitDocument as FitDocument
 from .documents.document import PhasesDocument as PhasesDocument
@@ -19,7 +17,7 @@ from .errors import UsageError as UsageError
 from .logs.load import read_runs as read_runs
 from .logs.runs import Run as Run
 from .pipeline.answers import fit as fit
-from .pipeline.answers import fit_run as fit_run
+from .pipeline.answers import phases as phases
 from .pipeline.compare import compare as compare
 from .pipeline.samples import summarise_samples as summarise_samples
 from .pipeline.steps import fit_logs as fit_logs

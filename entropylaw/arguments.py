@@ -69,6 +69,16 @@ def as_number(value: Any, name: str) -> float:
     return number
 
 
+def checked_level(level: float) -> float:
+    """``level`` as a float between 0 and 1, or a :class:`UsageError`."""
+    number = level if isinstance(level, float) else as_number(level, "level")
+    if not 0 < number < 1:
+        raise UsageError(
+            "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
+        )
+    return float(number)
+
+
 def as_positive(value: Any, name: str) -> float | None:
     """``value`` as a finite float above 0, if it is not None."""
     if value is None:
@@ -104,16 +114,6 @@ def as_items(value: Any, name: str) -> tuple[tuple[Any, Any], ...]:
         with suppress(Exception):
             return tuple(value.items())
     raise bad_argument(name, "a mapping", type_of(value))
-
-
-def as_pair(value: Any, name: str) -> tuple[Any, Any] | None:
-    """``value`` as steps and their values, if it is not None."""
-    if value is None:
-        return None
-    pair = several(value, object, name)
-    if len(pair) != 2:
-        raise bad_argument(name, "steps and values, an array of each", f"{len(pair)} objects")
-    return pair[0], pair[1]
 
 
 def of_kind(value: Any, kind: type[T], name: str) -> T:

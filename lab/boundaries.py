@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from entropylaw import FitError, fit_phases
+import entropylaw
+from entropylaw import FitError
 from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CurvePhases
 from lab.comparisons import Groups
@@ -30,12 +31,12 @@ def curves_of(run: Made) -> dict[str, CurvePhases]:
     """
     columns = run.columns
     try:
-        fitted = fit_phases(
-            columns["step"],
-            columns["entropy_planning"],
-            columns["entropy_execution"],
+        fitted = entropylaw.phases(
+            step=columns["step"],
+            planning=columns["entropy_planning"],
+            execution=columns["entropy_execution"],
             semantic=columns["entropy_semantic"],
-            run=run.name,
+            name=run.name,
         )
     except FitError:
         return {}

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from entropylaw import Fit, LawFit, Verdict, fit_law
+import entropylaw
+from entropylaw import Fit, LawFit, Verdict
 from entropylaw.documents.document import Entry
 from entropylaw.pipeline.steps import fit_logs
 from lab.config import Config, read_config
@@ -149,7 +150,7 @@ def foresight(run: Made, share: float) -> Foresight | None:
     early fit. The prediction is the law's own.
     """
     law, n = run.law, round(share * run.law.n)
-    early = fit_law(law.entropy[:n], law.reward[:n], law.step[:n], run=run.name)
+    early = entropylaw.fit(entropy=law.entropy[:n], reward=law.reward[:n], step=law.step[:n], name=run.name)
     predicted = early.law.predict(float(law.smoothed_entropy[-3:].mean())).mean
     if predicted.value is None or predicted.low is None or predicted.high is None:
         return None

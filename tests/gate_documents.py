@@ -10,7 +10,7 @@ from entropylaw.gates.decide import Rules, decide
 from entropylaw.gates.expression import parse
 from entropylaw.gates.subjects import joined, read_document, subjects_of
 from entropylaw.options import FitOptions
-from entropylaw.pipeline.answers import predict_runs
+from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.unit import test_phase_report as phase_samples

@@ -1,23 +1,51 @@
 """The law's own numbers, without its verdict and its averages; and tables under one covariance."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.answer import fit_law
+import entropylaw
+from entropylaw.analysis.answer import answer_of, fit_evaluations
+from entropylaw.analysis.law.evaluations import rewarded, usable
+from entropylaw.analysis.stop import stop_line
 from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
+from entropylaw.results.result import Finding, replace
+from entropylaw.results.stop import StopLine
 
 WHITE = replace(PRIOR, white=1.0, long=0.0, scales=((0.0, 1.0),))
 """Residuals are independent and of constant scale."""
 
 
+def fit_arrays(entropy: Any, reward: Any, step: Any = None, **options: Any) -> entropylaw.Fit:
+    """The fit of arrays."""
+    return entropylaw.fit(entropy=entropy, reward=reward, step=step, **options)
+
+
+def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any = None) -> entropylaw.Fit:
+    """The fit of arrays of whose columns something is known."""
+    used = usable(entropy, reward, step, keep_outliers=False)
+    return answer_of(
+        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, starts=(), findings=findings)
+    )
+
+
 def own_law(*series: Any, **options: Any) -> LawFit:
-    """The law of a run; arguments as for ``fit_law``."""
-    return fit_law(*series, **options).law
+    """The law of arrays; arguments as for :func:`fit_arrays`."""
+    return fit_arrays(*series, **options).law
+
+
+def phases_of(step: Any, planning: Any = None, execution: Any = None, **options: Any) -> entropylaw.PhaseFit:
+    """The phases of arrays."""
+    return entropylaw.phases(step=step, planning=planning, execution=execution, **options)
+
+
+def stop_line_of(step: Any, entropy: Any, reward: Any, **options: Any) -> StopLine:
+    """The stop line of arrays."""
+    return stop_line(rewarded(step, entropy, reward), **options)
 
 
 def fixed(length: float, white: float) -> Prior:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.forecast import forecast, usual_step
+from entropylaw.analysis.forecast import forecast_of, usual_step
 from entropylaw.analysis.law.diagnostics import (
     cautions_of,
     entropy_ended,
@@ -16,45 +16,39 @@ from entropylaw.analysis.law.diagnostics import (
     reasons_of,
     why_lost,
 )
-from entropylaw.analysis.law.estimates import checked_gain, checked_level, usual_gain
-from entropylaw.analysis.law.evaluations import check_rewards, checked_shifts, usable
+from entropylaw.analysis.law.estimates import checked_gain, usual_gain
+from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
-from entropylaw.analysis.numbers import averaged_numbers, law_of_run, median_crossing
-from entropylaw.arguments import as_flag, as_number, of_kind, several, type_of, with_unpaired
-from entropylaw.arrays import FloatArray
+from entropylaw.analysis.numbers import Averaged, averaged_numbers, law_of_run, median_crossing
+from entropylaw.arguments import checked_level
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
-from entropylaw.escaping import listing, shown
-from entropylaw.results import Verdict
-from entropylaw.results.fit import Fit
+from entropylaw.results import Estimate, Verdict
+from entropylaw.results.fit import Fit, LevelShift
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, NO_SCORE, Finding, caution, has, replace
+from entropylaw.results.result import NO_SCORE, Finding, caution, has, replace
+from entropylaw.results.stop import StopLine
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
 
 
-@one_thread
 def fit_law(
     entropy: Any,
     reward: Any,
     step: Any = None,
     *,
-    data: Any = None,
-    level: float = 0.95,
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
+    level: float = 0.95,
     gain: float | None = None,
     steps: float | None = None,
-    ahead: bool = True,
     max_reward: float | None = None,
-    logged: tuple[Any, Any] | None = None,
-    unpaired: tuple[Any, Any] | None = None,
-    seams: Sequence[float] = (),
-    findings: Sequence[Finding] = (),
+    starts: Sequence[float] = (),
 ) -> Fit:
     """Fit R = −a·exp(H) + b and its rivals to one run, test the law, and average what is left over the forms.
 
@@ -66,10 +60,6 @@ def fit_law(
         Shape (n,), the score that the law is about, preferably validation accuracy.
     step
         Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
-    data
-        A table, such as a data frame, of which ``entropy``, ``reward`` and ``step`` name columns.
-    level
-        Coverage of every interval.
     entropy_sd
         Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
         It is estimated where it is not given.
@@ -77,17 +67,8 @@ def fit_law(
         Fit evaluations with a gross error, too. By default those of
         :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
         ``LawFit.dropped``.
-    logged
-        Steps and entropies of every logged step, shape (m,) each: the entropy is smoothed over all of them.
-        Rows without a reward count as such, too.
-    unpaired
-        Steps and rewards of evaluations without an entropy, shape (m,) each, which count for the forecast and
-        not for the law. Rows without an entropy count as such, too.
-    seams
-        Steps from which the reward has another level, as after a change of the data: numbers are those of the
-        last part.
-    run
-        Name of the run in the result.
+    run, level
+        Name of the run in the result, and coverage of every interval.
     gain
         Reward: ``p_headroom``, and the probability of the forecast, are of at least this; where not given, a
         hundredth of ``max_reward``; where that is not known, of 1 if all rewards are between 0 and 1 and are
@@ -95,14 +76,11 @@ def fit_law(
     steps
         The step at which the training is planned to end, for the forecast; where not given, half as many
         steps again.
-    ahead
-        Whether the fit has a forecast, which takes as long as the rest.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
-    findings
-        What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
-        its verdict undecided; with ``not-a-score`` the reward cannot be lost, no step of it is the best, and
-        its ceiling may be above 1.
+    starts
+        Steps from which the reward has another level, as after a change of the data: numbers are those of the
+        last part.
 
     Raises
     ------
@@ -111,7 +89,7 @@ def fit_law(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
         ``reward-above-max``: the data do not determine a fit.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``, ``bad-argument``.
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``bad-argument``.
 
     Notes
     -----
@@ -123,92 +101,159 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    stated = several(findings, Finding, "findings")
+    fitted = fit_evaluations(
+        usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers),
+        run=run,
+        level=level,
+        gain=gain,
+        max_reward=max_reward,
+        starts=starts,
+    )
+    forecast, no_forecast = forecast_after(fitted, steps)
+    return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """The law and its rivals fitted to the evaluations of a run, from which the answer follows.
+
+    ``every`` are the evaluations with those that have no entropy, ``findings`` what is known of the columns,
+    and ``lost`` says that the run lost its reward, None where it did not.
+    """
+
+    evaluations: Evaluations
+    every: Evaluations
+    reads: Reads
+    law: LawFit
+    averaged: Averaged
+    gain: float
+    findings: Sequence[Finding]
+    lost: Finding | None
+
+    @property
+    def is_score(self) -> bool:
+        """Whether more of the reward is better."""
+        return not has(self.findings, NO_SCORE)
+
+
+@one_thread
+def fit_evaluations(
+    used: Evaluations,
+    *,
+    run: str,
+    level: float,
+    gain: float | None,
+    max_reward: float | None,
+    starts: Sequence[float],
+    findings: Sequence[Finding] = (),
+) -> Fitted:
+    """The law and its rivals fitted to some evaluations; parameters and errors as :func:`fit_law`.
+
+    ``starts`` are the steps from which the reward has another level.
+    """
     level = checked_level(level)
-    run = of_kind(run, str, "run")
-    ahead = as_flag(ahead, "ahead")
-    if data is not None:
-        entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
-    given: dict[str, Any] = {"logged": logged, "unpaired": unpaired}
-    used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, **given)
     check_rewards(used.reward, max_reward)
-    evaluations = with_unpaired(used.step, used.entropy, used.reward, used.unpaired)
-    is_score = not has(stated, NO_SCORE)
-    usual = usual_gain(evaluations[2], max_reward, is_score=is_score)
-    gain = usual if gain is None else checked_gain(gain)
-    shifts, smoothed = checked_shifts(seams, used.step), used.smoothed()
-    lost = lost_reward(evaluations[2]) if is_score else None
+    every = used.all_rewards()
+    is_score = not has(findings, NO_SCORE)
+    if gain is None:
+        gain = usual_gain(every.reward, max_reward, is_score=is_score)
+    gain = checked_gain(gain)
+    shifts = checked_shifts(starts, used.step)
+    smoothed = used.smoothed()
+    lost = lost_reward(every.reward) if is_score else None
     table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
     law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
-    later = _ahead(evaluations, law, steps, gain, is_score=is_score) if ahead else {}
-    ended = entropy_ended(evaluations[0], float(used.step[-1]))
-    cautions = [finding for finding in (lost, ended) if finding is not None]
-    return _answer(law, reads, stated, cautions, gain=gain, unpaired=used.unpaired, **later)
+    return Fitted(
+        evaluations=used,
+        every=every,
+        reads=reads,
+        law=law,
+        averaged=averaged_numbers(law, reads, gain=gain),
+        gain=gain,
+        findings=findings,
+        lost=lost,
+    )
 
 
-def _answer(
-    law: LawFit,
-    reads: Reads,
-    known: Sequence[Finding],
-    cautions: list[Finding],
+def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None, str | None]:
+    """The forecast for a step, the usual one where none is given; or None, and the reason."""
+    every = fitted.every
+    at = usual_step(every.step) if steps is None else steps
+    try:
+        forecast = forecast_of(
+            every,
+            at_step=at,
+            gain=fitted.gain,
+            level=fitted.law.level,
+            max_reward=fitted.law.max_reward,
+            run=fitted.law.run,
+            is_score=fitted.is_score,
+        )
+    except (FitError, UsageError) as error:
+        return None, error.message
+    return forecast, None
+
+
+@one_thread
+def answer_of(
+    fitted: Fitted,
     *,
-    gain: float,
-    **later: Any,
+    forecast: Forecast | None = None,
+    no_forecast: str | None = None,
+    level_shifts: tuple[LevelShift, ...] = (),
+    drop_per_100_steps: Estimate | None = None,
+    stop_line: StopLine | None = None,
 ) -> Fit:
-    """The law tested, unless its entropy is controlled, and the numbers averaged over the forms."""
-    controlled = [replace(finding, severity="reason") for finding in known if finding.code == CONTROLLED]
-    tests, span = law_tests(reads), float(np.ptp(law.smoothed_entropy))
+    """The law tested, unless its entropy is controlled, with the numbers and findings of a run."""
+    law = fitted.law
+    averaged = fitted.averaged
+    tests = law_tests(fitted.reads)
+    controlled = [
+        replace(finding, severity="reason") for finding in fitted.findings if finding.code == CONTROLLED
+    ]
     verdict, why = Verdict.undecided, None
     if not controlled:
+        span = float(np.ptp(law.smoothed_entropy))
         verdict, why = rule(tests, law.a, n=law.n, span=span, r_squared=law.r_squared)
-    fit = Fit(
+    findings = controlled or list(reasons_of(tests, verdict, why, law, averaged.forms))
+    findings += _of_rewards(fitted)
+    findings += cautions_of(law, averaged, fitted.reads, is_score=fitted.is_score)
+    findings += [finding for finding in fitted.findings if finding.code != CONTROLLED]
+    return Fit(
         run=law.run,
         verdict=verdict,
         why=why,
-        findings=(),
+        findings=tuple(findings),
         tests=tests,
         p_law=law_probability(tests),
+        ceiling=averaged.ceiling,
+        headroom=averaged.headroom,
+        reward_now=averaged.reward_now,
+        gain=fitted.gain,
+        p_headroom=averaged.p_headroom,
+        forms=averaged.forms,
+        skipped=averaged.skipped,
+        p_term=averaged.p_term,
+        p_first=averaged.p_first,
+        p_no_curve=averaged.p_no_curve,
+        level_shifts=level_shifts,
+        drop_per_100_steps=drop_per_100_steps,
+        forecast=forecast,
+        no_forecast=no_forecast,
+        stop_line=stop_line,
+        unpaired=fitted.evaluations.unpaired,
         law=law,
-        **averaged_numbers(law, reads, level=law.level, gain=gain),
-        **later,
     )
-    if reads.passed and not has(cautions, LOST):
-        at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
+
+
+def _of_rewards(fitted: Fitted) -> Iterator[Finding]:
+    """That the reward was lost, that evaluations go on after the last entropy, or curves pass the largest."""
+    if fitted.lost is not None:
+        yield fitted.lost
+    yield from entropy_ended(fitted.every.step, float(fitted.law.step[-1]))
+    reads = fitted.reads
+    if reads.passed and fitted.lost is None:
+        at = median_crossing(reads, reads.averaged, reads.top, fitted.law.entropy_now)
         if at is not None:
-            cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
-    reasons = controlled or reasons_of(fit)
-    of_columns = [finding for finding in known if finding.code != CONTROLLED]
-    of_fit = cautions_of(fit, reads, is_score=not has(known, NO_SCORE))
-    return replace(fit, findings=(*reasons, *cautions, *of_fit, *of_columns))
-
-
-def _ahead(
-    evaluations: tuple[FloatArray, FloatArray, FloatArray],
-    law: LawFit,
-    steps: float | None,
-    gain: float,
-    *,
-    is_score: bool,
-) -> dict[str, Any]:
-    """The fields of a fit on the forecast of all evaluations, or the reason why it has none."""
-    at = usual_step(evaluations[0]) if steps is None else as_number(steps, "steps")
-    how: dict[str, Any] = {"gain": gain, "level": law.level, "max_reward": law.max_reward, "run": law.run}
-    try:
-        return {"forecast": forecast(*evaluations, at_step=at, is_score=is_score, **how)}
-    except (FitError, UsageError) as error:
-        return {"no_forecast": error.message}
-
-
-def column_of(data: Any, name: Any) -> Any:
-    """A column of a table by its name, None without one; :class:`UsageError` ``no-such-column``."""
-    if name is None:
-        return None
-    with suppress(Exception):
-        return data[name]
-    names: list[str] = []
-    with suppress(Exception):
-        names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
-    column = shown(name) if isinstance(name, str) else type_of(name)
-    message = f"data has no column {column}; its columns are {listing(names) if names else 'not named'}"
-    raise UsageError("no-such-column", message, "name columns of the table")
+            yield caution("curves-pass-largest", most=fitted.law.max_reward, entropy=at)

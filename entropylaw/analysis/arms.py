@@ -8,8 +8,9 @@ from typing import Any
 
 from entropylaw.analysis.between_seeds import holm
 from entropylaw.analysis.differences import Comparison
-from entropylaw.analysis.law.estimates import checked_level, usual_gain
+from entropylaw.analysis.law.estimates import usual_gain
 from entropylaw.analysis.seeds import seeds_of
+from entropylaw.arguments import checked_level
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results.arms import Along, ArmComparison, Decision, Difference, Pair, RunSeries
@@ -89,7 +90,7 @@ def undecided(
     chosen, how = None, ""
     if pairs is None:
         numbers = {name: len(runs) for name, runs in arms.items()}
-        pairs, chosen, how = chosen_pairs(numbers, baseline)
+        pairs, chosen, how = _chosen_pairs(numbers, baseline)
     seeds, refused = seeds_of(arms)
     if margin is None:
         series = [seed.series for seed in seeds]
@@ -122,7 +123,7 @@ def undecided(
     )
 
 
-def chosen_pairs(
+def _chosen_pairs(
     seeds: Mapping[str, int], baseline: str | None
 ) -> tuple[list[tuple[str, str]], str | None, str]:
     """The pairs that are compared, their baseline and how it was chosen; of ``"all"`` pairs there is none."""

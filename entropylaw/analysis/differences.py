@@ -296,7 +296,7 @@ class Comparison:
         both = self.of(a, b)
         common = common_range(both)
         last = None if self.paired == "run" else last_common_step(both)
-        differences = self.at_last_step(np.inf if last is None else last, a, b) if both else []
+        differences = self._at_last_step(np.inf if last is None else last, a, b) if both else []
         band = None
         if common is None:
             names = (self.names[a], self.names[b])
@@ -329,7 +329,7 @@ class Comparison:
         rewards = self.difference(quantity, average, a, b, variance, margin, headline=True, bias=bias)
         return rewards, self.band(grid, curves, a, b)
 
-    def at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
+    def _at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
         """Rewards at the last common step, in their parts, and what is left of the entropy."""
         levels = {
             seed: seed.reward_at(last)
@@ -339,7 +339,7 @@ class Comparison:
         alive = living(list(levels))
         rewards = {seed: levels[seed][0] for seed in alive}
         variance = {seed: levels[seed][1] ** 2 for seed in alive}
-        differences = self.with_failed(levels, a, b)
+        differences = self._with_failed(levels, a, b)
         name = "living_reward" if differences else "last_reward"
         differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
         if self.along.column == "entropy":
@@ -347,9 +347,9 @@ class Comparison:
             losses = {seed: seed.loss(min(last, seed.last_step)) for seed in alive}
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
-        return differences + self.parts_of_gain(rewards, last, a, b)
+        return differences + self._parts_of_gain(rewards, last, a, b)
 
-    def with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
+    def _with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
         """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""
         both = self.of(a, b)
         if len(living(both)) == len(both) and not (self.refused[a] or self.refused[b]):
@@ -359,7 +359,7 @@ class Comparison:
         reason = "runs failed: those that did not are compared, and failures are counted apart"
         return [self.unknown("last_reward", reason, (len(first), len(second)), value=gap)]
 
-    def parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
+    def _parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
         """The shift of the curves and the movement on them, which give the difference of the last rewards.
 
         None where the arms have no value of the column in common that both have at their last steps.
@@ -378,7 +378,7 @@ class Comparison:
         Where the law fails, runs on other stretches of one curve have other coefficients: no interval.
         """
         fitted = [seed for seed in living(self.seeds) if seed.series.coefficients]
-        reason = self.not_comparable(common, a, b)
+        reason = self._not_comparable(common, a, b)
         differences = []
         for name in ("ceiling", "a", "b"):
             read = {seed: seed.series.coefficients[name] for seed in fitted}
@@ -391,7 +391,7 @@ class Comparison:
             differences.append(difference)
         return differences
 
-    def not_comparable(self, common: tuple[float, float] | None, a: int, b: int) -> str:
+    def _not_comparable(self, common: tuple[float, float] | None, a: int, b: int) -> str:
         """Why coefficients of two arms do not compare; empty where they do."""
         of_pair = living(self.of(a, b))
         low, high = common or (0.0, 0.0)

@@ -25,7 +25,6 @@ from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_gain,
-    checked_level,
     tails,
     usual_gain,
 )
@@ -33,11 +32,11 @@ from entropylaw.analysis.law.evaluations import (
     LARGEST,
     Evaluations,
     check_rewards,
-    complete,
     is_constant,
     refuse,
+    rewarded,
 )
-from entropylaw.arguments import as_floats, of_kind
+from entropylaw.arguments import as_floats, checked_level, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, blocked, levels_of
 from entropylaw.engine.threads import one_thread
@@ -148,7 +147,6 @@ def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> Any:
     return np.where(reward > run.most, 0.0, stdtr(DF, (location - reward) / scale))
 
 
-@one_thread
 def forecast(
     step: Any,
     entropy: Any,
@@ -213,23 +211,47 @@ def forecast(
             "no steps were given, and a forecast is for a later step",
             "pass the trainer's step of every evaluation",
         )
-    used = complete(entropy, reward, step, law=False)
+    return forecast_of(
+        rewarded(step, entropy, reward),
+        at_step=at_step,
+        gain=gain,
+        level=level,
+        max_reward=max_reward,
+        entropy_path=entropy_path,
+        run=run,
+        is_score=is_score,
+    )
+
+
+@one_thread
+def forecast_of(
+    used: Evaluations,
+    *,
+    at_step: Any,
+    gain: float | None,
+    level: float,
+    max_reward: float | None,
+    entropy_path: Any = None,
+    run: str = "run",
+    is_score: bool,
+) -> Forecast:
+    """The forecast of some evaluations; parameters, method and errors as :func:`forecast`."""
     remedy = "wait for more evaluations, or forecast"
     refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
     check_rewards(used.reward, max_reward)
     at, path = _targets(at_step, entropy_path, used.step)
-    has_entropy = np.isfinite(used.entropy)
     s, r, size = blocked(used.step, used.reward)
     levels = levels_of(s, r, may_jump=True)
     top = np.inf if max_reward is None else max_reward
     bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
     done = so_far(s, r, used.reward, levels, max_reward)
     done = done._replace(level=float(np.clip(done.level, bottom, top)))
-    usual = usual_gain(used.reward, max_reward, is_score=is_score)
-    counts = checked_gain(usual if gain is None else gain)
+    if gain is None:
+        gain = usual_gain(used.reward, max_reward, is_score=is_score)
+    gain = checked_gain(gain)
     best, best_level, p_better = best_of(levels, r)
     lost = lost_reward(used.reward) if is_score else None
-    fall = s.size if lost is None else falls_at(r, lost)
+    fall = s.size if lost is None else _falls_at(r, lost)
     if FEWEST_LEVELS <= fall < s.size:
         # A smooth level spreads the fall over the evaluations before it: the best is of those alone.
         best, best_level, _ = best_of(levels_of(s[:fall], r[:fall], may_jump=True), r[:fall])
@@ -242,13 +264,15 @@ def forecast(
     location, scale = ahead(done, lead, constants.path)
     location = np.maximum(location, bottom)
     ends = np.clip(location + np.outer(stdtrit(DF, tails(level)), scale), bottom, top)
-    chances = p_reached(done, lead, done.level + counts, constants.path).tolist()
-    findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
+    chances = p_reached(done, lead, done.level + gain, constants.path).tolist()
     best_so_far = BestSoFar(
         step=float(used.step[-1 - behind]),
         level=float(np.clip(best_level, bottom, top)),
         p_better=p_better,
     )
+    curve = _along_entropy(used, at, path, level=level, top=top)
+    findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
+    has_entropy = np.isfinite(used.entropy)
     return Forecast(
         run=run,
         n=s.size,
@@ -262,12 +286,15 @@ def forecast(
             for low, value, high in ends.T.tolist()
         ),
         p_gains=tuple(chances),
-        gain=counts,
+        gain=gain,
         best_so_far=best_so_far if is_score else None,
         rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
-        **_with_entropy(used, at, path, level=level, top=top, findings=findings),
+        entropies=curve.entropies,
+        spent=curve.spent,
+        law=curve.law,
+        findings=(*findings, *curve.findings),
     )
 
 
@@ -282,7 +309,7 @@ def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
     return best, float(levels.level()[best]), levels.p_above(best, last) if best < last else 0.0
 
 
-def falls_at(reward: FloatArray, lost: Finding) -> int:
+def _falls_at(reward: FloatArray, lost: Finding) -> int:
     """Index from which on a lost reward is never again above the middle between its best and its last."""
     best, last = (float(str(lost.values[name])) for name in ("best", "last"))
     above = np.flatnonzero(reward > (best + last) / 2.0)
@@ -295,47 +322,53 @@ def rests_on(chance: float, constants: Constants) -> RestsOn:
     return RestsOn(low=low, high=high, came_true=share, forecasts=forecasts)
 
 
-def _with_entropy(
-    used: Evaluations,
-    at: FloatArray,
-    path: FloatArray | None,
-    *,
-    level: float,
-    top: float,
-    findings: list[Finding],
-) -> dict[str, Any]:
-    """The fields of a forecast that are about the entropy."""
-    entropies = [
+class _AlongEntropy(NamedTuple):
+    """What a forecast says of the entropy: fields of :class:`~entropylaw.results.forecast.Forecast`."""
+
+    entropies: tuple[Estimate, ...]
+    spent: Estimate | None = None
+    law: LawAhead | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def _along_entropy(
+    used: Evaluations, at: FloatArray, path: FloatArray | None, *, level: float, top: float
+) -> _AlongEntropy:
+    """The entropies at later steps, given as a ``path`` or continued, and what the law says along them."""
+    given = [] if path is None else path.tolist()
+    entropies = tuple(
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
-        for value in ([] if path is None else path.tolist())
-    ]
-    paired = np.isfinite(used.entropy)
-    step, entropy, reward = (column[paired] for column in (used.step, used.entropy, used.reward))
+        for value in given
+    )
+    known = np.isfinite(used.entropy)
+    entropy = used.entropy[known]
     if entropy.size < FEWEST or is_constant(entropy):
-        return {"entropies": tuple(entropies), "spent": None, "law": None, "findings": tuple(findings)}
-    continued, spent = entropy_ahead(step, entropy, at, level=level)
-    entropies = entropies or continued
+        return _AlongEntropy(entropies)
+    continued, spent = entropy_ahead(used.step[known], entropy, at, level=level)
+    entropies = entropies or tuple(continued)
     expected = np.array([point.value for point in entropies], dtype=float)
-    ends = {"low": float(entropy.min()), "high": float(entropy.max())}
-    outside = int(((expected < ends["low"]) | (expected > ends["high"])).sum())
-    if outside:
-        findings = [*findings, note("extrapolated", outside=outside, steps=at.size, **ends)]
-    return {
-        "entropies": tuple(entropies),
-        "spent": spent,
-        "law": _law_ahead(entropy, reward, expected, top),
-        "findings": tuple(findings),
-    }
+    low = float(entropy.min())
+    high = float(entropy.max())
+    outside = int(((expected < low) | (expected > high)).sum())
+    extrapolated = note("extrapolated", outside=outside, steps=at.size, low=low, high=high)
+    return _AlongEntropy(
+        entropies=entropies,
+        spent=spent,
+        law=_law_ahead(entropy, used.reward[known], expected, top),
+        findings=(extrapolated,) if outside else (),
+    )
 
 
 def _law_ahead(entropy: FloatArray, reward: FloatArray, expected: FloatArray, top: float) -> LawAhead:
     """The law by least squares at the ``expected`` entropies, and its error in the last third."""
     first = entropy.size - max(3, entropy.size // 3)
     truth = reward[first:]
-    misses = law_line(entropy[:first], reward[:first], entropy[first:]) - truth, reward[first - 1] - truth
-    error, last_value = (float(np.sqrt(np.mean(miss**2))) for miss in misses)
-    rewards = tuple(np.minimum(law_line(entropy, reward, expected), top).tolist())
-    return LawAhead(rewards=rewards, error=error, last_value_error=last_value)
+    by_law = law_line(entropy[:first], reward[:first], entropy[first:])
+    return LawAhead(
+        rewards=tuple(np.minimum(law_line(entropy, reward, expected), top).tolist()),
+        error=float(np.sqrt(np.mean((by_law - truth) ** 2))),
+        last_value_error=float(np.sqrt(np.mean((reward[first - 1] - truth) ** 2))),
+    )
 
 
 def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatArray, FloatArray | None]:

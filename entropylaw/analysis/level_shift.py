@@ -1,7 +1,7 @@
 """Level shifts: steps at which a run jumps, against the drift that any run has.
 
 A reference reset, a longer context, new data or a resume can move reward or entropy from one evaluation
-to the next. A known one is a column of the engine's table (:func:`entropylaw.fit_law`).
+to the next. A known one is a column of the engine's table (:func:`entropylaw.fit`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from entropylaw.analysis.law.estimates import checked_level
-from entropylaw.analysis.law.evaluations import check_scale, check_steps, complete
+from entropylaw.analysis.law.evaluations import check_scale, check_steps, paired
 from entropylaw.analysis.numbers import OWN
-from entropylaw.arguments import as_floats
+from entropylaw.arguments import as_floats, checked_level
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged
@@ -74,12 +73,12 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     thousand evaluations means of neighbours are searched.
     """
     level = checked_level(level)
-    run = complete(entropy, reward, step)
+    run = paired(entropy, reward, step)
     check_steps(run.step)
     check_scale("reward", run.reward)
     check_scale("entropy", run.entropy)
-    shifts = shifts_of(run.step, run.reward, "reward", level)
-    shifts += shifts_of(run.step, run.entropy, "entropy", level)
+    shifts = _shifts_of(run.step, run.reward, "reward", level)
+    shifts += _shifts_of(run.step, run.entropy, "entropy", level)
     return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
@@ -117,7 +116,7 @@ def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
     return tuple(shifts)
 
 
-def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -> list[LevelShift]:
+def _shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -> list[LevelShift]:
     """The level shifts of one series, by forward search, as :func:`find_level_shifts` describes."""
     if step.size < FEWEST_TO_SEARCH or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return []
@@ -128,7 +127,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
     number, chances = np.arange(step.size), dict[int, float]()
     for _ in range(MOST_SHIFTS + MOST_OUTLIERS):
-        best, chance = clearest_jump(step, values, trend, list(chances))
+        best, chance = _clearest_jump(step, values, trend, list(chances))
         if chance >= FALSE_SHIFT or len(chances) == MOST_SHIFTS:
             break
         # An outlier looks like a jump at its own step and at the next.
@@ -147,7 +146,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     return shifts
 
 
-def clearest_jump(
+def _clearest_jump(
     step: FloatArray, values: FloatArray, trend: FloatArray, taken: Sequence[int]
 ) -> tuple[int, float]:
     """The index of the clearest jump, and its p-value over all steps and both series."""

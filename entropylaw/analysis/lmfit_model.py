@@ -84,7 +84,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     form
         A name of :func:`curves_of`: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
-        A fit of :func:`entropylaw.fit_law`, fresh or from a document.
+        A fit of :func:`entropylaw.fit`, fresh or from a document.
     whiten
         Whiten by the covariance of the most probable row of the run's table; otherwise residuals are
         independent, as in ordinary least squares.
@@ -123,12 +123,14 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     if form not in curves:
         message = f"form {shown(form, 40)}, expected one of {', '.join(sorted(curves))}"
         raise UsageError("unknown-form", message, "choose one of these")
-    if cause := obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
+    if cause := _obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
         message = f"the form {form!r} cannot be fitted: {cause}"
         raise FitError("form-not-shown", message, "choose another form")
     curve, grids = curves[form]
-    model = whitened_model(form, curve, law, whitening_of(law, form) if whiten else Whitening(np.eye(law.n)))
-    for name, value in zip(model.param_names, best_start(model, curve, law.reward, grids), strict=True):
+    model = _whitened_model(
+        form, curve, law, _whitening_of(law, form) if whiten else Whitening(np.eye(law.n))
+    )
+    for name, value in zip(model.param_names, _best_start(model, curve, law.reward, grids), strict=True):
         if name not in grids:
             model.set_param_hint(name, value=value)
             continue
@@ -139,7 +141,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     return model
 
 
-def obstacle(form: str, lowest: float, first: float) -> str:
+def _obstacle(form: str, lowest: float, first: float) -> str:
     """Why a form cannot be fitted to a run with this lowest entropy and first step; empty where it can."""
     if form == "power" and lowest < 0:
         return f"entropy reaches {lowest:.3g}, and a power of it needs H ≥ 0"
@@ -148,7 +150,7 @@ def obstacle(form: str, lowest: float, first: float) -> str:
     return ""
 
 
-def best_start(
+def _best_start(
     model: Any, curve: Curve, reward: FloatArray, grids: dict[str, FloatArray]
 ) -> tuple[float, ...]:
     """Coefficients and shapes of the best least squares over all combinations of the shapes' values."""
@@ -164,7 +166,7 @@ def best_start(
     return best
 
 
-def whitening_of(law: LawFit, form: str) -> Whitening:
+def _whitening_of(law: LawFit, form: str) -> Whitening:
     """The whitening of the heaviest row of a form, or of all where the table has none of that form."""
     reads = law.reads
     table = reads.table
@@ -181,7 +183,7 @@ def whitening_of(law: LawFit, form: str) -> Whitening:
     return Whitening(np.linalg.inv(np.linalg.cholesky(drift + np.diag(white))))
 
 
-def whitened_model(form: str, curve: Curve, law: LawFit, whitening: Whitening) -> Any:
+def _whitened_model(form: str, curve: Curve, law: LawFit, whitening: Whitening) -> Any:
     """An ``lmfit.Model`` of a form whose residual is whitened; parameters still without values."""
     import lmfit
 

@@ -6,6 +6,7 @@ A stored fit has no table: it is made again from the evaluations, which takes mi
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS, lag1, r_squared
-from entropylaw.analysis.law.estimates import checked_entropies, checked_level, crossings, tails
+from entropylaw.analysis.law.estimates import checked_entropies, crossings, tails
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
-from entropylaw.arguments import as_number, with_unpaired
+from entropylaw.arguments import as_number, checked_level, with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.levels import blocked, levels_of
-from entropylaw.engine.reads import NUMBERS, Reads
+from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
@@ -98,23 +99,42 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
 # -- averaged -----------------------------------------------------------------------------------------------
 
 
-def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
-    """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
-    number = partial(reads.number, level=level, method=AVERAGED_OVER)
-    return {
-        **{name: number(name, reads.averaged) for name in NUMBERS},
-        "p_term": reads.share(reads.table.term > 0),
-        "p_first": reads.share(reads.table.first > 0),
-        "p_no_curve": max(reads.p_no_curve()),
-        "gain": gain,
-        "p_headroom": None if reads.no_ceiling else reads.p_gain(gain),
-        "forms": _forms(law, reads, level),
-        "skipped": {
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Averaged:
+    """The numbers of a run that are averaged over the functional forms, and these.
+
+    They are fields of a :class:`~entropylaw.results.fit.Fit`, which describes them.
+    """
+
+    ceiling: Estimate
+    headroom: Estimate
+    reward_now: Estimate
+    p_term: float
+    p_first: float
+    p_no_curve: float
+    p_headroom: float | None
+    forms: tuple[FormAnswer, ...]
+    skipped: dict[str, str]
+
+
+def averaged_numbers(law: LawFit, reads: Reads, *, gain: float) -> Averaged:
+    """The averaged numbers of a run, and its forms."""
+    number = partial(reads.number, weight=reads.averaged, level=law.level, method=AVERAGED_OVER)
+    return Averaged(
+        ceiling=number("ceiling"),
+        headroom=number("headroom"),
+        reward_now=number("reward_now"),
+        p_term=reads.share(reads.table.term > 0),
+        p_first=reads.share(reads.table.first > 0),
+        p_no_curve=max(reads.p_no_curve()),
+        p_headroom=None if reads.no_ceiling else reads.p_gain(gain),
+        forms=_forms(law, reads, law.level),
+        skipped={
             name: UNDETERMINED.get(name, "the evaluations do not determine it")
             for name in AVERAGED
             if not reads.table.is_form(name).any()
         },
-    }
+    )
 
 
 def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:

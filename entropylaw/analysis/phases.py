@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.between_seeds import random_effects, share_interval
-from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.rise import WIDER, Fitted, fit_curve, level_findings, of_draws
-from entropylaw.arguments import as_floats, of_kind, several
+from entropylaw.arguments import as_floats, checked_level, of_kind, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
@@ -52,6 +51,7 @@ def fit_phases(
     aggregate: Any = None,
     level: float = 0.95,
     run: str = "run",
+    findings: Sequence[Finding] = (),
 ) -> PhaseFit:
     """Find what the entropies of planning and execution tokens, of plans and of all tokens do.
 
@@ -66,6 +66,8 @@ def fit_phases(
         Coverage of every interval; the tests are at 1 − level.
     run
         Name of the run in the result.
+    findings
+        What is known of the columns.
 
     Raises
     ------
@@ -102,20 +104,22 @@ def fit_phases(
         )
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
-    logged = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
-    fitted, refusals = fit_curves(s, logged, level)
+    logged = {
+        name: _checked_column(s, values, name) for name, values in columns.items() if values is not None
+    }
+    fitted, refusals = _fit_curves(s, logged, level)
     curves = {name: fit.curve for name, fit in fitted.items()}
-    findings = phase_cautions(s, logged, curves)
-    findings += [note("curve-left-out", why=error.message) for error in refusals]
-    answers = order_of(fitted, level)
+    cautions = phase_cautions(s, logged, curves)
+    cautions += [note("curve-left-out", why=error.message) for error in refusals]
+    answers = _order_of(fitted, level)
     if answers["verdict"] is None:
-        findings.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
+        cautions.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
     answers |= {name: curves.get(name) for name in CURVES}
     return PhaseFit(
         run=run,
         **answers,
         level=level,
-        findings=tuple(findings),
+        findings=(*cautions, *findings),
         dropped={
             f"no entropy of {CURVES[name]} at that step": missing
             for name in curves
@@ -124,7 +128,7 @@ def fit_phases(
     )
 
 
-def fit_curves(
+def _fit_curves(
     step: FloatArray, logged: Mapping[str, FloatArray], level: float
 ) -> tuple[dict[str, Fitted], list[FitError]]:
     """The curves that can be fitted, and the errors of the others; a FitError where there is none."""
@@ -141,7 +145,7 @@ def fit_curves(
     return fitted, refusals
 
 
-def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
+def _checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     """A checked column as floats: an entropy of one of :data:`CURVES`."""
     column, quantity = as_floats(values, name), f"entropies of {CURVES[name]}"
     if column.size != step.size:
@@ -163,7 +167,7 @@ def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
+def _order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
     """The fields of a :class:`PhaseFit` on the order of planning's rise and the end of execution's fall."""
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict"))
     plans = [fitted[name] for name in ("planning", "semantic") if name in fitted]
@@ -236,7 +240,7 @@ def pooled(summaries: Sequence[PhaseSummary], name: str, level: float) -> Pooled
         low, high = share_interval(rising, decided, level)
         method = "Clopper & Pearson's interval"
         share = Estimate(value=rising / decided, low=low, high=high, level=level, method=method)
-    at, middle, least, most = mean_curve(curves, level)
+    at, middle, least, most = _mean_curve(curves, level)
     return PooledCurve(
         name=name,
         runs=len(curves),
@@ -253,7 +257,7 @@ def pooled(summaries: Sequence[PhaseSummary], name: str, level: float) -> Pooled
     )
 
 
-def mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
+def _mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
     """Shape (4, m): shares of the run, 0–1, and the mean over runs there in nats with its interval's ends.
 
     Shares that fewer than :data:`FEWEST_RUNS` curves have are left out.
@@ -286,7 +290,7 @@ def phase_cautions(
     for name, curve in curves.items():
         there = np.isfinite(logged[name])
         findings += level_findings(curve)
-        findings += point_cautions(CURVES[name], step[there], logged[name][there])
+        findings += _point_cautions(CURVES[name], step[there], logged[name][there])
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(logged["planning"]) & np.isfinite(logged["execution"])
         if both.any() and np.array_equal(logged["planning"][both], logged["execution"][both]):
@@ -294,7 +298,7 @@ def phase_cautions(
     return findings
 
 
-def point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterator[Finding]:
+def _point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterator[Finding]:
     """Outliers and gaps of one curve, columns (n,) without missing values; ``name`` as in the sentence."""
     outliers, before_gap = far_off(entropy), np.flatnonzero(gaps(step))
     if outliers.size:

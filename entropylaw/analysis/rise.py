@@ -90,12 +90,12 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     The curve is fitted as it is or as its logarithm, whichever makes it more probable. Raises FitError:
     ``too-few-points``, ``entropy-constant``, and as :func:`check_scale`.
     """
-    s, y = checked_points(step, entropy, name)
+    s, y = _checked_points(step, entropy, name)
     plain = Trend(design_of(s.tobytes()), y)
     trend = likelier(plain, y)
     there = np.isfinite(entropy)
-    lowest = lowest_window(y)
-    curves = in_nats(trend, trend.draws(DRAWS), y)
+    lowest = _lowest_window(y)
+    curves = _in_nats(trend, trend.draws(DRAWS), y)
     before, recent = (y[window].mean() for window in lowest)
     test = windows_of(s.tobytes())[0]
     deviations = test.deviations(trend.whitened.scale)
@@ -112,12 +112,12 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         mean = curves.mean(axis=0)
         fallen = trend.design.time[int(np.argmax(mean <= mean.min() + FALLEN * np.ptp(mean)))]
         places = np.linspace(np.clip(fallen, FIRST, LAST), LAST, PLACES)
-        x = smallest_rise(trend, y, places, (test, deviations), 1.0 - level)
+        x = _smallest_rise(trend, y, places, (test, deviations), 1.0 - level)
         answers["detectable"] = x
         # What is seen has to be less than what would have been found.
         shows = x is not None and recent - before < x <= max(before, SMALL * float(np.ptp(y)))
         verdict = WORDS[1] if shows else WORDS[2]
-        falling = in_nats(trend, trend.draws(DRAWS, falling=True), y)
+        falling = _in_nats(trend, trend.draws(DRAWS, falling=True), y)
         if np.quantile(falling[:, 0] - falling[:, -1], 1.0 - level) > 0.0:
             at = settling(falling)
             settled = s[at]
@@ -159,7 +159,7 @@ def likelier(plain: Trend, entropy: FloatArray) -> Trend:
     return logarithm if higher else plain
 
 
-def checked_points(step: FloatArray, entropy: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
+def _checked_points(step: FloatArray, entropy: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
     """The points of a curve, or blocks of them; errors as :func:`fit_curve`."""
     there = np.isfinite(entropy)
     if np.count_nonzero(there) < FEWEST_POINTS:
@@ -203,7 +203,7 @@ def level_findings(curve: CurvePhases) -> list[Finding]:
     return findings
 
 
-def in_nats(trend: Trend, curves: FloatArray, y: FloatArray) -> FloatArray:
+def _in_nats(trend: Trend, curves: FloatArray, y: FloatArray) -> FloatArray:
     """Curves of a trend in nats, none outside the range of the points."""
     return np.clip(np.exp(np.minimum(curves, 100.0)) if trend.y is not y else curves, y.min(), y.max())
 
@@ -236,7 +236,7 @@ def between(step: FloatArray, at: FloatArray, steps: FloatArray, level: float) -
     )
 
 
-def lowest_window(y: FloatArray) -> tuple[slice, slice]:
+def _lowest_window(y: FloatArray) -> tuple[slice, slice]:
     """The window of the lowest mean before the end, and the one at the end."""
     n = y.size
     width, recent = max(3, n // 12), max(4, n // 10)
@@ -255,7 +255,7 @@ def since(step: FloatArray, y: FloatArray, lowest: tuple[slice, slice]) -> tuple
     return float(step[min(int(below.max()) + 1, step.size - 1)]), bool(half >= 0.25 * top)
 
 
-def smallest_rise(
+def _smallest_rise(
     trend: Trend, y: FloatArray, places: FloatArray, test: tuple[Windows, FloatArray], alpha: float
 ) -> float | None:
     """The smallest rise that is found in :data:`POWER` of the places where it is added to the curve."""
@@ -269,7 +269,7 @@ def smallest_rise(
             windows.p_values(curve, models, deviations).min()
             for curve, models in zip(tested, trend.changed(tested, shapes), strict=True)
         ]
-        levels = [[curve[window].mean() for window in lowest_window(curve)] for curve in raised]
+        levels = [[curve[window].mean() for window in _lowest_window(curve)] for curve in raised]
         material = [end >= MATERIAL * low for low, end in levels]
         return bool(np.mean((np.array(p_values) <= alpha) & material) >= POWER - 1e-9)
 
@@ -280,7 +280,7 @@ def smallest_rise(
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if is_seen(sizes[middle]) else (middle + 1, high)
-    least = (MATERIAL - 1.0) * float(y[lowest_window(y)[0]].mean())
+    least = (MATERIAL - 1.0) * float(y[_lowest_window(y)[0]].mean())
     return max(ALLOWANCE * float(sizes[high]), least)
 
 
@@ -371,7 +371,7 @@ def band(trend: Trend, level: float, y: FloatArray) -> tuple[FloatArray, FloatAr
     curves = trend.draws(DRAWS, power=TEMPERED * float(np.sqrt(y.size)))
     mean, sd = curves.mean(axis=0), curves.std(axis=0) + 1e-12 * float(np.ptp(trend.y))
     reach = CORNERS * float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
-    low, middle, high = (in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))
+    low, middle, high = (_in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))
     return middle, low, high
 
 

@@ -82,11 +82,11 @@ def stages_as_arms(
     pairs: list[tuple[str, str]] = []
     for arm, runs in arms.items():
         stages = _stages(arm, runs)
-        domains = domains_of(runs)
+        domains = _domains_of(runs)
         start = f"{arm}: " if len(arms) > 1 else ""
         for domain in domains:
             of_domain = [run for run in runs if domain in ("", *run.rewards)]
-            names = stage_names(start, domain, stages, named)
+            names = _stage_names(start, domain, stages, named)
             for number, name in enumerate(names):
                 named[name] = [run.within(number, domain) for run in of_domain if number < len(run.stages)]
             pairs += zip(names[1:], names, strict=False)
@@ -98,13 +98,13 @@ def stages_as_arms(
     return named, pairs
 
 
-def domains_of(runs: Sequence[StagedRun]) -> list[str]:
+def _domains_of(runs: Sequence[StagedRun]) -> list[str]:
     """The domains with a reward in any of the runs; of fewer than two the empty name, for all problems."""
     domains = list(dict.fromkeys(chain.from_iterable(run.rewards for run in runs)))
     return domains if len(domains) > 1 else [""]
 
 
-def stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[str]) -> list[str]:
+def _stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[str]) -> list[str]:
     """The stages of an arm, of a domain, as names of arms; a name that is ``taken`` gets its number."""
     names: list[str] = []
     for number, stage in enumerate(stages, 1):

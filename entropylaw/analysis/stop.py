@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from msgspec import structs
 
-from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast, usual_step
+from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast_of, usual_step
 from entropylaw.analysis.law.diagnostics import lost_reward
-from entropylaw.analysis.law.evaluations import complete
+from entropylaw.analysis.law.evaluations import Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
@@ -39,9 +39,8 @@ SURE = 0.99
 
 
 def stop_line(
-    step: Any,
-    entropy: Any,
-    reward: Any,
+    used: Evaluations,
+    forecast: Forecast | None = None,
     *,
     steps: float | None = None,
     gain: float | None = None,
@@ -50,13 +49,16 @@ def stop_line(
     left: float | None = None,
     label: str = "reward",
     is_score: bool = True,
+    level: float = 0.95,
 ) -> StopLine:
     """The stop line of a run, so far.
 
     Parameters
     ----------
-    step, entropy, reward
-        Shape (n,), as for :func:`entropylaw.forecast`; the entropy may be None, or nan where there is none.
+    used
+        Evaluations with a reward, whose entropy may be nan.
+    forecast
+        That for the planned end, where it is known already.
     steps
         The planned end; by default half as many steps again at each look.
     gain, max_reward
@@ -65,85 +67,132 @@ def stop_line(
         What a step costs, what is left on a fitted curve, and the name of the reward.
     is_score
         Whether the reward is a score: by any other number no run is over.
+    level
+        Coverage of the interval of the reward ahead.
     """
-    used = complete(entropy, reward, step, law=False)
-    s, r, n = used.step, used.reward, used.step.size
-    now = end = float(s[-1]) if n else 0.0
-    look = partial(_look, gain=gain, max_reward=max_reward, is_score=is_score)
-    ahead, why_none = look(s, r, steps)
+    n = used.step.size
+    now = float(used.step[-1]) if n else 0.0
+    look = partial(_look, gain=gain, max_reward=max_reward, is_score=is_score, level=level)
+    ahead, why_none = (forecast, "") if forecast is not None else look(used.first(n), steps)
     if not is_score and not why_none:
         why_none = "no run is over by a number that is no score"
-    fields: dict[str, Any] = {"why_none": why_none}
     # The best step so far needs no later one.
     finished = steps is not None and steps <= now
-    latest = look(s, r, None)[0] if finished else ahead
-    if latest is not None:
-        fields["now"] = latest.now
-    best = None if latest is None else latest.best_so_far
-    if best is not None:
-        fields |= {"best_step": best.step, "best": best.level, "p_better": best.p_better}
+    latest = look(used.first(n), None)[0] if finished else ahead
+    low_looks = _low_looks(used, ahead, partial(look, steps=steps)) if is_score else 0
+    lost = lost_since(used.step, used.reward) if is_score else None
+    exploded = exploded_since(used.step, used.entropy)
+    end = now if ahead is None else ahead.step[0]
+    steps_left = max((end if steps is None else steps) - now, 0.0)
+    return StopLine(
+        says=_state(
+            is_score=is_score,
+            is_lost=lost is not None,
+            is_stop=low_looks == LOOKS or (n >= NOTHING and not used.reward.any()),
+            is_exploded=exploded is not None and _is_below_best(latest),
+            is_finished=finished,
+            is_known=not why_none,
+        ),
+        reward=label,
+        is_score=is_score,
+        step=now,
+        evaluations=n,
+        low_looks=low_looks,
+        left=left,
+        steps_left=steps_left,
+        cost=None if cost_per_step is None else steps_left * cost_per_step,
+        lost_since=lost,
+        exploded_since=exploded,
+        why_none=why_none,
+        **_numbers_of(ahead, latest),
+    )
+
+
+def _state(
+    *, is_score: bool, is_lost: bool, is_stop: bool, is_exploded: bool, is_finished: bool, is_known: bool
+) -> State:
+    """What a stop line says: the first that holds, of any other number than a score only its end."""
+    if is_lost:
+        return "lost"
+    if is_score and is_stop:
+        return "stop"
+    if is_score and is_exploded:
+        return "exploded"
+    if is_finished:
+        return "finished"
+    return "go on" if is_known else "not known"
+
+
+def _numbers_of(ahead: Forecast | None, latest: Forecast | None) -> dict[str, Any]:
+    """The fields of a stop line that the forecast for the planned end has, and the latest one."""
+    numbers: dict[str, Any] = {}
     if ahead is not None:
-        end = ahead.step[0]
-        fields |= {"at_step": end, "expected": ahead.rewards[0], "gain": ahead.gain}
-        fields["p_gain"] = ahead.p_gains[0]
-    low, earlier = 0, ahead if is_score else None
-    while earlier is not None and earlier.p_gains[0] < LOW:
+        numbers["at_step"] = ahead.step[0]
+        numbers["expected"] = ahead.rewards[0]
+        numbers["gain"] = ahead.gain
+        numbers["p_gain"] = ahead.p_gains[0]
+    if latest is not None:
+        numbers["now"] = latest.now
+        best = latest.best_so_far
+        if best is not None:
+            numbers["best_step"] = best.step
+            numbers["best"] = best.level
+            numbers["p_better"] = best.p_better
+    return numbers
+
+
+def _is_below_best(latest: Forecast | None) -> bool:
+    """Whether the reward is below its best for certain."""
+    best = None if latest is None else latest.best_so_far
+    return best is not None and best.p_better >= SURE
+
+
+def _low_looks(
+    used: Evaluations, ahead: Forecast | None, look: Callable[[Evaluations], tuple[Forecast | None, str]]
+) -> int:
+    """How many looks in a row, the last one first, gave a gain a low probability; at most :data:`LOOKS`."""
+    low = 0
+    while ahead is not None and ahead.p_gains[0] < LOW:
         low += 1
         if low == LOOKS:
             break
-        until = n - low * -(-n // PARTS)
-        earlier, _ = look(s[:until], r[:until], steps)
-    steps_left = max((end if steps is None else steps) - now, 0.0)
-    line = StopLine(
-        says="go on",
-        reward=label,
-        step=now,
-        evaluations=n,
-        left=left,
-        low_looks=low,
-        steps_left=steps_left,
-        cost=None if cost_per_step is None else steps_left * cost_per_step,
-        lost_since=lost_since(s, r) if is_score else None,
-        is_score=is_score,
-        exploded_since=exploded_since(s, used.entropy),
-        **fields,
-    )
-    return structs.replace(line, says=_state(line, r, latest, finished))
-
-
-def _state(line: StopLine, reward: FloatArray, latest: Forecast | None, finished: bool) -> State:
-    """What a stop line says, by its numbers and the latest forecast, also beyond the planned end."""
-    if not line.is_score:
-        return "finished" if finished else "not known"
-    if line.lost_since is not None:
-        return "lost"
-    if line.low_looks == LOOKS or (reward.size >= NOTHING and not reward.any()):
-        return "stop"
-    best = None if latest is None else latest.best_so_far
-    below_best = best is not None and best.p_better >= SURE
-    if line.exploded_since is not None and below_best:
-        return "exploded"
-    if finished:
-        return "finished"
-    return "not known" if line.why_none else "go on"
+        until = used.step.size - low * -(-used.step.size // PARTS)
+        ahead, _ = look(used.first(until))
+    return low
 
 
 def _look(
-    step: FloatArray, reward: FloatArray, steps: float | None, **how: Any
+    used: Evaluations,
+    steps: float | None,
+    *,
+    gain: float | None,
+    max_reward: float | None,
+    is_score: bool,
+    level: float,
 ) -> tuple[Forecast | None, str]:
     """The forecast at the end of some evaluations, and why there is none for the planned end."""
+    step = used.step
     if step.size < FEWEST:
         return None, f"it needs {FEWEST} evaluations"
     last = float(step[-1])
     if steps is not None and steps <= last:
         words = "is reached" if steps == last else f"was passed (the log is at step {last:g})"
         return None, f"the planned end, step {steps:g}, {words}"
-    at, farthest = usual_step(step) if steps is None else steps, last + FARTHEST * float(last - step[0])
+    at = usual_step(step) if steps is None else steps
+    farthest = last + FARTHEST * float(last - step[0])
     too_far = f"step {at:g} is more than {FARTHEST:g} lengths of the run ahead" if at > farthest else ""
     try:
-        return forecast(step, None, reward, at_step=min(at, farthest), **how), too_far
+        ahead = forecast_of(
+            used,
+            at_step=min(at, farthest),
+            gain=gain,
+            level=level,
+            max_reward=max_reward,
+            is_score=is_score,
+        )
     except FitError as error:
         return None, error.message
+    return ahead, too_far
 
 
 def lost_since(step: FloatArray, reward: FloatArray) -> float | None:

@@ -14,7 +14,7 @@ from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.option import part
 from entropylaw.options import FOLDER, FitOptions, LawOptions
-from entropylaw.pipeline.answers import predict_runs
+from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.pipeline.steps import Fit
 from entropylaw.results.result import replace
 

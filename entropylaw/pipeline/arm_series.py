@@ -419,7 +419,7 @@ def _check_distinct(members: Sequence[Member]) -> None:
         message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
         if run.entry is None and not run.input.path:
-            hint = "give every fit once, and name it by its seed: fit_law(..., run='grpo_s0')"
+            hint = "give every fit once, and name it by its seed: fit(..., name='grpo_s0')"
         raise InputError("run-in-two-arms", message, hint)
 
 

@@ -80,20 +80,27 @@ def in_one_unit(columns: Mapping[str, Sequence[Numbers]], option: str = "--rewar
 def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
     """The numbers with their units, by those of other runs of the column where their own are not clear."""
     moved = [number for number in numbers if number.values.any()]
-    has_rates = any(number.choice.column and number.choice.unit == "rate" for number in moved)
     for number in numbers:
-        unit = number.choice.unit
-        is_within = number.values.min() >= 0 and number.most <= LARGEST["rate"]
-        of_column = [numbers for numbers in moved if numbers.choice.column == number.choice.column]
-        percent = [numbers for numbers in of_column if numbers.choice.unit == "percent"]
-        if not number.values.any():
-            if moved:
-                unit = moved[0].choice.unit  # 0 is 0 in any unit
-        elif has_rates and is_within and not number.choice.column:
-            unit = "rate"  # of a fit that a program gave
-        elif percent and is_within and unit != "percent":
-            unit = _unit_beside(number, percent, option)
-        yield number._replace(choice=replace(number.choice, unit=unit))
+        yield number._replace(choice=replace(number.choice, unit=_unit_of(number, moved, option)))
+
+
+def _unit_of(number: Numbers, moved: Sequence[Numbers], option: str) -> RewardUnit:
+    """The unit of the numbers of a run, by those of the runs that ``moved`` where their own is not clear."""
+    unit = number.choice.unit
+    if not number.values.any():
+        # 0 is 0 in any unit.
+        return moved[0].choice.unit if moved else unit
+    is_within = number.values.min() >= 0 and number.most <= LARGEST["rate"]
+    if not is_within:
+        return unit
+    column = number.choice.column
+    if not column and any(other.choice.column and other.choice.unit == "rate" for other in moved):
+        # Of a fit that a program gave.
+        return "rate"
+    percent = [other for other in moved if other.choice.column == column and other.choice.unit == "percent"]
+    if percent and unit != "percent":
+        return _unit_beside(number, percent, option)
+    return unit
 
 
 def _unit_beside(number: Numbers, percent: Sequence[Numbers], option: str) -> RewardUnit:
@@ -167,7 +174,7 @@ def _check_alike(model: Numbers, numbers: Sequence[Numbers], option: str) -> Non
         except InputError as error:
             hint = error.hint
             if not number.choice.column:
-                hint = "give fit_law(..., max_reward=1) for a rate, and 100 for a percentage"
+                hint = "give fit(..., max_reward=1) for a rate, and 100 for a percentage"
             elif model.choice.column == choice.column and model.choice.unit != choice.unit:
                 hint = _how_to_name(choice.column, "rate", option)
             message = f"{error.message}; {model.said}, {number.said}"

@@ -59,7 +59,8 @@ class Step(Generic[R]):
         """The entry of a run and one of its series."""
         from entropylaw.pipeline.answers import COMPUTED
 
-        return Entry.of(run, series, result=COMPUTED[self.name](run, series, self.options))
+        result = as_stored(COMPUTED[self.name](run, series, self.options))
+        return Entry.of(run, series, result=result)
 
 
 def provenance(inputs: Inputs) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from entropylaw.analysis.law.evaluations import rewarded
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_callable, as_path, as_positive, text_or_none, texts
 from entropylaw.arrays import FloatArray
@@ -208,9 +209,7 @@ class Watcher:
             for evaluations in rewards:
                 key = (evaluations.digest(), self.steps, self.gain, self.cost_per_step, self.max_reward)
                 judged[key] = self._judged.get(key) or stop_line(
-                    evaluations.step,
-                    evaluations.entropy,
-                    evaluations.reward,
+                    rewarded(evaluations.step, evaluations.entropy, evaluations.reward),
                     steps=self.steps,
                     gain=self.gain,
                     cost_per_step=self.cost_per_step,

@@ -31,7 +31,7 @@ import entropylaw
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import UnreadFileWarning
 from entropylaw.option import options_of
-from entropylaw.options import CompareOptions
+from entropylaw.options import CompareOptions, FitOptions
 from entropylaw.results.result import Result, field_names
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import processor_time
@@ -142,13 +142,12 @@ def write_inputs(folder: Path) -> None:
 @functools.cache
 def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     """Every public function, and methods of results: the callable and good arguments."""
-    fit = entropylaw.fit_law(ENTROPY, REWARD, STEP)
-    other = entropylaw.fit_law(ENTROPY, REWARD + 0.01 * np.cos(STEP), STEP, run="other")
-    run = entropylaw.read_runs({"step": STEP, "entropy": ENTROPY, "val_acc": REWARD})[0]
     data = {"entropy": ENTROPY, "reward": REWARD, "step": STEP}
+    fit = entropylaw.fit(**data)
+    other = entropylaw.fit(**data | {"reward": REWARD + 0.01 * np.cos(STEP)}, name="other")
+    run = entropylaw.read_runs({"step": STEP, "entropy": ENTROPY, "val_acc": REWARD})[0]
     given: dict[str, dict[str, Any]] = {
-        "fit_law": data,
-        "fit_phases": {"step": STEP, "planning": ENTROPY},
+        "phases": {"source": {"step": STEP, "entropy_planning": ENTROPY}},
         "forecast": {**data, "at_step": 20},
         "find_level_shifts": data,
         "compare": {"arms": {"a": [fit], "b": [other]}},
@@ -156,8 +155,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "combine_phases": {"fits": []},
         "read_runs": {"path": FRAME},
         "select": {"run": run},
-        "fit_run": {"run": run},
-        "fit": {"log": FRAME},
+        "fit": {"source": FRAME},
         "fit_logs": {"paths": [FRAME]},
         "load_fit": {"path": "nowhere.json"},
         "load_phases": {"path": "nowhere.json"},
@@ -166,6 +164,9 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     # It takes any number of tables, and not one argument.
     names.discard("summarise_samples")
     calls = {name: (getattr(entropylaw, name), given[name]) for name in sorted(names)}
+    calls["phases of arrays"] = entropylaw.phases, {"step": STEP, "planning": ENTROPY}
+    calls["fit of arrays"] = entropylaw.fit, data
+    calls["fit of a run"] = entropylaw.fit, {"source": run}
     calls["summarise_samples"] = summarised, {"table": "samples.jsonl", "right_when": "score>=0.5"}
     for name, law in (("Fit", fit), ("LawFit", fit.law)):
         calls[f"{name}.predict"] = law.predict, {"entropy": 0.5}
@@ -191,7 +192,7 @@ def fields_of(made: Any) -> dict[str, Any]:
 
 def fitted(**fields: Any) -> Any:
     """The fit of a run that a program makes."""
-    return entropylaw.fit_run(entropylaw.Run(**fields))
+    return entropylaw.fit(entropylaw.Run(**fields))
 
 
 def constructed(kind: type, **fields: Any) -> None:
@@ -237,7 +238,9 @@ def parameters(name: str) -> list[str]:
     watcher = inspect.signature(entropylaw.Watcher).parameters
     options: dict[str, Iterable[str]] = {
         "compare": options_of(CompareOptions),
-        "fit": inspect.signature(entropylaw.fit_run).parameters,
+        "fit": options_of(FitOptions),
+        "fit of arrays": options_of(FitOptions),
+        "fit of a run": options_of(FitOptions),
         "summarise_samples": options_of(SampleOptions),
         "EntropyLawCallback": watcher,
         "Watcher.read": set(watcher) - {"say"},

@@ -39,22 +39,19 @@ def test_hostile_calls(part):
         ("compare", {"baseline": np.arange(2)}, "bad-argument"),
         ("compare", {"margin": [1]}, "bad-argument"),
         ("compare", {"margin": -1}, "bad-argument"),
-        ("fit_run", {"max_reward": np.arange(2)}, "bad-argument"),
+        ("fit", {"max_reward": np.arange(2)}, "bad-argument"),
         ("compare", {"margin": 10**400}, "bad-argument"),
         ("compare", {"level": 2}, "bad-level"),
         ("compare", {"jobs": 0}, "bad-argument"),
-        ("fit_run", {"from_step": 10**400}, "bad-argument"),
-        ("fit_run", {"entropy_sd": [0.02]}, "bad-argument"),
-        ("fit_law", {"keep_outliers": np.arange(2)}, "bad-argument"),
+        ("fit", {"from_step": 10**400}, "bad-argument"),
+        ("fit", {"entropy_sd": [0.02]}, "bad-argument"),
+        ("fit of arrays", {"keep_outliers": np.arange(2)}, "bad-argument"),
         ("read_runs", {"columns": np.array(1.0)}, "bad-argument"),
-        ("fit_law", {"logged": np.arange(3.0)}, "bad-argument"),
-        ("fit_law", {"logged": 5}, "bad-argument"),
-        ("fit_law", {"unpaired": {"step": [1.0], "reward": [0.5]}}, "bad-argument"),
-        ("fit_law", {"run": 5}, "bad-argument"),
-        ("fit_law", {"ahead": "no"}, "bad-argument"),
-        ("fit_law", {"max_reward": 1e300}, "out-of-scale"),
-        ("fit_law", {"gain": 1e300}, "bad-gain"),
-        ("fit_phases", {"run": None}, "bad-argument"),
+        ("fit of arrays", {"name": 5}, "bad-argument"),
+        ("fit of arrays", {"pair": "same"}, "bad-argument"),
+        ("fit of arrays", {"max_reward": 1e300}, "out-of-scale"),
+        ("fit of arrays", {"gain": 1e300}, "bad-gain"),
+        ("phases of arrays", {"name": 5}, "bad-argument"),
         ("forecast", {"run": b"run"}, "bad-argument"),
         ("forecast", {"entropy": np.full(12, 40.0)}, "entropy-not-a-mean"),
         ("load_fit", {"path": b"fit.json"}, "bad-argument"),
@@ -98,7 +95,7 @@ def test_settings_in_memory_are_checked():
     assert entropylaw.fit_logs([], FitOptions(level=np.float32(0.5))).settings.level == 0.5
 
 
-@pytest.mark.parametrize("argument", ["step", "planning", "execution", "aggregate"])
+@pytest.mark.parametrize("argument", ["step", "planning", "execution", "entropy"])
 @pytest.mark.parametrize("value", [1e300, 1e-300, 1e-320])
 def test_curves_of_phases_out_of_scale(argument, value):
     step = np.arange(1.0, 33.0)
@@ -106,7 +103,7 @@ def test_curves_of_phases_out_of_scale(argument, value):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(entropylaw.EntropyLawError) as caught:
-            entropylaw.fit_phases(**given)
+            entropylaw.phases(**given)
     assert caught.value.slug == "out-of-scale"
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import fit_run, read_runs
+import entropylaw
+from entropylaw import read_runs
 from entropylaw.logs.runs import Run
 from entropylaw.results.result import replace
 
@@ -93,7 +94,7 @@ def law(run: Run) -> dict[str, tuple[float, ...]]:
     """The fit's numbers, of validation and of training reward."""
     found = {}
     for reward in (None, REWARD):
-        fit = fit_run(run, reward=reward)
+        fit = entropylaw.fit(run, reward=reward)
         assert fit.ceiling is not None
         ceiling = (fit.ceiling.value, fit.ceiling.low, fit.ceiling.high)
         found[reward or VALIDATION] = (fit.a.value, fit.b.value, *ceiling)

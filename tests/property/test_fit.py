@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from entropylaw import EntropyLawError, fit_law
+from entropylaw import EntropyLawError
 from entropylaw.documents.codec import dumps, encode
-from tests.laws import own_law
+from tests.laws import fit_arrays, own_law
 
 SIZES = st.shared(st.integers(5, 25), key="n")
 ENTROPIES = arrays(float, SIZES, elements=st.floats(0, 11.5, width=32))
@@ -18,7 +18,7 @@ GAPS = arrays(float, SIZES, elements=st.floats(2**-6, 1e6, width=32))
 @given(entropy=ENTROPIES, reward=REWARDS, gaps=GAPS)
 def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     try:
-        fit = fit_law(entropy, reward, np.cumsum(gaps))
+        fit = fit_arrays(entropy, reward, np.cumsum(gaps))
     except EntropyLawError:
         return
     assert "NaN" not in dumps(encode(fit))

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from entropylaw import find_level_shifts, fit_law, fit_logs, forecast, read_runs
+from entropylaw import find_level_shifts, fit_logs, forecast, read_runs
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
 from tests.conftest import few
+from tests.laws import fit_arrays
 
 SEEDS = st.integers(0, 1000)
 FEW = st.integers(0, 3)
@@ -36,7 +37,7 @@ NUMBERS = ("a", "b", "ceiling", "reward_now", "headroom")
 @pytest.fixture(scope="module")
 def fitted_once():
     """The same numbers and options are fitted once: what reads them again as others is fitted anew."""
-    fit, known = answers.fit_law, {}
+    fit, known = answers.fit_evaluations, {}
 
     def remembered(*values, **options):
         key = pickle.dumps((values, options))
@@ -45,7 +46,7 @@ def fitted_once():
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answers, "fit_law", remembered)
+        patch.setattr(answers, "fit_evaluations", remembered)
         yield
 
 
@@ -248,8 +249,8 @@ def test_a_fit_does_not_depend_on_units(shift, scale, unit, origin, seed):
     moved = shift + scale * reward
     # Rewards between 0 and 1 may be rates, for which a ceiling above 1 is impossible.
     assume(moved.min() < 0 or moved.max() > 1)
-    plain = fit_law(entropy, reward, step, gain=0.01)
-    other = fit_law(entropy, moved, unit * (origin + step), gain=0.01 * scale)
+    plain = fit_arrays(entropy, reward, step, gain=0.01)
+    other = fit_arrays(entropy, moved, unit * (origin + step), gain=0.01 * scale)
     assert_same_verdict(plain, other)
     for name in NUMBERS:
         offset = 0.0 if name in ("a", "headroom") else shift
@@ -327,7 +328,7 @@ def test_seams_and_segments_move_with_the_units(shift, scale, unit, origin, seed
         assert after.p_value == pytest.approx(before.p_value, rel=1e-5)
         assert_moved(before.jump, after.jump, scale if before.series == "reward" else 1.0)
     cut = step[20]
-    one = fit_law(entropy, reward, step, seams=[cut])
-    part = fit_law(entropy, moved, later, seams=[unit * (origin + cut)])
+    one = fit_arrays(entropy, reward, step, seams=[cut])
+    part = fit_arrays(entropy, moved, later, seams=[unit * (origin + cut)])
     assert_moved(one.ceiling, part.ceiling, scale, shift)
     assert_moved(one.law.a, part.law.a, scale)

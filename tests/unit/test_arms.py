@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from entropylaw import fit_law
 from entropylaw.analysis.arms import baseline_of, compare_arms
 from entropylaw.analysis.seeds import local_lines, series_of, why_failed
 from entropylaw.errors import UsageError
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
 from entropylaw.results.fit import Fit
+from tests.laws import fit_arrays
 
 STEP = np.linspace(0.0, 400.0, 40)
 
@@ -22,7 +22,7 @@ def run(
     random = np.random.default_rng([seed, int(1000 * shift), int(1000 * last)])
     entropy = last + (first - last) * np.exp(-STEP / 100.0)
     reward = 0.6 + shift - 0.2 * np.expm1(entropy) + 0.004 * random.standard_normal(40)
-    return fit_law(entropy[:until], reward[:until], STEP[:until], run=name)
+    return fit_arrays(entropy[:until], reward[:until], STEP[:until], name=name)
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> N
     def bent(name: str, last: float, seed: int) -> Fit:
         entropy = last + (1.0 - last) * np.exp(-STEP / 100.0)
         noise = 0.002 * np.random.default_rng(seed).standard_normal(STEP.size)
-        return fit_law(entropy, 0.6 / (1.0 + np.exp((entropy - 0.5) / 0.12)) + noise, STEP, run=name)
+        return fit_arrays(entropy, 0.6 / (1.0 + np.exp((entropy - 0.5) / 0.12)) + noise, STEP, name=name)
 
     arms = {
         "far": [bent(f"far_s{seed}", 0.05, seed) for seed in range(2)],
@@ -208,7 +208,7 @@ def test_a_run_that_loses_its_reward_has_failed() -> None:
     lost[25:] = 0.2
     entropy = np.asarray(fit.law.entropy)
     assert why_failed(series_of(fit), 400.0) is None
-    found = series_of(fit_law(entropy, lost, STEP))
+    found = series_of(fit_arrays(entropy, lost, STEP))
     assert "lost reward" in (why_failed(found, 400.0) or "")
 
 

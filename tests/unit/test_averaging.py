@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from entropylaw import FitError, UsageError, fit_law
+import entropylaw
+from entropylaw import FitError, UsageError
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.verdict import law_probability
 from entropylaw.documents.codec import decode, encode
@@ -15,7 +16,7 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.hostile import refused
-from tests.laws import own_law
+from tests.laws import fit_arrays, fit_with, own_law
 
 N = 80
 TIME = np.linspace(0.0, 1.0, N)
@@ -31,7 +32,7 @@ LAW = (ENTROPY, noisy(0.6 - 0.2 * np.expm1(ENTROPY)))
 
 @pytest.fixture(scope="module")
 def fit():
-    return fit_law(*LAW)
+    return fit_arrays(*LAW)
 
 
 def ends(one):
@@ -86,7 +87,7 @@ def test_quantiles_are_those_of_draws_from_the_rows(fit):
 
 def test_the_probability_of_a_gain_is_that_of_the_headroom(fit):
     assert all(at > 0 for at in ends(fit.headroom))
-    every = [fit_law(*LAW, gain=at) for at in (fit.headroom.low, fit.headroom.high)]
+    every = [fit_arrays(*LAW, gain=at) for at in (fit.headroom.low, fit.headroom.high)]
     assert [one.p_headroom for one in every] == pytest.approx([0.975, 0.025], abs=1e-5)
     assert [one.gain for one in every] == [fit.headroom.low, fit.headroom.high]
     chances = [fit.law.reads.p_gain(at) for at in ends(fit.headroom)]
@@ -100,7 +101,7 @@ def test_the_truth_of_any_form_is_covered_where_the_data_are_plain():
         "rate": 0.6 + 0.3 * np.expm1(-3.0 * ENTROPY),
     }
     for form, reward in truths.items():
-        answer = fit_law(ENTROPY, noisy(reward, 0.004))
+        answer = fit_arrays(ENTROPY, noisy(reward, 0.004))
         assert answer.ceiling.low < 0.6 < answer.ceiling.high
         assert answer.best.form in (form, "rate", "power", "square")
 
@@ -120,7 +121,7 @@ def test_predictions(fit):
 
 def test_predictions_are_averaged_and_not_the_laws(fit):
     entropy, reward = ENTROPY, noisy(0.6 - 0.3 * ENTROPY)
-    line = fit_law(entropy, reward)
+    line = fit_arrays(entropy, reward)
     assert line.best.form == "line"
     mine, its = line.predict(0.0).mean, line.law.predict(0.0).mean
     assert mine.low < 0.6 < mine.high
@@ -154,7 +155,7 @@ def test_the_curve_is_that_of_the_predictions(fit):
 
 
 def test_a_stored_fit_predicts_as_the_fresh_one(fit):
-    for fresh in (fit, fit_law(*LAW, max_reward=0.601)):
+    for fresh in (fit, fit_arrays(*LAW, max_reward=0.601)):
         stored = decode(Fit, encode(fresh))
         assert ends(stored.predict(0.1).mean) == pytest.approx(ends(fresh.predict(0.1).mean), abs=1e-7)
 
@@ -162,7 +163,7 @@ def test_a_stored_fit_predicts_as_the_fresh_one(fit):
 def test_no_ceiling_is_above_the_largest_possible_reward(fit):
     most = float(fit.law.reward.max()) + 1e-4
     assert fit.ceiling.value < most < fit.ceiling.high
-    bounded = fit_law(*LAW, max_reward=most)
+    bounded = fit_arrays(*LAW, max_reward=most)
     assert bounded.max_reward == most
     # Rows are weighed by the share of their ceiling that is possible.
     reads = fit.law.reads
@@ -180,14 +181,14 @@ def test_no_ceiling_is_above_the_largest_possible_reward(fit):
     assert bounded.entropy_for(most + 0.001).intervals == ()
     assert bounded.headroom.high <= most - bounded.reward_now.low
     # A bound far above says nothing.
-    far = fit_law(*LAW, max_reward=3.0)
+    far = fit_arrays(*LAW, max_reward=3.0)
     assert ends(far.ceiling) == pytest.approx(ends(fit.ceiling), abs=1e-6)
 
 
 @pytest.mark.parametrize("most", [0.5, "one", float("nan")])
 def test_a_largest_reward_below_what_was_reached_is_refused(most):
     with pytest.raises(FitError if most == 0.5 else UsageError) as error:
-        fit_law(*LAW, max_reward=most)
+        fit_arrays(*LAW, max_reward=most)
     assert error.value.slug == ("reward-above-max" if most == 0.5 else "bad-argument")
     assert error.value.hint
 
@@ -196,7 +197,7 @@ def test_a_largest_reward_below_what_was_reached_is_refused(most):
 def staged():
     """Reward that rises with the step beside its law in the entropy."""
     entropy = ENTROPY + 0.1 * np.sin(20 * TIME)
-    return fit_law(entropy, noisy(0.5 - 0.2 * np.expm1(entropy) + 0.3 * TIME, 0.004))
+    return fit_arrays(entropy, noisy(0.5 - 0.2 * np.expm1(entropy) + 0.3 * TIME, 0.004))
 
 
 def test_beside_a_needed_term_the_numbers_are_those_of_the_present_stage(staged):
@@ -228,16 +229,17 @@ def test_it_is_printed_briefly_and_has_tables(fit):
 
 def test_a_table_is_taken_by_the_names_of_its_columns(fit):
     entropy, reward = LAW
-    table = {"H": entropy, "R": reward}
-    assert ends(fit_law("H", "R", data=table).ceiling) == ends(fit.ceiling)
-    error = refused("no-such-column", fit_law, "H", "reward", data=table, kind=UsageError)
-    assert "'H', 'R'" in error.message
+    table = {"step": np.arange(len(entropy)), "H": entropy, "R": reward}
+    named = entropylaw.fit(table, entropy="H", reward="R", max_reward="none")
+    assert ends(named.ceiling) == ends(fit.ceiling)
+    error = refused("column-not-found", entropylaw.fit, table, entropy="H", reward="reward")
+    assert "no column 'reward'" in error.message
 
 
 def test_an_entropy_that_is_controlled_voids_the_test(fit):
     known = stated("caution", "entropy is set")
     controlled = (replace(known[0], code="entropy-controlled", values={"by": "switch", "name": "x"}), *known)
-    void = fit_law(*LAW, findings=controlled)
+    void = fit_with(controlled, *LAW)
     assert (fit.verdict, fit.why) == (Verdict.holds, None)
     assert (void.verdict, void.why) == (Verdict.undecided, None)
     assert [finding.code for finding in void.findings if finding.severity == "reason"] == [
@@ -249,7 +251,7 @@ def test_an_entropy_that_is_controlled_voids_the_test(fit):
 @pytest.mark.parametrize("gain", [0.0, -1.0, float("nan")])
 def test_a_gain_is_above_zero(gain):
     with pytest.raises(UsageError) as error:
-        fit_law(*LAW, gain=gain)
+        fit_arrays(*LAW, gain=gain)
     assert error.value.hint
 
 

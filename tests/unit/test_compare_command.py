@@ -9,6 +9,7 @@ import entropylaw
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from tests.fuzz.hiding import jsonl, records
+from tests.laws import fit_arrays
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -293,10 +294,10 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
 
 
 def test_a_fit_of_arrays_that_is_given_twice_has_what_to_type():
-    fit = entropylaw.fit_law([1.0, 0.8, 0.6, 0.4, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.55])
+    fit = fit_arrays([1.0, 0.8, 0.6, 0.4, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.55])
     with pytest.raises(EntropyLawError) as caught:
         entropylaw.compare({"a": [fit, fit], "b": [fit]})
-    assert (caught.value.slug, "run='grpo_s0'" in (caught.value.hint or "")) == ("run-in-two-arms", True)
+    assert (caught.value.slug, "name='grpo_s0'" in (caught.value.hint or "")) == ("run-in-two-arms", True)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from entropylaw import fit_law
 from entropylaw.analysis.law.diagnostics import lost_reward, reasons_of
 from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP
 from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
+from tests.laws import fit_arrays
 
 
 def noise(n, sd=0.004, seed=0):
@@ -97,22 +97,22 @@ def found(fit, code, severity):
 @pytest.mark.parametrize("code", FAILS)
 def test_why_the_law_fails_is_the_first_reason(code):
     why, run = FAILS[code]
-    fit = fit_law(*run)
+    fit = fit_arrays(*run)
     assert (fit.verdict, fit.why) == (Verdict.fails, why)
     assert fit.reasons == (found(fit, code, "reason").sentence,)
 
 
 def test_a_constant_that_is_far_better_is_no_relation():
-    fit = fit_law(FALL, 0.4 + noise(60, 0.02))
+    fit = fit_arrays(FALL, 0.4 + noise(60, 0.02))
     tests = replace(fit.tests, odds_constant=60.0, spearman=-0.1)
     fit = replace(fit, verdict=Verdict.fails, why=Why.no_relation, tests=tests)
-    (finding,) = reasons_of(fit)
+    (finding,) = reasons_of(fit.tests, fit.verdict, fit.why, fit.law, fit.forms)
     assert (finding.code, finding.values["odds"]) == ("no-relation", 60.0)
 
 
 @pytest.mark.parametrize("code", UNDECIDED)
 def test_what_is_missing_is_a_reason(code):
-    fit = fit_law(*UNDECIDED[code])
+    fit = fit_arrays(*UNDECIDED[code])
     assert (fit.verdict, fit.why) == (Verdict.undecided, None)
     found(fit, code, "reason")
     # What fits as well is said last.
@@ -121,16 +121,16 @@ def test_what_is_missing_is_a_reason(code):
 
 @pytest.mark.parametrize("code", CAUTIONS)
 def test_what_limits_the_numbers_is_a_caution(code):
-    fit = fit_law(*CAUTIONS[code])
+    fit = fit_arrays(*CAUTIONS[code])
     assert found(fit, code, "caution").sentence in fit.cautions
 
 
 def test_the_best_rate_is_named_where_no_curve_is_clearly_better():
     """The step matters beside the law, and so does the curve, but neither is clearly better."""
-    fit = fit_law(*FAILS["another-curve"][1])
+    fit = fit_arrays(*FAILS["another-curve"][1])
     small = {f"odds_{name}": 2.0 for name in (*IN_ENTROPY, *IN_STEP)}
     fit = replace(fit, tests=replace(fit.tests, p_step=0.001, **small))
-    (finding,) = reasons_of(fit)
+    (finding,) = reasons_of(fit.tests, fit.verdict, fit.why, fit.law, fit.forms)
     assert finding.code == "curve-differs"
     (rate,) = [one.shapes["k"] for one in fit.forms if one.form == "rate"]
     assert [finding.values[name] for name in ("rate", "low", "high")] == [rate.value, rate.low, rate.high]
@@ -148,11 +148,11 @@ def test_the_best_rate_is_named_where_no_curve_is_clearly_better():
     ids=["rewards beyond 1", "raw reward with drift", "raw reward", "entropy falls"],
 )
 def test_what_is_not_wrong_is_no_finding(run, code):
-    assert code not in [finding.code for finding in fit_law(*run).findings]
+    assert code not in [finding.code for finding in fit_arrays(*run).findings]
 
 
 def test_a_clean_run_holds_without_findings():
-    fit = fit_law(*law(FALL))
+    fit = fit_arrays(*law(FALL))
     assert (fit.verdict, fit.why) == (Verdict.holds, None)
     assert fit.findings == ()
 
@@ -178,4 +178,4 @@ def test_the_effective_sample_size_is_at_most_the_number_of_evaluations():
     shrinking = np.exp(2.5 * height / height[0])
     for seed in (1, 2):
         reward = 0.9 - 0.25 * np.expm1(entropy) + 0.002 * shrinking * noise(60, 1.0, seed)
-        assert fit_law(entropy, reward).law.residuals.effective_n == 60
+        assert fit_arrays(entropy, reward).law.residuals.effective_n == 60

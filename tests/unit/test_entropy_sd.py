@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw import read_runs
+from entropylaw import fit, read_runs
 from entropylaw.errors import UsageError
-from entropylaw.pipeline.answers import fit_run
 from entropylaw.roles.select import select
 from tests.hostile import refused
 
@@ -60,11 +59,11 @@ def test_numbers_and_columns_that_cannot_be(tmp_path):
 
 def test_the_fit_uses_the_noise_that_is_given(tmp_path):
     (run,) = read_runs(write(tmp_path / "a.jsonl"))
-    given = fit_run(run, pair="same", entropy_sd="entropy_se")
+    given = fit(run, pair="same", entropy_sd="entropy_se")
     assert given.law.entropy_sd.shape == (20,)
     assert not [text for text in given.cautions if "check the given noise" in text]
     # Ten times too much is not what the log shows.
-    wrong = fit_run(run, pair="same", entropy_sd=0.3)
+    wrong = fit(run, pair="same", entropy_sd=0.3)
     assert [text for text in wrong.cautions if "check the given noise" in text]
     assert wrong.a.high - wrong.a.low > given.a.high - given.a.low
 

@@ -198,7 +198,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 NO_EXAMPLE = {
     ("PredictionDocument", "warnings"): "a prediction is of one log or of fits, which have them",
-    ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
+    ("LawFit", "dropped"): "reading drops what is missing, before a fit does",
     ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
     ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.cuts import cuts_of, peers, scalerl, three_lines
 from benchmarks.looks import replay
-from entropylaw.analysis.stop import stop_line
+from tests.laws import stop_line_of
 from tests.unit.test_stop import STEP, climbing, run
 
 
@@ -62,7 +62,7 @@ def test_a_replay_says_what_was_said_and_what_came():
     assert [look.line.evaluations for look in played.looks] == list(range(8, 50))
     for look in played.looks:
         until = look.line.evaluations
-        assert look.line == stop_line(*(value[:until] for value in values), steps=float(STEP[-1]))
+        assert look.line == stop_line_of(*(value[:until] for value in values), steps=float(STEP[-1]))
         if look.gained is not None:
             inside = STEP[until + 1 : -1] <= look.line.at_step
             means = np.convolve(values[2][until:], np.ones(3) / 3, "valid")[inside]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import entropylaw
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forecast import forecast, learned, rests_on
 from entropylaw.engine.levels import blocked
@@ -11,6 +10,7 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
 from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace as struct_replace
+from tests.laws import fit_arrays
 
 
 def a_run(n=60, noise=0.003, seed=5):
@@ -140,9 +140,9 @@ def test_a_reward_in_other_units_has_the_same_forecast(most):
     step, entropy, reward = a_run()
     rate = np.clip(reward / 2 + 0.4, 0, 1)
     for factor in (100.0, 1e-3):
-        one = entropylaw.fit_law(entropy, rate, step, max_reward=most, gain=0.01)
+        one = fit_arrays(entropy, rate, step, max_reward=most, gain=0.01)
         limits = {"max_reward": most and factor * most, "gain": factor * 0.01}
-        two = entropylaw.fit_law(entropy, factor * rate, step, **limits)
+        two = fit_arrays(entropy, factor * rate, step, **limits)
         assert two.p_headroom == pytest.approx(one.p_headroom, abs=1e-6)
         for name in ("value", "low", "high"):
             scaled = factor * getattr(one.forecast.reward, name)
@@ -235,23 +235,23 @@ def test_an_entropy_that_stays_is_never_spent():
 
 def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_end():
     step, entropy, reward = a_run()
-    fit = entropylaw.fit_law(entropy, reward, step)
+    fit = fit_arrays(entropy, reward, step)
     assert fit.forecast.step == (885.0,)
-    assert entropylaw.fit_law(entropy, reward, step, gain=0.2).forecast.gain == 0.2
+    assert fit_arrays(entropy, reward, step, gain=0.2).forecast.gain == 0.2
     rate = np.clip(reward / 2 + 0.4, 0, 1)
-    assert entropylaw.fit_law(entropy, rate, step).forecast.gain == 0.01
-    assert entropylaw.fit_law(entropy, reward, step, steps=1000).forecast.step == (1000.0,)
-    behind = entropylaw.fit_law(entropy, reward, step, steps=100)
+    assert fit_arrays(entropy, rate, step).forecast.gain == 0.01
+    assert fit_arrays(entropy, reward, step, steps=1000).forecast.step == (1000.0,)
+    behind = fit_arrays(entropy, reward, step, steps=100)
     assert behind.forecast is None
     assert "expected one after" in behind.no_forecast
-    short = entropylaw.fit_law(entropy[:6], reward[:6], step[:6])
+    short = fit_arrays(entropy[:6], reward[:6], step[:6])
     assert short.forecast is None
     assert "a forecast needs at least 8" in short.no_forecast
 
 
 def test_the_forecast_is_above_the_ceiling_only_where_the_intervals_are_apart():
     step, entropy, reward = a_run()
-    fit = entropylaw.fit_law(entropy, reward, step)
+    fit = fit_arrays(entropy, reward, step)
     ends = fit.ceiling
 
     def said(low, high, **changes):

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import fit_law
 from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs.splitting import OVERWRITTEN
 from entropylaw.roles.explain import explain
 from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT
 from entropylaw.roles.select import select
+from tests.laws import fit_arrays
 from tests.typed import typed
 
 ROWS = [f"{5 * i},{2 - i / 20},{i / 40:.3f}" for i in range(30)]
@@ -150,7 +150,7 @@ def test_missing_values_of_arrays_are_counted_by_column_and_cause() -> None:
     entropy = np.linspace(1.0, 0.2, 40)
     reward = 0.9 - 0.3 * np.expm1(entropy) + 0.01 * np.cos(np.arange(40))
     reward[:2], reward[2], entropy[3] = math.nan, math.inf, math.nan
-    assert dict(fit_law(entropy, reward).law.dropped) == {
+    assert dict(fit_arrays(entropy, reward).law.dropped) == {
         "entropy is missing or not a number": 1,
         "reward is missing or not a number": 2,
         "reward is infinite": 1,

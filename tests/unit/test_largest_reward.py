@@ -10,6 +10,7 @@ import entropylaw
 from entropylaw.documents.codec import encode
 from entropylaw.units import largest_reward, nats_per_unit
 from tests.conftest import ROOT
+from tests.laws import fit_arrays
 from tests.typed import typed
 
 LAB = ROOT / "data" / "lab"
@@ -108,7 +109,7 @@ def test_curves_that_all_pass_the_largest_reward_end_there(log):
         assert "above 1, the largest" in beyond.note
         assert one.predict(0.05).observation.high <= 1
     # As the curves were: taken off, and in a reward of another name.
-    for free in (entropylaw.fit(log, max_reward="none"), entropylaw.fit_law(*line())):
+    for free in (entropylaw.fit(log, max_reward="none"), fit_arrays(*line())):
         assert free.max_reward is None
         assert free.ceiling.value == pytest.approx(1.557, abs=0.03)
     assert encode(entropylaw.fit(log, max_reward=1)) == encode(fit)

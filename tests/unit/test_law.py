@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from entropylaw import FitError, UsageError, fit_law
+import entropylaw
+from entropylaw import FitError, UsageError
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.results import Verdict
 from tests.hostile import refused
-from tests.laws import own_law
+from tests.laws import fit_arrays, own_law
 
 
 def world(n=60, *, sd=0.004):
@@ -19,14 +20,14 @@ def world(n=60, *, sd=0.004):
 
 
 def rate_of(*series):
-    (rate,) = (form.shapes["k"] for form in fit_law(*series).forms if form.form == "rate")
+    (rate,) = (form.shapes["k"] for form in fit_arrays(*series).forms if form.form == "rate")
     return rate
 
 
 @pytest.fixture(scope="module")
 def fit():
     step, entropy, reward = world()
-    return own_law(entropy, reward, step, run="known")
+    return own_law(entropy, reward, step, name="known")
 
 
 def test_a_known_law_is_estimated(fit):
@@ -38,7 +39,7 @@ def test_a_known_law_is_estimated(fit):
 
 def test_a_known_law_holds():
     step, entropy, reward = world()
-    answer = fit_law(entropy, reward, step)
+    answer = fit_arrays(entropy, reward, step)
     assert (answer.verdict, answer.best.form) == (Verdict.holds, "law")
     assert answer.best.probability > 0.5 > answer.forms[1].probability
     rate = rate_of(entropy, reward, step)
@@ -108,7 +109,7 @@ def test_unusable_data_are_refused(slug, change):
     ("slug", "options"),
     [
         ("bad-level", {"level": 95}),
-        ("bad-level", {"level": float("nan")}),
+        ("bad-argument", {"level": float("nan")}),
         ("bad-seam", {"seams": [-5.0]}),
         ("bad-entropy-sd", {"entropy_sd": 0.0}),
         ("bad-entropy-sd", {"entropy_sd": float("nan")}),
@@ -159,7 +160,8 @@ def test_rows_without_a_reward_have_entropies_to_smooth():
     truth = entropy[::10]
     errors = [np.abs(fit.smoothed_entropy - truth).mean() for fit in (every, few)]
     assert errors[0] < errors[1]
-    given = own_law(noisy[::10], reward[::10], step[::10], logged=(step, noisy))
+    log = {"step": step, "entropy": noisy, "val_acc": sparse}
+    given = entropylaw.fit(log, pair="same").law
     np.testing.assert_array_equal(given.smoothed_entropy, every.smoothed_entropy)
 
 
@@ -167,6 +169,6 @@ def test_an_entropy_that_does_not_move_gives_a_wide_answer():
     # Its errors explain its whole movement at some covariances, where the slope is unknown.
     entropy = [0.97559, 1.00352, 0.95013, 0.98696, 0.95276, 1.00723, 0.99104, 0.97091, 0.98249, 0.97489]
     reward = [0.39459, 0.3915, 0.39393, 0.38901, 0.39163, 0.38973, 0.37906, 0.3866, 0.39459, 0.39597]
-    fit = fit_law([*entropy, 0.97911, 0.97858], [*reward, 0.39745, 0.39668])
+    fit = fit_arrays([*entropy, 0.97911, 0.97858], [*reward, 0.39745, 0.39668])
     assert fit.verdict == "undecided"
     assert fit.ceiling.high - fit.ceiling.low > 0.05

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import fit_law
 from entropylaw.analysis.arms import compare_arms
-from entropylaw.analysis.stop import stop_line
 from entropylaw.documents.loading import load_document, load_fit
 from entropylaw.errors import InputError
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
 from entropylaw.results.result import caution, has, replace
 from entropylaw.units import SORTS, reward_unit, sort_of_number
+from tests.laws import fit_arrays, fit_with, stop_line_of
 from tests.typed import assert_error, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -328,7 +327,7 @@ def test_a_run_and_its_copy_in_percent_are_one_run(tmp_path):
 def test_fits_that_a_program_gives_have_the_unit_of_their_largest_reward(tmp_path):
     def fits(start, factor, max_reward):
         runs = [drawn(seed, start, 0.3) for seed in range(2)]
-        return [fit_law(run["entropy"], factor * run[SCORE], STEP, max_reward=max_reward) for run in runs]
+        return [fit_arrays(run["entropy"], factor * run[SCORE], STEP, max_reward=max_reward) for run in runs]
 
     plain = fits(0.41, 1.0, 1.0)
     expected = entropylaw.compare({"plain": plain, "treated": fits(0.29, 1.0, 1.0)})
@@ -433,8 +432,7 @@ def test_no_bound_and_no_hundredth_is_taken_for_what_is_no_score(tmp_path):
     rising = 0.9 * (small / small.max()) ** 2
     noted = (caution("not-a-score", name="x", sort="divergence"),)
     codes = [
-        {finding.code for finding in fit_law(entropy, rising, STEP, findings=known).findings}
-        for known in ((), noted)
+        {finding.code for finding in fit_with(known, entropy, rising, STEP).findings} for known in ((), noted)
     ]
     assert codes[0] & {"ceiling-above-one", "ceiling-impossible"}
     assert not codes[1] & {"ceiling-above-one", "ceiling-impossible"}
@@ -504,10 +502,10 @@ def test_a_watcher_stops_by_scores_alone():
 
 
 def test_by_what_is_no_score_no_run_is_over():
-    says = [stop_line(STEP, None, values, is_score=False).says for values in (falling(), np.zeros(N))]
+    says = [stop_line_of(STEP, None, values, is_score=False).says for values in (falling(), np.zeros(N))]
     assert says == ["not known", "not known"]
-    assert stop_line(STEP, None, falling(), is_score=False, steps=100).says == "finished"
-    assert [stop_line(STEP, None, values).says for values in (falling(), np.zeros(N))] == ["lost", "stop"]
+    assert stop_line_of(STEP, None, falling(), is_score=False, steps=100).says == "finished"
+    assert [stop_line_of(STEP, None, values).says for values in (falling(), np.zeros(N))] == ["lost", "stop"]
 
 
 # -- one seed

@@ -11,7 +11,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.document import Entry, FitDocument, RunReport
 from entropylaw.errors import InputError
 from entropylaw.options import FitOptions
-from entropylaw.pipeline.answers import predict_runs
+from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.report.render.html import typeset

@@ -124,7 +124,7 @@ def test_a_result_has_its_methods_however_it_was_imported() -> None:
 def test_matplotlib_is_loaded_when_a_result_is_looked_at_and_not_before() -> None:
     code = (
         "import sys, entropylaw, numpy as n\n"
-        "fit = entropylaw.fit_law(n.linspace(1, 0.1, 20), n.linspace(0, 1, 20) ** 2, n.arange(20))\n"
+        "fit = entropylaw.fit(entropy=n.linspace(1, 0.1, 20), reward=n.linspace(0, 1, 20) ** 2)\n"
         "assert 'matplotlib' not in sys.modules and 'jinja2' not in sys.modules\n"
         "fit._repr_html_()\n"
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from entropylaw import fit_law
 from entropylaw.analysis.law.evaluations import gross_outliers
-from tests.laws import own_law
+from tests.laws import fit_arrays, own_law
 
 
 def run(n=60, seed=1):
@@ -106,6 +105,6 @@ def test_the_fit_leaves_it_out_and_says_so():
     kept = own_law(slipped, reward, step, keep_outliers=True)
     assert (kept.n, dict(kept.dropped)) == (60, {})
     # With it the run says little of the law, which is why it is left out.
-    assert fit_law(slipped, reward, step).verdict == "holds"
-    assert fit_law(slipped, reward, step, keep_outliers=True).verdict != "holds"
+    assert fit_arrays(slipped, reward, step).verdict == "holds"
+    assert fit_arrays(slipped, reward, step, keep_outliers=True).verdict != "holds"
     assert kept.a.high - kept.a.low > 10 * (alone.a.high - alone.a.low)

@@ -5,10 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from entropylaw import fit_phases
 from entropylaw.analysis.rise import MOST_POINTS, blocked
 from entropylaw.results.phases import CurvePhases, PhaseFit, gaps
 from tests.conftest import ROOT
+from tests.laws import phases_of
 
 N = 400
 MIDDLE = slice(int(0.35 * N), int(0.85 * N))
@@ -65,7 +65,7 @@ CASES = {
 
 @pytest.fixture(scope="module", params=CASES)
 def fitted(request: pytest.FixtureRequest) -> PhaseFit:
-    return fit_phases(CASES[request.param][0], CASES[request.param][1])
+    return phases_of(CASES[request.param][0], CASES[request.param][1])
 
 
 def only(fit: PhaseFit) -> CurvePhases:
@@ -97,7 +97,7 @@ def test_nothing_is_drawn_inside_a_gap(fitted: PhaseFit) -> None:
 
 
 def test_what_may_have_happened_in_a_gap_reaches_over_it() -> None:
-    fit = fit_phases(*CASES["a turn in a gap"])
+    fit = phases_of(*CASES["a turn in a gap"])
     curve = only(fit)
     assert curve.rises
     assert curve.onset is not None

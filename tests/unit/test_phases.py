@@ -1,12 +1,13 @@
-"""fit_phases: what curves do whose phases are known, refusals and cautions."""
+"""phases: what curves do whose phases are known, refusals and cautions."""
 
 import numpy as np
 import pytest
 
-from entropylaw import combine_phases, fit_phases
+from entropylaw import combine_phases
 from entropylaw.analysis.rise import MOST_POINTS
 from entropylaw.errors import EntropyLawError
 from entropylaw.results import VERDICTS
+from tests.laws import phases_of
 
 STEP = np.arange(0.0, 800.0, 10.0)
 TIME = STEP / STEP[-1]
@@ -22,7 +23,7 @@ def smooth():
     """Two classes that only fall."""
     rng = np.random.default_rng(5)
     plan, act = decay(rng), decay(rng, rate=3.0)
-    return fit_phases(STEP, plan, act)
+    return phases_of(STEP, plan, act)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def published():
     step = np.arange(120.0)
     act = 0.1 + 0.5 * np.exp(-step / 8) + 0.01 * rng.standard_normal(120)
     plan = 0.3 + 0.6 * np.exp(-step / 5) + 0.01 * np.maximum(step - 60, 0) + 0.01 * rng.standard_normal(120)
-    return fit_phases(step, plan, act, run="published")
+    return phases_of(step, plan, act, name="published")
 
 
 def test_execution_settles_and_then_planning_rises(published):
@@ -56,14 +57,14 @@ def test_decays_do_not_rise_and_a_small_rise_would_have_been_found(smooth):
     assert (smooth.verdict, smooth.delta, smooth.later) == ("does not rise", None, None)
     assert smooth.planning.rises is smooth.planning.exploded is False
     assert 0.0 < smooth.planning.detectable < 0.2
-    without_noise = fit_phases(STEP, 0.2 + 0.8 * np.exp(-6 * TIME), 1.0 - 0.5 * TIME)
+    without_noise = phases_of(STEP, 0.2 + 0.8 * np.exp(-6 * TIME), 1.0 - 0.5 * TIME)
     assert without_noise.verdict == "does not rise"
 
 
 def test_a_curve_that_is_all_noise_shows_nothing():
     rng = np.random.default_rng(6)
     walk = np.exp(np.cumsum(0.5 * rng.standard_normal(60)))
-    curve = fit_phases(np.arange(60.0), aggregate=0.001 + walk / walk.max()).aggregate
+    curve = phases_of(np.arange(60.0), entropy=0.001 + walk / walk.max()).aggregate
     assert curve.rises is None
     assert curve.exploded is None
     assert curve.verdict == "cannot tell"
@@ -73,7 +74,7 @@ def test_a_rise_without_a_fall_is_a_rise():
     rng = np.random.default_rng(2)
     rising = 0.2 + 0.5 * TIME + 0.01 * rng.standard_normal(STEP.size)
     peak = 0.2 + 0.8 * (1 + 14 * TIME) * np.exp(-9 * TIME) + 0.01 * rng.standard_normal(STEP.size)
-    fit = fit_phases(STEP, rising, peak)
+    fit = phases_of(STEP, rising, peak)
     assert fit.planning.rises
     assert not fit.execution.rises
 
@@ -82,7 +83,7 @@ def test_an_exponential_settles_when_its_own_time_says_so():
     step, rng = np.arange(150.0), np.random.default_rng(9)
     for time in (0.06, 0.075, 0.09):
         fall = 0.1 + 0.5 * np.exp(-step / (149.0 * time)) + 0.012 * rng.standard_normal(150)
-        settled = fit_phases(step, aggregate=fall).aggregate.settled
+        settled = phases_of(step, entropy=fall).aggregate.settled
         truth = -np.log(0.05) * 149.0 * time
         assert settled.low <= truth <= settled.high <= truth + 15
 
@@ -92,7 +93,7 @@ def test_a_curve_rises_from_where_more_rises_than_falls():
     time = step / 149.0
     # The slope of the fall is that of the rise at 0.4·ln(0.5/0.4·0.8/0.45).
     both = 0.5 * np.exp(-time / 0.4) + 0.45 * np.maximum(time - 0.2, 0.0) / 0.8
-    onset = fit_phases(step, aggregate=both + 0.004 * rng.standard_normal(150)).aggregate.onset
+    onset = phases_of(step, entropy=both + 0.004 * rng.standard_normal(150)).aggregate.onset
     turn = 149.0 * 0.4 * np.log(0.5 / 0.4 * 0.8 / 0.45)
     assert onset.low <= turn <= onset.high
     assert onset.value == pytest.approx(turn, abs=8)
@@ -102,13 +103,13 @@ def test_eruptions_are_listed_with_their_steps():
     step, rng = np.arange(300.0), np.random.default_rng(3)
     places = (60, 150, 230)
     jumps = sum(0.8 * (step >= place) * np.exp(-np.maximum(step - place, 0) / 30) for place in places)
-    fit = fit_phases(step, aggregate=0.6 + jumps + 0.05 * rng.standard_normal(300))
+    fit = phases_of(step, entropy=0.6 + jumps + 0.05 * rng.standard_normal(300))
     found = fit.aggregate.eruptions
     assert [one.step for one in found] == pytest.approx(places, abs=4)
     assert all(0.3 < one.rise < 1.0 for one in found)
     (erupts,) = [one for one in fit.findings if one.code == "entropy-erupts"]
     assert len(erupts.values["steps"]) == 3
-    assert fit_phases(STEP, aggregate=decay(rng)).aggregate.eruptions is None
+    assert phases_of(STEP, entropy=decay(rng)).aggregate.eruptions is None
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def aggregate():
     rng = np.random.default_rng(14)
     padded = decay(rng)
     padded[0] = 11.93
-    return fit_phases(STEP, aggregate=padded)
+    return phases_of(STEP, entropy=padded)
 
 
 def test_one_curve_has_no_order_and_its_cautions(aggregate):
@@ -131,7 +132,7 @@ def test_one_curve_has_no_order_and_its_cautions(aggregate):
 def test_all_curves_with_values_are_fitted_and_the_others_are_left_out(aggregate):
     rng = np.random.default_rng(21)
     few = np.where(STEP < 100, 0.5, np.nan)
-    fit = fit_phases(STEP, few, decay(rng), semantic=decay(rng, rise=1.0, place=0.6), aggregate=decay(rng))
+    fit = phases_of(STEP, few, decay(rng), semantic=decay(rng, rise=1.0, place=0.6), entropy=decay(rng))
     assert [curve.name for curve in fit.curves] == ["execution", "semantic", "aggregate"]
     assert fit.verdict in VERDICTS[:3]
     (left_out,) = [one for one in fit.findings if one.code == "curve-left-out"]
@@ -143,7 +144,7 @@ def test_long_runs_are_averaged_in_blocks_and_missing_steps_counted():
     step = np.arange(1200.0)
     curve = 0.2 + 0.8 * np.exp(-step / 200) + 0.02 * rng.standard_normal(1200)
     holes = np.where(step % 7 == 0, np.nan, curve)
-    fit = fit_phases(step, holes, curve)
+    fit = phases_of(step, holes, curve)
     assert fit.execution.n == 150 <= MOST_POINTS
     assert (fit.execution.first_step, fit.execution.last_step) == (0.0, 1199.0)
     assert fit.dropped == {"no entropy of planning at that step": int(np.isnan(holes).sum())}
@@ -164,14 +165,14 @@ def test_long_runs_are_averaged_in_blocks_and_missing_steps_counted():
 def test_refusals(change, slug):
     given = {"step": STEP, "planning": decay(np.random.default_rng(1)), "execution": None} | change
     with pytest.raises(EntropyLawError) as caught:
-        fit_phases(given.pop("step"), **given)
+        phases_of(given.pop("step"), **given)
     assert caught.value.slug == slug
 
 
 def test_several_runs(published, smooth, aggregate):
     rng = np.random.default_rng(6)
     noise = np.exp(np.cumsum(0.5 * rng.standard_normal(60)))
-    blind = fit_phases(np.arange(60.0), noise / noise.max() + 0.001)
+    blind = phases_of(np.arange(60.0), noise / noise.max() + 0.001)
     across = combine_phases([published, published, published, smooth, aggregate, blind])
     planning, execution, whole = across.curves
     assert (across.runs, planning.runs, planning.rising, planning.not_rising) == (6, 5, 3, 1)
@@ -192,7 +193,7 @@ def test_a_summary_has_shares_of_the_run_from_its_first_step(published):
     step = np.arange(120.0)
     act = 0.1 + 0.5 * np.exp(-step / 8) + 0.01 * rng.standard_normal(120)
     plan = 0.3 + 0.6 * np.exp(-step / 5) + 0.01 * np.maximum(step - 60, 0) + 0.01 * rng.standard_normal(120)
-    late = fit_phases(step + 1000.0, plan, act).summary
+    late = phases_of(step + 1000.0, plan, act).summary
     early = published.summary
     assert late.delta.value == pytest.approx(published.delta.value / 119.0)
     for one, other in zip(early.curves, late.curves, strict=True):

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
-from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
@@ -22,6 +21,7 @@ from entropylaw.report.words import stop_notes
 from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
 from entropylaw.results.stop import StopLine
+from tests.laws import phases_of
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_phase_report import column
@@ -35,7 +35,7 @@ def phases() -> Entry:
     noise = 0.004 * random.standard_normal((2, step.size))
     planning = 0.2 + np.exp(-step / 80) + noise[0]
     execution = 0.1 + 0.5 * np.exp(-step / 30) + 0.001 * np.maximum(step - 100, 0) + noise[1]
-    found = fit_phases(step, planning, execution, run="sample")
+    found = phases_of(step, planning, execution, name="sample")
     columns = {"planning": column("plan"), "execution": column("act")}
     return replace(Entry.of("logs/sample.csv", None, result=found), columns=columns)
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from entropylaw import fit_law
 from entropylaw.documents.document import FitDocument
 from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
-from entropylaw.pipeline.answers import predict_runs
+from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import data_table, index_row
 from entropylaw.report.render import csv_text, rendered
@@ -20,6 +19,7 @@ from entropylaw.report.words import headline
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.conftest import ROOT
+from tests.laws import fit_arrays
 from tests.made import report_runs, run_report
 from tests.unit.test_lost_reward import entry as lost
 from tests.unit.test_report_samples import document, falling, run_by_hand, synthetic
@@ -28,7 +28,7 @@ from tests.unit.test_report_samples import document, falling, run_by_hand, synth
 def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall_and_no_gain_contradicts_another() -> None:
     step = np.arange(60.0)
     entropy = 0.2 + 0.5 * (1 - np.exp(-step / 20)) + 0.01 * np.random.default_rng(1).standard_normal(60)
-    run = run_by_hand(fit_law(entropy, 0.1 + 0.4 * np.expm1(entropy), step))
+    run = run_by_hand(fit_arrays(entropy, 0.1 + 0.4 * np.expm1(entropy), step))
     fits = FitDocument(inputs=(), settings=FitOptions(), runs=(run,))
     text = rendered(run, "text")
     assert "entropy law       fails: reward rises with entropy" in text

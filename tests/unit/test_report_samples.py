@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.law.verdict import ODDS
 from entropylaw.documents.document import Entry, FitDocument, FitOptions, InputFile
@@ -19,6 +18,7 @@ from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, replace
 from entropylaw.roles.series import Series
 from tests.findings import stated
+from tests.laws import fit_arrays
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
 
@@ -70,7 +70,7 @@ def synthetic(
     step = np.arange(n) * 10.0
     entropy = h0 * np.exp(-3.0 * step / step[-1]) + 0.02 * random.random(n)
     reward = b - a * np.exp(entropy) + noise * random.standard_normal(n)
-    fit = fit_law(entropy, reward, step, run=name)
+    fit = fit_arrays(entropy, reward, step, name=name)
     series = read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80})
     drop = entropy_drop(fit.law.step, fit.law.entropy, level=fit.level)
     return Entry.of(*series, result=replace(fit, drop_per_100_steps=drop))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from entropylaw import fit_phases
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, dumps, encode
 from entropylaw.documents.loading import load_fit
@@ -19,6 +18,7 @@ from entropylaw.pipeline.steps import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
 from entropylaw.results import Estimate
 from tests.conftest import LAB, ROOT, clean_environment
+from tests.laws import phases_of
 from tests.typed import started
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -98,7 +98,7 @@ def test_rounding_errors_choose_no_decay():
     table = pq.read_table(LAB / "diverging" / "metrics.parquet", columns=["step", "entropy_execution"])
     step, series = table.to_pandas().dropna().to_numpy(dtype=float).T
     shaken = series * (1.0 + 1e-15 * np.random.default_rng(1).standard_normal(series.size))
-    one, other = (encode(as_stored(fit_phases(step, execution=each))) for each in (series, shaken))
+    one, other = (encode(as_stored(phases_of(step, execution=each))) for each in (series, shaken))
     assert dumps(one) == dumps(other)
 
 
@@ -107,13 +107,13 @@ import numpy as np, threadpoolctl, entropylaw
 from entropylaw.engine import reads
 def threads():
     return {library["num_threads"] for library in threadpoolctl.threadpool_info()}
-entropylaw.fit_law
+entropylaw.fit
 threadpoolctl.threadpool_limits(3)
 seen, real = [], reads.np.exp
 reads.np.exp = lambda *given, **more: seen.append(threads()) or real(*given, **more)
 step = np.arange(20.0)
 entropy = real(-step / 9)
-entropylaw.fit_law(entropy, 0.6 - 0.2 * real(entropy) + 0.01 * np.sin(3 * step), step)
+entropylaw.fit(entropy=entropy, reward=0.6 - 0.2 * real(entropy) + 0.01 * np.sin(3 * step), step=step)
 print(threads(), set.union(*seen))
 """
 

@@ -23,6 +23,7 @@ from entropylaw.results.fit import Fit
 from entropylaw.roles.select import phase_series, select
 from tests.conftest import LAB, PUBLIC_LOGS, ROOT, drawn, ended
 from tests.golden.transcript import surroundings
+from tests.laws import fit_arrays
 
 pytestmark = pytest.mark.usefixtures("one_cache", "undrawn")
 
@@ -79,7 +80,7 @@ def in_python(log: Path) -> Iterator[Facts]:
         return
     for run in runs:
         try:
-            fit = entropylaw.fit_run(run)
+            fit = entropylaw.fit(run)
         except EntropyLawError as error:
             yield answer_of(None, error.slug)
         else:
@@ -115,7 +116,7 @@ def compared_by_gates(fit: Fit | None, answer: Facts) -> Facts:
 def of_arm(log: Path) -> list[Facts]:
     """The runs of an arm beside another one, which has a fit of its own; empty for a refused one."""
     entropy = np.linspace(1.0, 0.1, 20)
-    other = entropylaw.fit_law(entropy, 0.5 - 0.1 * np.exp(entropy), run="other")
+    other = fit_arrays(entropy, 0.5 - 0.1 * np.exp(entropy), name="other")
     arms = entropylaw.compare({"log": str(log), "other": other}).arms
     return [(run.n, rounded(run.values["ceiling"])) if run.n else () for run in arms[0].runs]
 

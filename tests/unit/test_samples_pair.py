@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw import summarise_samples as samples
-from entropylaw.analysis.answer import fit_law
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.samples import SamplesDocument
@@ -29,6 +28,7 @@ from entropylaw.samples import against, numbers
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import ROOT
+from tests.laws import fit_arrays
 from tests.unit.test_sample_numbers import counts_of
 from tests.unit.test_samples import write
 
@@ -311,7 +311,7 @@ def test_evaluations_without_any_noise_are_fitted() -> None:
     log = pq.read_table(LAB / "grpo_s0" / "metrics.parquet", columns=["step", "entropy"])
     step, entropy = (log[name].to_numpy()[3:] for name in ("step", "entropy"))
     reward = np.array([0.964949, 0.996727, 0.996243, 0.99612])[np.digitize(step, [43, 103, 203])]
-    fit = fit_law(entropy, reward, step)
+    fit = fit_arrays(entropy, reward, step)
     assert any(finding.code == "rests-on-first" for finding in fit.findings)
 
 

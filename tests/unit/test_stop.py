@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, stop_line
+from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since
 from entropylaw.report.words import stop_words
+from tests.laws import stop_line_of
 from tests.typed import typed
 
 STEP = np.arange(0.0, 400.0, 8.0)
@@ -27,7 +28,7 @@ def climbing(n=50):
 
 
 def test_a_run_that_climbs_goes_on_and_the_rest_has_its_cost():
-    line = stop_line(*run(climbing(25)), steps=400, cost_per_step=0.5, label="gsm8k", left=0.2)
+    line = stop_line_of(*run(climbing(25)), steps=400, cost_per_step=0.5, label="gsm8k", left=0.2)
     assert (line.says, line.reward, line.step, line.evaluations) == ("go on", "gsm8k", 192.0, 25)
     assert (line.at_step, line.steps_left, line.cost, line.left) == (400.0, 208.0, 104.0, 0.2)
     assert line.p_gain > 0.5
@@ -38,7 +39,7 @@ def test_a_run_that_climbs_goes_on_and_the_rest_has_its_cost():
 def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
     values = run(np.full(50, 0.5))
     steps = float(STEP[-1]) + 1
-    lines = {n: stop_line(*(v[:n] for v in values), steps=steps) for n in range(7, 51)}
+    lines = {n: stop_line_of(*(v[:n] for v in values), steps=steps) for n in range(7, 51)}
     for n in range(8, 51):
         apart = math.ceil(n / 16)
         looks = [lines.get(until) for until in (n, n - apart, n - 2 * apart)]
@@ -50,13 +51,13 @@ def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
 
 
 def test_a_run_too_short_a_reward_that_never_moves_and_a_reached_end_have_no_forecast():
-    few = stop_line(*run(climbing(7)))
+    few = stop_line_of(*run(climbing(7)))
     assert (few.says, few.p_gain, few.why_none) == ("not known", None, "it needs 8 evaluations")
-    assert "in all 20 evaluations" in stop_line(STEP[:20], None, np.zeros(20)).why_none
-    passed = stop_line(*run(climbing()), steps=300).why_none
+    assert "in all 20 evaluations" in stop_line_of(STEP[:20], None, np.zeros(20)).why_none
+    passed = stop_line_of(*run(climbing()), steps=300).why_none
     assert passed == "the planned end, step 300, was passed (the log is at step 392)"
-    assert stop_line(np.array([]), None, np.array([])).evaluations == 0
-    far = stop_line(*run(climbing(10)), steps=5000, cost_per_step=1.0)
+    assert stop_line_of(np.array([]), None, np.array([])).evaluations == 0
+    far = stop_line_of(*run(climbing(10)), steps=5000, cost_per_step=1.0)
     assert (far.says, far.why_none) == ("not known", "step 5000 is more than 4 lengths of the run ahead")
     assert (far.at_step, far.cost) == (360.0, 4928.0)  # four lengths ahead, and the cost of the whole rest
 
@@ -74,7 +75,7 @@ def test_a_reward_that_is_lost_within_its_first_evaluation():
     reward = np.append(0.2, np.zeros(20))
     assert lost_since(STEP[:7], reward[:7]) is None
     assert lost_since(STEP[:8], reward[:8]) == STEP[1]
-    assert stop_line(STEP[:21], None, reward).says == "lost"
+    assert stop_line_of(STEP[:21], None, reward).says == "lost"
 
 
 def test_a_reward_that_is_noise_around_nothing_is_not_lost():
@@ -93,42 +94,42 @@ def test_exploded_above_twice_the_lowest_level_and_below_the_best_reward():
     assert exploded_since(STEP, np.append(entropy[:-1], 0.0)) is None
     assert exploded_since(STEP[:32], entropy[:32]) is None
     falling = np.concatenate([climbing(30), np.linspace(0.6, 0.3, 20)])
-    line = stop_line(*run(falling, entropy))
+    line = stop_line_of(*run(falling, entropy))
     assert (line.says, line.exploded_since) == ("exploded", since)
     assert "exploded: the entropy is above twice its lowest level since step " in stop_words(line)
     assert "; the reward is below its best · step 392 · reward " in stop_words(line)
-    lost = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
+    lost = stop_line_of(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
     assert lost.says == "lost"
     assert "by step" not in stop_words(lost)
 
 
 def test_an_entropy_that_rises_while_the_reward_does_is_named_and_not_an_alarm():
     entropy = np.linspace(0.1, 0.5, 50)
-    line = stop_line(*run(climbing(), entropy))
+    line = stop_line_of(*run(climbing(), entropy))
     assert (line.says, line.exploded_since) == ("go on", STEP[13])
     assert "go on: the entropy is above twice its lowest level since step 104" in stop_words(line)
 
 
 def test_a_run_at_its_planned_end_is_finished():
-    line = stop_line(*run(climbing()), steps=float(STEP[-1]), cost_per_step=0.5)
+    line = stop_line_of(*run(climbing()), steps=float(STEP[-1]), cost_per_step=0.5)
     assert (line.says, line.steps_left, line.p_gain) == ("finished", 0.0, None)
     assert stop_words(line).startswith(
         "entropylaw: finished: the planned end, step 392, is reached · step 392 "
     )
     assert (line.best_step, line.p_better) == (392.0, 0.0)
-    gone = stop_line(*run(np.concatenate([climbing(30), np.zeros(20)])), steps=300)
+    gone = stop_line_of(*run(np.concatenate([climbing(30), np.zeros(20)])), steps=300)
     assert gone.says == "lost"
 
 
 def test_a_reward_that_is_always_0_is_a_stop():
     for n, says in ((19, "not known"), (20, "stop")):
-        assert stop_line(STEP[:n], None, np.zeros(n), steps=800).says == says
-    line = stop_line(STEP, None, np.zeros(50), steps=800)
+        assert stop_line_of(STEP[:n], None, np.zeros(n), steps=800).says == says
+    line = stop_line_of(STEP, None, np.zeros(50), steps=800)
     words = (
         "entropylaw: stop: the reward is 0 at all 50 evaluations, nothing was ever gained · step 392 · reward"
     )
     assert stop_words(line) == words
-    assert stop_line(STEP, None, np.append(np.zeros(49), 0.1), steps=800).says == "go on"
+    assert stop_line_of(STEP, None, np.append(np.zeros(49), 0.1), steps=800).says == "go on"
 
 
 def logged(path, values):
@@ -185,5 +186,5 @@ def test_a_planned_end_and_a_cost_are_above_0(log, flag):
 def test_a_planned_end_hides_no_explosion():
     entropy = np.where(np.arange(50) < 40, 0.3, 2.0)
     reward = np.where(np.arange(50) < 40, climbing(), 0.35)
-    ended = stop_line(*run(reward, entropy), steps=float(STEP[-1]))
+    ended = stop_line_of(*run(reward, entropy), steps=float(STEP[-1]))
     assert (ended.says, ended.exploded_since) == ("exploded", STEP[40])

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, ndtr, ndtri
 
-from entropylaw import fit_law
 from entropylaw.analysis.law.verdict import odds_of
 from entropylaw.engine.constants import FORMS, LISTED, PRIOR
 from entropylaw.engine.reads import NORMAL, Cells, Reads
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
-from tests.laws import WHITE, reads_under
+from tests.laws import WHITE, fit_arrays, reads_under
 
 N = 30
 ENTROPY = 0.05 + 0.9 * np.exp(-4 * np.arange(N) / (N - 1))
@@ -264,7 +263,7 @@ def test_a_tiny_change_of_the_input_changes_no_entropy_much():
     entropy = 0.3 + 0.2 * rng.random(25)
     reward = 0.5 + 0.05 * rng.standard_normal(25)
     for target in (0.45, 0.5, 0.55):
-        one, other = (fit_law(entropy, reward * (1.0 + tiny)).entropy_for(target) for tiny in (0.0, 1e-12))
+        one, other = (fit_arrays(entropy, reward * (1.0 + tiny)).entropy_for(target) for tiny in (0.0, 1e-12))
         assert len(one.intervals) == len(other.intervals)
         for mine, its in zip(one.intervals, other.intervals, strict=True):
             assert [end is None for end in mine] == [end is None for end in its]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from entropylaw.analysis.law.verdict import (
     law_probability,
     nearest_rival,
 )
+from entropylaw.analysis.numbers import Averaged
 from entropylaw.arrays import FloatArray
 from entropylaw.engine import constants
 from entropylaw.engine.reads import Reads
-from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
-from entropylaw.results.fit import Fit
+from entropylaw.results import FEWEST_FOR_MEMORY, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, reason
 
@@ -60,36 +60,35 @@ LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
-def cautions_of(fit: Fit, reads: Reads, *, is_score: bool) -> tuple[Finding, ...]:
-    """Limitations of a fit's numbers; of what is no score, none is possible or impossible."""
-    law = fit.law
-    return (
-        *_curve_cautions(fit, reads),
-        *_entropy_cautions(law),
-        *_residual_cautions(law),
-        *(_ceiling_cautions(fit) if is_score else ()),
-        *_smoothed_cautions(fit.law.reward),
-    )
+def cautions_of(law: LawFit, averaged: Averaged, reads: Reads, *, is_score: bool) -> Iterator[Finding]:
+    """Limitations of a run's numbers; of what is no score, none is possible or impossible."""
+    yield from _curve_cautions(law, averaged, reads)
+    yield from _entropy_cautions(law)
+    yield from _residual_cautions(law)
+    if is_score:
+        yield from _ceiling_cautions(law, averaged.ceiling)
+    yield from _smoothed_cautions(law.reward)
 
 
-def reasons_of(fit: Fit) -> Iterator[Finding]:
+def reasons_of(
+    tests: LawTests, verdict: Verdict, why: Why | None, law: LawFit, forms: Sequence[FormAnswer]
+) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
-    tests = fit.tests
-    jumps = fit.verdict is not Verdict.holds and jump_at_start(fit.law.entropy, fit.law.reward)
+    jumps = 0 if verdict is Verdict.holds else _jump_at_start(law.entropy, law.reward)
     if jumps:
         yield reason("jump-at-start", first=jumps)
-    if fit.why is Why.no_relation and not jumps:
-        yield no_relation(fit)
-    elif fit.why is Why.more_than_entropy:
+    if why is Why.no_relation and not jumps:
+        yield _no_relation(tests, law)
+    elif why is Why.more_than_entropy:
         name = max(IN_STEP, key=lambda curve: getattr(tests, f"odds_{curve}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
-    elif fit.why is Why.another_curve:
-        yield another_curve(fit)
-    elif fit.verdict is Verdict.undecided:
-        yield from _gaps(fit)
+    elif why is Why.another_curve:
+        yield _another_curve(tests, forms)
+    elif verdict is Verdict.undecided:
+        yield from _gaps(tests, law)
 
 
-def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
+def _jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
     """The number of first evaluations on which all of the relation rests; 0 where it does not.
 
     Two levels, of these and of all others, explain :data:`JUMP_SHARE` of the variance of the rewards (n,),
@@ -104,34 +103,33 @@ def jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
     return 0
 
 
-def no_relation(fit: Fit) -> Finding:
+def _no_relation(tests: LawTests, law: LawFit) -> Finding:
     """Whether reward falls as entropy does, or does not follow it."""
-    a, tests = fit.law.a, fit.tests
-    rises = least_squares(fit.law.entropy, fit.law.reward)[1] < 0
-    if rises and a.high is not None and a.high < 0:
-        return reason("reward-falls", a=a.value, low=a.low, high=a.high)
+    rises = least_squares(law.entropy, law.reward)[1] < 0
+    if rises and law.a.high is not None and law.a.high < 0:
+        return reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
     return reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
 
 
-def another_curve(fit: Fit) -> Finding:
+def _another_curve(tests: LawTests, forms: Sequence[FormAnswer]) -> Finding:
     """The curve in the entropy that is clearly more probable than the law, or how the curve differs."""
-    tests = fit.tests
     of_law = law_probability(tests, OF_ENTROPY)
     odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
     if odds >= constants.CLEARLY:
-        values = {"probability": min(odds * of_law, 1.0), "own": of_law}
-        return reason("another-curve", form=form, label=form_label(form), **values)
+        probability = min(odds * of_law, 1.0)
+        return reason("another-curve", form=form, label=form_label(form), probability=probability, own=of_law)
     steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
+    p_value = min(steps, default=None)
     # The form with a free rate has the law at k = 1.
-    rates = [form.shapes["k"] for form in fit.forms if form.form == "rate"]
-    rate = rates[0] if rates else unknown("", level=fit.level, method="")
-    ends = {"rate": rate.value, "low": rate.low, "high": rate.high}
-    return reason("curve-differs", p_value=min(steps, default=None), **ends)
+    for answer in forms:
+        if answer.form == "rate":
+            rate = answer.shapes["k"]
+            return reason("curve-differs", p_value=p_value, rate=rate.value, low=rate.low, high=rate.high)
+    return reason("curve-differs", p_value=p_value, rate=None, low=None, high=None)
 
 
-def _gaps(fit: Fit) -> Iterator[Finding]:
+def _gaps(tests: LawTests, law: LawFit) -> Iterator[Finding]:
     """What keeps the law from holding in a run in which it does not fail."""
-    law, tests = fit.law, fit.tests
     span = float(np.ptp(law.smoothed_entropy))
     if law.n < constants.FEWEST_HOLDS:
         yield reason("too-few-evaluations", n=law.n, needed=constants.FEWEST_HOLDS)
@@ -146,39 +144,50 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
     yield reason("curve-as-good", curve=nearest, odds=odds)
 
 
-def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
+def _curve_cautions(law: LawFit, averaged: Averaged, reads: Reads) -> Iterator[Finding]:
     """Whether no curve fits, first evaluations are off it, or reward follows a past entropy."""
-    if fit.p_no_curve > constants.NO_CURVE and fit.n >= constants.FEWEST_NO_CURVE:
-        yield caution("no-curve-fits", probability=fit.p_no_curve, limit=constants.NO_CURVE)
-    if fit.p_first > constants.RESTS_ON_FIRST:
-        yield rests_on_first(fit, reads)
+    if averaged.p_no_curve > constants.NO_CURVE and law.n >= constants.FEWEST_NO_CURVE:
+        yield caution("no-curve-fits", probability=averaged.p_no_curve, limit=constants.NO_CURVE)
+    if averaged.p_first > constants.RESTS_ON_FIRST:
+        yield _rests_on_first(law, averaged.p_first, reads)
     lagged = reads.probability()["lagged"]
     if lagged > LAGS:
-        (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
-        yield caution("reward-lags", evaluations=round((lag or 0.0) * fit.n), probability=lagged)
+        (lag,) = (form.shapes["lag"].value for form in averaged.forms if form.form == "lagged")
+        yield caution("reward-lags", evaluations=round((lag or 0.0) * law.n), probability=lagged)
 
 
-def rests_on_first(fit: Fit, reads: Reads) -> Finding:
+def _rests_on_first(law: LawFit, probability: float, reads: Reads) -> Finding:
     """How many first evaluations are off the curve of the others, and the ceiling if they are not."""
-    table, values = reads.table, {"value": None, "low": None, "high": None}
+    table = reads.table
     first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
     dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
-    weight, step = reads.averaged * (table.first == 0), float(fit.law.step[min(dropped, fit.n - 1)])
+    ceiling = unknown("", level=law.level, method="")
+    weight = reads.averaged * (table.first == 0)
     # On rewards without noise, curves through all evaluations can have a probability of exactly 0.
     if weight.any():
-        with_them = reads.cells(0, weight, reads.top).estimate(level=fit.level, method="")
-        values = {name: getattr(with_them, name) for name in values}
-    return caution("rests-on-first", dropped=dropped, step=step, probability=fit.p_first, **values)
+        ceiling = reads.cells(0, weight, reads.top).estimate(level=law.level, method="")
+    return caution(
+        "rests-on-first",
+        dropped=dropped,
+        step=float(law.step[min(dropped, law.n - 1)]),
+        probability=probability,
+        value=ceiling.value,
+        low=ceiling.low,
+        high=ceiling.high,
+    )
 
 
 def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
     """Whether the entropy is one, and falls."""
-    lowest, highest = float(law.entropy.min()), float(law.entropy.max())
+    lowest = float(law.entropy.min())
+    highest = float(law.entropy.max())
     if lowest < -ROUNDING and highest > 0:
         yield caution("entropy-both-signs", lowest=lowest, highest=highest)
-    n, width = law.smoothed_entropy.size, max(3, law.smoothed_entropy.size // 10)
+    n = law.smoothed_entropy.size
+    width = max(3, n // 10)
     # Mean over the last tenth of the run less that over the first, as a share of the range.
-    tenth, span = max(1, n // 10), float(np.ptp(law.smoothed_entropy))
+    tenth = max(1, n // 10)
+    span = float(np.ptp(law.smoothed_entropy))
     change = float(law.smoothed_entropy[-tenth:].mean() - law.smoothed_entropy[:tenth].mean())
     rise = change / span if span > 0 else 0.0
     if rise > RISE:
@@ -187,7 +196,8 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
         # Medians over a tenth of the run (three evaluations at least): one noisy value is no turn.
         starts = range(0, n - width + 1, width // 2)
         levels = np.array([np.median(law.smoothed_entropy[i : i + width]) for i in starts])
-        fall, back = float(levels[0] - levels.min()), float(levels[-1] - levels.min())
+        fall = float(levels[0] - levels.min())
+        back = float(levels[-1] - levels.min())
         if back > REBOUND * fall > 0:
             yield caution("entropy-rebounds", fall=fall, rise=back)
 
@@ -201,18 +211,21 @@ def _residual_cautions(law: LawFit) -> Iterator[Finding]:
     expected = float(np.sqrt(np.mean(law.entropy_sd**2)))
     ratio = law.entropy_noise / expected
     if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
-        values = {"noise": law.entropy_noise, "given": expected, "ratio": ratio, "factor": NOISE_RATIO}
-        yield caution("entropy-noise-differs", **values)
+        yield caution(
+            "entropy-noise-differs",
+            noise=law.entropy_noise,
+            given=expected,
+            ratio=ratio,
+            factor=NOISE_RATIO,
+        )
 
 
-def _ceiling_cautions(fit: Fit) -> Iterator[Finding]:
+def _ceiling_cautions(law: LawFit, ceiling: Estimate) -> Iterator[Finding]:
     """Whether the ceiling is above what a rate can be."""
-    law = fit.law
-    low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
-    if law.reward.min() >= 0 and law.reward.max() <= 1 and value > 1:
-        ends = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
-        impossible = caution("ceiling-impossible", **ends)
-        yield impossible if low > 1 else caution("ceiling-above-one", **ends)
+    if ceiling.value is None or ceiling.value <= 1 or law.reward.min() < 0 or law.reward.max() > 1:
+        return
+    code = "ceiling-impossible" if ceiling.low is not None and ceiling.low > 1 else "ceiling-above-one"
+    yield caution(code, ceiling=ceiling.value, low=ceiling.low, high=ceiling.high)
 
 
 def _smoothed_cautions(reward: FloatArray) -> Iterator[Finding]:
@@ -243,10 +256,10 @@ def lost_reward(reward: FloatArray, share: float = LOST_SHARE) -> Finding | None
     return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
 
 
-def entropy_ended(step: FloatArray, last: float) -> Finding | None:
-    """That the ``last`` step with an entropy is long before that of the last evaluation; None where not."""
-    early = step[-1] - last > ENDS_EARLY * np.ptp(step)
-    return caution("entropy-ends-early", last=last, end=float(step[-1])) if early else None
+def entropy_ended(step: FloatArray, last: float) -> Iterator[Finding]:
+    """Whether the ``last`` step with an entropy is long before that of the last evaluation."""
+    if step[-1] - last > ENDS_EARLY * np.ptp(step):
+        yield caution("entropy-ends-early", last=last, end=float(step[-1]))
 
 
 def why_lost(lost: Finding | None) -> str:

@@ -38,16 +38,6 @@ def usual_gain(reward: FloatArray, max_reward: float | None, *, is_score: bool =
     return 0.01 * float(np.ptp(blocked(reward, reward)[1]))
 
 
-def checked_level(level: float) -> float:
-    """``level`` as a float between 0 and 1, or a :class:`UsageError`."""
-    number = level if isinstance(level, float) else as_number(level, "level")
-    if not 0 < number < 1:
-        raise UsageError(
-            "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
-        )
-    return float(number)
-
-
 def checked_entropies(entropy: Any) -> FloatArray:
     """One entropy or several, nats, as an array (m,); UsageError ``bad-entropy`` as :func:`predict`."""
     values = as_floats(entropy, "entropy")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.arguments import as_flag, as_floats, as_number, as_pair
+from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.errors import FitError, UsageError
@@ -39,7 +39,7 @@ HIGHEST_ENTROPY = 12.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluations:
-    """Evaluations to fit, each array of shape (n,), and how many others were left out for which reason.
+    """Evaluations of a run, each array of shape (n,), and how many others were left out for which reason.
 
     ``logged`` are the steps of all logged entropies, and these, shapes (m,); None where they are no more.
     ``unpaired`` are the steps and values of rewards without an entropy, None without any.
@@ -53,18 +53,19 @@ class Evaluations:
     logged: tuple[FloatArray, FloatArray] | None = None
     unpaired: tuple[FloatArray, FloatArray] | None = None
 
-    def only(
-        self,
-        chosen: BoolArray,
-        dropped: dict[str, int],
-        logged: tuple[FloatArray, FloatArray] | None,
-        unpaired: tuple[FloatArray, FloatArray] | None = None,
-    ) -> Evaluations:
-        """Some of the evaluations, why others are left out, logged entropies, and rewards without any."""
-        sd = None if self.entropy_sd is None else self.entropy_sd[chosen]
-        columns = {name: getattr(self, name)[chosen] for name in ("step", "entropy", "reward")}
-        dropped = self.dropped | dropped
-        return Evaluations(**columns, entropy_sd=sd, dropped=dropped, logged=logged, unpaired=unpaired)
+    def all_rewards(self) -> Evaluations:
+        """The same with the rewards that have no entropy, for which it is nan: what a forecast is made of."""
+        step, entropy, reward = with_unpaired(self.step, self.entropy, self.reward, self.unpaired)
+        return Evaluations(step=step, entropy=entropy, reward=reward, dropped={})
+
+    def first(self, number: int) -> Evaluations:
+        """The rewards of the first evaluations, without an entropy."""
+        return Evaluations(
+            step=self.step[:number],
+            entropy=np.full(self.step[:number].size, np.nan),
+            reward=self.reward[:number],
+            dropped={},
+        )
 
     def smoothed(self) -> SmoothedEntropy:
         """The entropy at the evaluations, smoothed over every logged step."""
@@ -83,46 +84,92 @@ def usable(
     sd: Any = None,
     *,
     keep_outliers: bool,
-    logged: tuple[Any, Any] | None = None,
-    unpaired: tuple[Any, Any] | None = None,
+    logged: tuple[FloatArray, FloatArray] | None = None,
+    unpaired: tuple[FloatArray, FloatArray] | None = None,
 ) -> Evaluations:
-    """The evaluations that can be fitted; raises as :func:`fit_law`."""
-    used = complete(entropy, reward, step, sd, logged, unpaired)
+    """The evaluations that can be fitted; raises as :func:`entropylaw.fit`.
+
+    ``logged`` are steps and entropies (m,) of every logged step, over which the entropy is smoothed;
+    ``unpaired`` steps and rewards without an entropy, which count for the forecast and not for the law.
+    """
+    used = paired(entropy, reward, step, sd, logged, unpaired)
     refuse(used)
-    if as_flag(keep_outliers, "keep_outliers"):
+    if keep_outliers:
         return used
     outliers = gross_outliers(used.step, used.entropy, used.reward)
-    if outliers:
-        steps = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
-        wrong = [outlier.values["step"] for outlier in outliers if outlier.values["column"] == "entropy"]
-        every, lost = used.logged, {outlier.sentence: 1 for outlier in outliers}
-        if every is not None:
-            right = ~np.isin(every[0], np.array(wrong, dtype=float))
-            every = (every[0][right], every[1][right])
-        used = used.only(~np.isin(used.step, steps), lost, every, used.unpaired)
-        refuse(used)
+    if not outliers:
+        return used
+    wrong = [outlier.values["step"] for outlier in outliers if outlier.values["column"] == "entropy"]
+    every = used.logged
+    if every is not None:
+        right = ~np.isin(every[0], np.array(wrong, dtype=float))
+        every = (every[0][right], every[1][right])
+    keep = ~np.isin(used.step, np.array([outlier.values["step"] for outlier in outliers], dtype=float))
+    used = Evaluations(
+        step=used.step[keep],
+        entropy=used.entropy[keep],
+        reward=used.reward[keep],
+        entropy_sd=None if used.entropy_sd is None else used.entropy_sd[keep],
+        dropped=used.dropped | {outlier.sentence: 1 for outlier in outliers},
+        logged=every,
+        unpaired=used.unpaired,
+    )
+    refuse(used)
     return used
 
 
-def complete(
+def paired(
     entropy: Any,
     reward: Any,
     step: Any,
     sd: Any = None,
-    logged: tuple[Any, Any] | None = None,
-    unpaired: tuple[Any, Any] | None = None,
-    *,
-    law: bool = True,
+    logged: tuple[FloatArray, FloatArray] | None = None,
+    unpaired: tuple[FloatArray, FloatArray] | None = None,
 ) -> Evaluations:
     """The evaluations without a missing value, and how many others there are.
 
-    Without ``law`` an entropy may be missing, or all of them may be None: it is then nan.
-
     Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``, and as
-    :func:`checked_sd`.
+    :func:`_checked_sd`.
     """
+    s, h, r = _columns(step, entropy, reward)
+    entropy_sd = _checked_sd(sd, s.size)
+    keep, lost = _present({"step": s, "entropy": h, "reward": r})
+    # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
+    steps, entropies = _joined((s, h), logged)
+    fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
+    # Of a step that is there twice the first is taken: that of the evaluation.
+    steps, first = np.unique(steps[fine], return_index=True)
+    every_entropy = (steps, entropies[fine][first]) if steps.size > keep.sum() else None
+    alone = ~np.isfinite(h)
+    steps, rewards = _joined((s[alone], r[alone]), unpaired)
+    fine = np.isfinite(steps) & np.isfinite(rewards)
+    return Evaluations(
+        step=s[keep],
+        entropy=h[keep],
+        reward=r[keep],
+        entropy_sd=None if entropy_sd is None else entropy_sd[keep],
+        dropped=lost,
+        logged=every_entropy,
+        unpaired=(steps[fine], rewards[fine]) if fine.any() else None,
+    )
+
+
+def rewarded(step: Any, entropy: Any, reward: Any) -> Evaluations:
+    """The evaluations with a step and a reward; an entropy may be missing, or all, and is then nan.
+
+    Raises as :func:`paired`.
+    """
+    if entropy is None:
+        entropy = np.full(as_floats(reward, "reward").size, np.nan)
+    s, h, r = _columns(step, entropy, reward)
+    keep, lost = _present({"step": s, "reward": r})
+    return Evaluations(step=s[keep], entropy=h[keep], reward=r[keep], dropped=lost)
+
+
+def _columns(step: Any, entropy: Any, reward: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Step, entropy and reward as arrays of one length (n,)."""
     r = as_floats(reward, "reward")
-    h = np.full(r.size, np.nan) if entropy is None and not law else as_floats(entropy, "entropy")
+    h = as_floats(entropy, "entropy")
     s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
     if not h.size == r.size == s.size:
         raise FitError(
@@ -130,24 +177,13 @@ def complete(
             f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
             "pass arrays of the same length",
         )
-    every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=checked_sd(sd, s.size), dropped={})
-    keep, lost = present({"step": s, "entropy": h, "reward": r} if law else {"step": s, "reward": r})
-    # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
-    steps, entropies = _joined((s, h), as_pair(logged, "logged"), "logged", "entropies")
-    fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
-    # Of a step that is there twice the first is taken: that of the evaluation.
-    steps, first = np.unique(steps[fine], return_index=True)
-    every_entropy = (steps, entropies[fine][first]) if steps.size > keep.sum() else None
-    alone = ~np.isfinite(h)
-    steps, rewards = _joined((s[alone], r[alone]), as_pair(unpaired, "unpaired"), "unpaired", "rewards")
-    fine = np.isfinite(steps) & np.isfinite(rewards)
-    without = (steps[fine], rewards[fine]) if law and fine.any() else None
-    return every.only(keep, lost, every_entropy, without)
+    return s, h, r
 
 
-def present(columns: dict[str, FloatArray]) -> tuple[BoolArray, dict[str, int]]:
+def _present(columns: dict[str, FloatArray]) -> tuple[BoolArray, dict[str, int]]:
     """Rows without a missing value in any of some columns (n,), and reason → how many others there are."""
-    rows, lost = np.ones(columns["step"].size, dtype=bool), dict[str, int]()
+    rows = np.ones(columns["step"].size, dtype=bool)
+    lost: dict[str, int] = {}
     for name, values in columns.items():
         for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
             if number := int((rows & bad).sum()):
@@ -157,19 +193,12 @@ def present(columns: dict[str, FloatArray]) -> tuple[BoolArray, dict[str, int]]:
 
 
 def _joined(
-    of_rows: tuple[FloatArray, FloatArray], given: tuple[Any, Any] | None, name: str, values: str
+    of_rows: tuple[FloatArray, FloatArray], given: tuple[FloatArray, FloatArray] | None
 ) -> tuple[FloatArray, FloatArray]:
     """Steps and values of rows, and those that are given besides."""
     if given is None:
         return of_rows
-    steps, extra = as_floats(given[0], name), as_floats(given[1], name)
-    if steps.size != extra.size:
-        raise FitError(
-            "lengths-differ",
-            f"{steps.size} {name} steps and {extra.size} {values}, expected one of each",
-            "pass arrays of the same length",
-        )
-    return np.concatenate([of_rows[0], steps]), np.concatenate([of_rows[1], extra])
+    return np.concatenate([of_rows[0], given[0]]), np.concatenate([of_rows[1], given[1]])
 
 
 def refuse(
@@ -194,7 +223,7 @@ def refuse(
         )
     check_steps(step)
     check_scale("reward", reward)
-    check_entropies(entropy)
+    _check_entropies(entropy)
     if law:
         check_scale("entropy", entropy, SMALLEST_ENTROPY)
     if law and is_constant(entropy):
@@ -216,7 +245,7 @@ def is_constant(values: FloatArray) -> bool:
     return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
-def check_entropies(entropy: FloatArray) -> None:
+def _check_entropies(entropy: FloatArray) -> None:
     """Raise where an entropy is none of a token; one that is nan is not known."""
     known = entropy[np.isfinite(entropy)]
     if known.size and np.abs(known).max() > HIGHEST_ENTROPY:
@@ -280,7 +309,7 @@ def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...
     return tuple(step[starts].tolist())
 
 
-def checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
+def _checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
     """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
 
     Raises

@@ -39,7 +39,7 @@ def law_tests(reads: Reads) -> LawTests:
     The logarithm is of one plus the step from the first evaluation in mean spacings, so that the step's unit
     has no effect.
     """
-    table, (p_step, p_log_step) = reads.table, p_steps(reads)
+    table, (p_step, p_log_step) = reads.table, _p_steps(reads)
     of_rivals = {f"odds_{name}": min(value, _LARGEST) for name, value in odds_of(reads).items()}
     return LawTests(
         p_step=p_step, p_log_step=p_log_step, **of_rivals, spearman=spearman(table.entropy, table.reward)
@@ -59,7 +59,7 @@ def odds_of(reads: Reads) -> dict[str, float]:
     return {name: value / max(total("law"), 1e-300) for name, value in rivals.items()}
 
 
-def p_steps(reads: Reads) -> tuple[float | None, float | None]:
+def _p_steps(reads: Reads) -> tuple[float | None, float | None]:
     """Two-sided p-values of the step and of its logarithm beside the law."""
     table, values = reads.table, list[float | None]()
     for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
@@ -114,11 +114,11 @@ def divergence_note(name: str, kl: FloatArray, reward: FloatArray, law: float) -
 def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS, *, lagged: bool = False) -> float:
     """Posterior probability of the law among it and some rivals; ``lagged``: of an earlier entropy, too."""
     law = 1.0 + constants.LAGGED_WEIGHT * (tests.odds_lagged or 0.0) * lagged
-    rivals = sum(odds for name, odds in rival_odds(tests).items() if name in among)
+    rivals = sum(odds for name, odds in _rival_odds(tests).items() if name in among)
     return law / (law + rivals)
 
 
-def rival_odds(tests: LawTests) -> dict[str, float]:
+def _rival_odds(tests: LawTests) -> dict[str, float]:
     """The odds over the law that are known, by curve."""
     every = {name: getattr(tests, f"odds_{name}") for name in ODDS}
     return {name: odds for name, odds in every.items() if odds is not None}
@@ -145,15 +145,15 @@ def rule(
     if n < constants.FEWEST_HOLDS:
         return Verdict.undecided, None
     falls = a.high is not None and a.high < 0
-    if falls or refuted(tests):
+    if falls or _refuted(tests):
         return Verdict.fails, _why(tests, falls=falls)
     seen = span >= constants.SPAN and r_squared >= constants.LEAST_R_SQUARED
-    if seen and a.low is not None and a.low > 0 and more_probable(tests):
+    if seen and a.low is not None and a.low > 0 and _more_probable(tests):
         return Verdict.holds, None
     return Verdict.undecided, None
 
 
-def refuted(tests: LawTests) -> bool:
+def _refuted(tests: LawTests) -> bool:
     """Whether the law is too improbable, or a term in the step is needed beside it."""
     least_p = min((p for p in (tests.p_step, tests.p_log_step) if p is not None), default=1.0)
     counted: tuple[str, ...] = ODDS
@@ -163,9 +163,9 @@ def refuted(tests: LawTests) -> bool:
     return remaining < constants.FAILS or least_p < constants.REJECTED_STEP
 
 
-def more_probable(tests: LawTests) -> bool:
+def _more_probable(tests: LawTests) -> bool:
     """Whether the law is as probable beside its rivals as it has to be to hold."""
-    odds = rival_odds(tests)
+    odds = _rival_odds(tests)
     return (
         law_probability(tests) >= constants.HOLDS
         and all(odds.get(name, 0.0) <= 1.0 for name in ("line", *IN_STEP))
@@ -180,7 +180,7 @@ def _why(tests: LawTests, *, falls: bool) -> Why:
     probable as the law. Else what is needed beside the entropy has to be clearly more probable than every
     curve in the entropy.
     """
-    odds = rival_odds(tests)
+    odds = _rival_odds(tests)
     monotone = tests.spearman is not None and tests.spearman <= constants.MONOTONE
     if (falls or odds.get("constant", 0.0) >= constants.CONSTANT_LIMIT) and not monotone:
         return Why.no_relation
@@ -191,7 +191,7 @@ def _why(tests: LawTests, *, falls: bool) -> Why:
 
 def nearest_rival(tests: LawTests) -> tuple[str, float]:
     """The curve with the largest odds over the law, and these odds; the line where none is known."""
-    odds = rival_odds(tests)
+    odds = _rival_odds(tests)
     # Rounding: curves that are the same on a run differ in the last digits.
     name = max(odds, key=lambda rival: (float(f"{odds[rival]:.9g}"), rival), default="line")
     return name, odds.get(name, 0.0)

@@ -1,0 +1,122 @@
+"""What is predicted from fits, fresh or stored: rewards at entropies and steps, entropies for rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from entropylaw.analysis.forecast import forecast, usual_step
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
+from entropylaw.errors import FitError, InputError, UsageError
+from entropylaw.escaping import shown
+from entropylaw.results.columns import limit_in
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import NO_SCORE, has, replace
+from entropylaw.units import UNIT_WORDS, range_words, reward_range
+
+
+def predict_runs(
+    fits: FitDocument,
+    *,
+    entropies: Sequence[float] = (),
+    rewards: Sequence[float | str] = (),
+    at_step: Sequence[float] = (),
+    gain: float | None = None,
+    level: float | None = None,
+) -> PredictionDocument:
+    """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
+
+    Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
+    entropy now, 0, and half as many steps again. A reward is in the unit of the run's column, or a text such
+    as ``"60%"``. ``gain`` of reward and ``level`` are by default those of each fit.
+
+    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run.
+    """
+    entries: list[Entry[RunPrediction]] = []
+    for entry in fits.runs:
+        if entry.result is not None:
+            predicted: Any = _predict_run(
+                entry.result,
+                entropies=entropies,
+                rewards=[_target_reward(entry, str(reward)) for reward in rewards],
+                at_step=at_step,
+                gain=gain,
+                level=level,
+            )
+            entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
+    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
+
+
+def _target_reward(entry: Entry[Fit], text: str) -> float:
+    """A target as it is written, in the unit of the reward of a fitted run.
+
+    Raises UsageError (``bad-target``): it does not convert into that, or is beyond the possible rewards.
+    """
+    assert entry.result is not None
+    option, rewarded = f"--target-reward {text} of {shown(entry.name)}", entry.columns.get("reward")
+    unit = "" if rewarded is None else rewarded.unit
+    column = "the reward" if rewarded is None else rewarded.column
+    try:
+        target = limit_in(unit, text, column)
+    except InputError as error:
+        raise UsageError("bad-target", f"{option}: {error.message}", error.hint) from None
+    least, most = reward_range(unit, entry.result.max_reward)
+    if least <= target <= most:
+        return target
+    message = f"{option}: {shown(column)} is {UNIT_WORDS[unit]}, {range_words(least, most)}"
+    hint = "give a reward inside of that"
+    if unit == "rate" and 1 < target <= 100 and not text.endswith("%"):
+        hint = f"type --target-reward {text}%, or {target / 100:g}"
+    raise UsageError("bad-target", message, hint)
+
+
+def _predict_run(
+    answer: Fit,
+    *,
+    entropies: Sequence[float],
+    rewards: Sequence[float],
+    at_step: Sequence[float],
+    gain: float | None,
+    level: float | None,
+) -> RunPrediction:
+    """The predictions from one fit; parameters as :func:`predict_runs`."""
+    law = answer.law
+    if not any((entropies, rewards, at_step)):
+        entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(answer.evaluations[0])]
+    gain = answer.gain if gain is None else gain
+    if answer.lost:
+        # Below the run's entropies its curve leads to the ceiling, which is unknown.
+        lowest = min(law.entropy.min(), law.entropy_now)
+        entropies = [entropy for entropy in entropies if entropy >= lowest]
+    prediction = RunPrediction(
+        verdict=answer.verdict,
+        why=answer.why,
+        findings=answer.findings,
+        gain=gain,
+        p_headroom=None if answer.lost else law.reads.p_gain(gain),
+        entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
+        predictions=answer.predict(entropies, level=level),
+        entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
+        n_rewards=answer.n_rewards,
+        effective_n=answer.effective_n,
+        max_reward=answer.max_reward,
+    )
+    if not at_step:
+        return prediction
+    if answer.lost:
+        return replace(prediction, no_forecast="the run lost its reward")
+    try:
+        later = forecast(
+            *answer.evaluations,
+            at_step=at_step,
+            gain=gain,
+            level=answer.level if level is None else level,
+            max_reward=answer.max_reward,
+            run=answer.run,
+            is_score=not has(answer.findings, NO_SCORE),
+        )
+    except FitError as error:
+        # The run is too short for it.
+        return replace(prediction, no_forecast=error.message)
+    return replace(prediction, forecast=later)
