@@ -5,6 +5,7 @@ import sys
 import warnings
 
 from entropylaw.reproducible import fix_arithmetic
+from entropylaw.version import __version__
 
 OBJECTS = 100_000
 """New objects after which a search for garbage starts."""
@@ -12,6 +13,10 @@ OBJECTS = 100_000
 
 def main() -> None:
     """Start the command line; an interrupt during its import ends it as quietly as later ones."""
+    if sys.argv[1:] == ["--version"]:
+        # Of no other use, and asked by scripts: nothing is imported for it.
+        print(f"entropylaw {__version__}")
+        return
     if not sys.warnoptions:
         # Warnings of numpy are handled, or reported in a sentence. `python -W default` shows them.
         warnings.simplefilter("ignore")
