@@ -13,9 +13,7 @@ OBJECTS = 100_000
 
 def main() -> None:
     """Start the command line; an interrupt during its import ends it as quietly as later ones."""
-    if sys.argv[1:] == ["--version"]:
-        # Of no other use, and asked by scripts: nothing is imported for it.
-        print(f"entropylaw {__version__}")
+    if sys.argv[1:] == ["--version"] and _prints_version():
         return
     if not sys.warnoptions:
         # Warnings of numpy are handled, or reported in a sentence. `python -W default` shows them.
@@ -32,6 +30,15 @@ def main() -> None:
         sys.exit(130)
     finally:
         gc.freeze()
+
+
+def _prints_version() -> bool:
+    """Print the version without typer; False where it cannot be written, which the command line reports."""
+    try:
+        print(f"entropylaw {__version__}", flush=True)
+    except OSError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
