@@ -347,7 +347,7 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
 
 
 class SettingsUsed(Struct, frozen=True, kw_only=True):
-    """The settings that differ from the defaults, by their keys: of the ``logs`` of a check, or of a document."""
+    """The settings that differ from the defaults, by their keys: of the ``logs``, or of a document."""
 
     of: str
     values: dict[str, Any]
