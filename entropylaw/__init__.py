@@ -10,12 +10,25 @@ other packages is bound here (:mod:`entropylaw.binding`).
 
 from importlib import import_module
 
-import lazy_loader
-
 from entropylaw.binding import methods
 
 methods.rendering = lambda: import_module("entropylaw.report.binding")
 methods.predicting = lambda: import_module("entropylaw.analysis.binding")
 
-# Scientific Python's SPEC 1: the stub beside this file has every public name with its module.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+def __getattr__(name: str) -> object:
+    """A public name; the first one attaches the stub beside this file, as SPEC 1 of Scientific Python has it.
+
+    Not when the package is imported: to parse the stub takes half as long as Python's own start.
+    """
+    import lazy_loader
+
+    attached = lazy_loader.attach_stub(__name__, __file__)
+    names = dict(zip(("__getattr__", "__dir__", "__all__"), attached, strict=True))
+    globals().update(names)
+    return names[name] if name in names else attached[0](name)
+
+
+def __dir__() -> list[str]:
+    names: list[str] = import_module("entropylaw").__all__
+    return names

@@ -5,6 +5,7 @@ import sys
 import warnings
 
 from entropylaw.reproducible import fix_arithmetic
+from entropylaw.version import __version__
 
 OBJECTS = 100_000
 """New objects after which a search for garbage starts."""
@@ -12,6 +13,8 @@ OBJECTS = 100_000
 
 def main() -> None:
     """Start the command line; an interrupt during its import ends it as quietly as later ones."""
+    if sys.argv[1:] == ["--version"] and _prints_version():
+        return
     if not sys.warnoptions:
         # Warnings of numpy are handled, or reported in a sentence. `python -W default` shows them.
         warnings.simplefilter("ignore")
@@ -27,6 +30,15 @@ def main() -> None:
         sys.exit(130)
     finally:
         gc.freeze()
+
+
+def _prints_version() -> bool:
+    """Print the version without typer; False where it cannot be written, which the command line reports."""
+    try:
+        print(f"entropylaw {__version__}", flush=True)
+    except OSError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

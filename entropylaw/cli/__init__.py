@@ -8,7 +8,7 @@ import traceback
 
 import typer
 
-from entropylaw.cli.command import Commands
+from entropylaw.cli.command import Commands, read_defaults
 from entropylaw.cli.streams import show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
@@ -34,6 +34,7 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
     ),
@@ -54,6 +55,7 @@ def root(
     fitted, 5 a gate tripped or was unknown, 130 interrupted.
     """
     forget_inputs()
+    read_defaults(context, config_file, no_config=no_config)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from entropylaw.cli import output
 from entropylaw.cli.commands import FORMATS, SUMMARY, CheckCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import CheckDocument, CheckedFile
+from entropylaw.documents.document import CheckDocument, CheckedFile, SettingsUsed
 from entropylaw.errors import InputError, OutputError, UsageError
 from entropylaw.escaping import counted
 from entropylaw.gates.decide import Rules, decide, load_baselines
@@ -23,7 +23,7 @@ from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, subjects_of, unread
 from entropylaw.option import options_of, part
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from entropylaw.paths import NOT_READ, check_targets, shown_path
 from entropylaw.results.result import replace
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from entropylaw.gates.expression import Gate
     from entropylaw.gates.subjects import Subject
     from entropylaw.pipeline.inputs import Inputs
+
+FAMILIES: Mapping[str, type] = {"phases": PhaseOptions, "comparison": CompareOptions}
+"""Kind of a document → the options of its settings; of the others they are those of a fit."""
 
 TRIPPED = 5
 """Exit code where a gate tripped, or its quantity is unknown, for whatever reason."""
@@ -60,6 +63,7 @@ def check(options: CheckCommand) -> None:
     document = CheckDocument(
         inputs=checked_files(inputs),
         config=options.config,
+        settings=tuple(settings_used(inputs)),
         gates=tuple(gate.shown for gate in gates),
         **rules,
         runs=len({(subject.run, subject.path, subject.sources) for subject in subjects}),
@@ -98,6 +102,26 @@ def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
     files = list(map(checked_file, inputs.documents))
     files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
     return tuple(dict.fromkeys(files))
+
+
+def settings_used(inputs: Inputs) -> Iterator[SettingsUsed]:
+    """The settings of logs and documents that differ from the defaults: a gate's outcome depends on them."""
+    if inputs.entries and (values := changed(encode(inputs.settings), FitOptions)):
+        yield SettingsUsed(of="logs", values=values)
+    for document in inputs.documents:
+        stored = (document.data or {}).get("settings")
+        family = FAMILIES.get(document.kind, FitOptions)
+        if isinstance(stored, dict) and (values := changed(stored, family)):
+            yield SettingsUsed(of=shown_path(document.path), values=values)
+
+
+def changed(settings: Mapping[str, Any], family: type) -> dict[str, Any]:
+    """The settings that differ from the defaults of a family of options, by their keys."""
+    return {
+        option.key: settings[name]
+        for name, option in options_of(family).items()
+        if name in settings and settings[name] != encode(option.default)
+    }
 
 
 def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) -> list[Subject]:

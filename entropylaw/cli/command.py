@@ -1,7 +1,8 @@
 """From options to commands: typer gets its flags from them, and a command gets one object with all values.
 
-Arguments are converted here and not by typer, whose converter takes longer to import than a gate on stored
-fits takes to decide, and whose errors have no slugs.
+typer reads the arguments, and the settings of a file are its defaults (``default_map``). The option itself
+converts each value: its errors have slugs, and typer's converter takes longer to import than a gate on stored
+fits takes to decide.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from entropylaw.cli.streams import say
-from entropylaw.errors import UsageError
+from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.escaping import one_line
 from entropylaw.kinds import SWITCH
 from entropylaw.option import GENERAL, GROUPS, Option, options_of
@@ -29,6 +30,7 @@ from entropylaw.paths import is_folder
 if TYPE_CHECKING:
     # The list of commands needs no families of options, which take as long to import as half of typer.
     from entropylaw.options import Command as Options
+    from entropylaw.options import ConfigFile
 
 NAMES = {
     "fit": "Fit the entropy law to every run.",
@@ -46,13 +48,16 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
 
-MODULES = dict.fromkeys(("fit", "phases"), "runs")
-"""The module of commands that share one; the others are in the module of their name."""
-
 WITHOUT = ("tokens", "samples", "demo")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
-_OPTIONS = "entropylaw.options"
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings file in force, or the error of reading it."""
+
+    config: ConfigFile | None = None
+    error: EntropyLawError | None = None
 
 
 @cache
@@ -63,21 +68,39 @@ def command_of(name: str) -> type[Options]:
     return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(options)
 
 
-def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
+def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
 
-    def call(context: typer.Context, **_: Any) -> None:
+    def call(context: typer.Context, **values: Any) -> None:
+        refuse_deleted_folder()
+        settings: Settings = context.obj
+        if settings.error is not None:
+            raise settings.error
+        # typer has a copy of click of its own, whose kinds of sources are compared by their names.
+        sources = {field: getattr(context.get_parameter_source(field), "name", "") for field in values}
+        typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
+        from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
+        chosen = {field: _as_given(values[field]) for field in (*typed, *from_file)}
+        options = family(**chosen, given=typed, from_file=from_file, config=settings.config)
+        if settings.config is not None:
+            say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
         # Only a command that is run is imported: help and completion do without.
-        module = import_module(f"entropylaw.cli.{MODULES.get(name, name)}")
-        getattr(module, name)(context.meta[_OPTIONS])
+        module = import_module(f"entropylaw.cli.{name}")
+        getattr(module, name)(options)
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [parameter_of(field, option) for field, option in options_of(options).items()]
-    made: Any = call
-    made.options, made.__doc__ = options, options.__doc__
-    made.__signature__ = inspect.Signature([context, *parameters])
-    made.__annotations__ = {}
+    parameters = [parameter_of(field, option) for field, option in options_of(family).items()]
+    function: Any = call
+    function.options = family
+    function.__doc__ = family.__doc__
+    function.__signature__ = inspect.Signature([context, *parameters])
+    function.__annotations__ = {}
     return call
+
+
+def _as_given(value: Any) -> Any:
+    """Several values as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def all_settings() -> dict[str, Option]:
@@ -89,19 +112,25 @@ def all_settings() -> dict[str, Option]:
     return {key: settings[key] for key in sorted(filter(None, settings), key=lambda key: "." not in key)}
 
 
-def parameter_of(name: str, known: Option) -> inspect.Parameter:
-    """An option as a parameter of typer: a flag without a value, or a text."""
-    kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
-    default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
-    declare: Any = typer.Option if known.flags else typer.Argument
-    completer = known.kind.choices_from if known.kind.choices else None
+def parameter_of(name: str, option: Option) -> inspect.Parameter:
+    """An option as a parameter of typer: a flag without a value, or a text that the option reads."""
+    is_switch = option.kind is SWITCH
+    value_type: Any = bool if is_switch else list[str] if option.many else str
+    default: Any = inspect.Parameter.empty
+    if is_switch:
+        default = option.default
+    elif not option.required:
+        default = None
+        value_type = value_type | None
+    declare: Any = typer.Option if option.flags else typer.Argument
     info = declare(
-        *known.flags, help=known.help_with_default, metavar=known.metavar or None, autocompletion=completer
+        *option.flags,
+        help=option.help_with_default,
+        metavar=option.metavar or None,
+        autocompletion=option.kind.choices_from if option.kind.choices else None,
     )
-    annotation = kind if known.required or kind is bool else kind | None
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info]
-    )
+    annotation = Annotated[value_type, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def refuse_deleted_folder() -> None:
@@ -113,37 +142,48 @@ def refuse_deleted_folder() -> None:
         raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
 
 
+def read_defaults(context: typer.Context, config_file: str | None, *, no_config: bool) -> None:
+    """Make the settings file in force the defaults of the command that is called.
+
+    An error in the file stops the command, and not its help.
+    """
+    from entropylaw.cli.settings import defaults_of, in_force
+
+    name = str(context.invoked_subcommand)
+    context.obj = Settings()
+    if name in WITHOUT:
+        return
+    try:
+        refuse_deleted_folder()
+        config, values = in_force(config_file, all_settings, no_config=no_config)
+    except EntropyLawError as error:
+        context.obj = Settings(error=error)
+        return
+    context.obj = Settings(config=config)
+    context.default_map = {name: defaults_of(values, options_of(command_of(name)))}
+
+
+def value_of(parameter: Any, option: Option | None, context: Any, value: Any) -> Any:
+    """The value of a parameter, in place of ``process_value`` of typer: a text is read by its option."""
+    if parameter.required and parameter.value_is_missing(value):
+        name = parameter.human_readable_name if option is None else option.label
+        context.fail(f"Missing {parameter.param_type_name} '{name}'.")
+    if option is not None and not parameter.value_is_missing(value):
+        value = option.parsed(value)
+    return value if parameter.callback is None else parameter.callback(context, parameter, value)
+
+
 class _Reader:
     """How the commands and the program itself read arguments."""
 
-    _read = False
+    known: Mapping[str, Option] = {}
 
-    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; typer gets the rest: a command, or excess arguments."""
-        if ctx.resilient_parsing or self.shows_help(args):
-            return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
-        values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
-        values = {name: value for name, value in values.items() if value not in (None, ())}
-        for parameter in self.get_params(ctx):
-            # An option without a value for the command acts at once, such as --version and completion.
-            if parameter.name in values and (parameter.is_eager or not parameter.expose_value):
-                parameter.handle_parse_result(ctx, values, rest)
-        if self.shows_help(rest):
-            return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
-        self.accept(ctx, values)
-        self._read = True
-        try:
-            return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
-        finally:
-            self._read = False
-
-    def shows_help(self: Any, args: list[str]) -> bool:
-        """Whether the help is shown, since there are no arguments."""
-        return not args and self.no_args_is_help
-
-    def get_params(self: Any, ctx: Any) -> list[Any]:
-        """The parameters; those that were read are not read again."""
-        return [] if self._read else super().get_params(ctx)  # type: ignore[misc]
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, each of which reads its value by its option."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            parameter.process_value = partial(value_of, parameter, self.known.get(parameter.name))
+        return parameters
 
     def get_help_option_names(self, ctx: Any) -> list[str]:
         """The flags of the help, in one order for all hash seeds."""
@@ -154,34 +194,9 @@ class Command(_Reader, TyperCommand):
     """A command of one options object."""
 
     @property
-    def known(self) -> dict[str, Option]:
+    def known(self) -> dict[str, Option]:  # type: ignore[override]
         """Its options by the names of their fields."""
         return options_of(self.callback.options)  # type: ignore[union-attr]
-
-    def accept(self, ctx: Any, given: dict[str, Any]) -> None:
-        """Make the options from the arguments, a settings file, and the defaults.
-
-        Raises UsageError and InputError: a wrong value of an option; ``no-working-folder``; as
-        :func:`entropylaw.cli.settings.in_force`.
-        """
-        from entropylaw.cli.settings import in_force, values_of
-
-        flags = self.known
-        values = {name: flag.parsed(given[name]) for name, flag in flags.items() if name in given}
-        typed = tuple(values)
-        refuse_deleted_folder()
-        config, settings = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
-        lacking = {name: flag for name, flag in flags.items() if name not in values}
-        filled = values_of(settings, lacking)
-        for name, flag in lacking.items():
-            if flag.required and name not in filled:
-                kind = "option" if flag.flags else "argument"
-                ctx.fail(f"Missing {kind} '{' / '.join(flag.flags) or flag.metavar}'.")
-        sources = {"given": typed, "from_file": tuple(filled), "config": config}
-        options = self.callback.options(**values, **filled, **sources)  # type: ignore[union-attr]
-        if config is not None:
-            say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
-        ctx.meta[_OPTIONS] = options
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""
@@ -207,10 +222,6 @@ class Commands(_Reader, TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: Any = dict.fromkeys(NAMES)
-
-    def accept(self, ctx: Any, given: dict[str, Any]) -> None:
-        """Take the options before a command."""
-        ctx.params |= {each.name: each.default for each in self.params if each.expose_value} | given
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names, without making them."""

@@ -32,16 +32,15 @@ Settings = Mapping[str, Option]
 
 
 def in_force(
-    root: Mapping[str, Any], settings: Callable[[], Settings]
+    named: str | None, settings: Callable[[], Settings], *, no_config: bool
 ) -> tuple[ConfigFile | None, Mapping[str, Any]]:
-    """The settings file that the options before a command (``root``) select, and its values by key.
+    """The settings file that is ``named`` or in the current folder, and its values by key.
 
     ``settings`` gives those of all commands.
 
     Raises InputError and UsageError: as :func:`read_settings`; ``config-and-no-config``.
     """
-    named = root["config_file"]
-    if root["no_config"]:
+    if no_config:
         if named:
             message = "both --config and --no-config were given"
             raise UsageError("config-and-no-config", message, "give one of the two")
@@ -78,13 +77,24 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
     return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
 
 
-def values_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
-    """Name of a field → its value, of all that a file sets for some options; an empty list sets nothing."""
+def defaults_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
+    """Name of a field → its default as it would be typed, of all that a file sets for some options.
+
+    An empty list sets nothing.
+    """
     return {
-        name: option.from_toml(table[option.key])
+        name: _as_typed(table[option.key], option)
         for name, option in options.items()
         if table.get(option.key, []) != []
     }
+
+
+def _as_typed(value: Any, option: Option) -> Any:
+    """A value of a file as a command line has it: a text, some of them, or whether a flag is there."""
+    if option.many:
+        # A value alone needs no brackets.
+        return list(map(str, value)) if isinstance(value, list) else [str(value)]
+    return value if isinstance(value, bool) else str(value)
 
 
 def nearest_key(key: str, settings: Settings) -> str | None:

@@ -346,14 +346,23 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
     format: str
 
 
+class SettingsUsed(Struct, frozen=True, kw_only=True):
+    """The settings that differ from the defaults, by their keys: of the ``logs``, or of a document."""
+
+    of: str
+    values: dict[str, Any]
+
+
 class CheckDocument(AnyDocument, frozen=True, kw_only=True):
     """Outcomes of gates.
 
     ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_fails`` are the options.
-    ``failed`` says whether any case failed. ``warnings`` are about files, not runs.
+    ``failed`` says whether any case failed. ``settings`` are those by which the numbers were computed.
+    ``warnings`` are about files, not runs.
     """
 
     inputs: tuple[CheckedFile, ...]
+    settings: tuple[SettingsUsed, ...] = ()
     gates: tuple[str, ...]
     strict: bool
     point: bool

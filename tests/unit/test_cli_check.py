@@ -156,3 +156,21 @@ def test_stored_fits_need_neither_numpy_nor_pydantic(fits):
     gates = ["--fail-if", "ceiling<0.1", "--fail-if", f"regression({FIT})>90%"]
     outputs = ["-o", "a.json", "-o", "a.md", "-o", "a.xml", "--format", "junit", "--quiet"]
     assert imported(["check", FIT, *gates, *outputs], heavy, fits) == []
+
+
+def test_settings_that_differ_from_the_defaults_are_printed_with_the_outcomes(check, fits):
+    (fits / "entropylaw.toml").write_text("level = 0.8\nfrom-step = 20\n")
+    log = str(LAB / "grpo_s0" / "metrics.parquet")
+    for kind in ("text", "markdown", "junit"):
+        done = check(log, "lost", "--gain", "0.5", "-q", "--format", kind)
+        assert all(setting in done.stdout for setting in ("gain 0.5", "level 0.8", "from-step 20", "(logs)"))
+    document = json.loads(check(log, "lost", "--gain", "0.5", *JSON).stdout)
+    assert document["settings"] == [{"of": "logs", "values": {"gain": 0.5, "level": 0.8, "from-step": 20.0}}]
+
+
+def test_the_settings_of_a_stored_fit_are_printed_with_its_outcomes(check, run, fits):
+    log = str(LAB / "grpo_s0" / "metrics.parquet")
+    run("fit", log, "--from-step", "20", "-q", "-o", "late.fit.json")
+    done = check(f"late.fit.json {FIT}", "refused", *JSON)
+    assert json.loads(done.stdout)["settings"] == [{"of": "late.fit.json", "values": {"from-step": 20.0}}]
+    assert "settings" not in check(FIT, "refused").stdout

@@ -5,11 +5,11 @@ import json
 import os
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from entropylaw.cli import app
 from entropylaw.cli.command import NAMES, all_settings, command_of
@@ -32,14 +32,14 @@ def here(tmp_path, monkeypatch) -> Path:
 
 
 def called(*arguments: str) -> Command:
-    """The options object that a command would be called with."""
-    root: Any = get_command(app)
-    at = next(i for i, word in enumerate(arguments) if word in NAMES)
-    context = root.make_context("entropylaw", list(arguments[: at + 1]))
-    command = root.get_command(context, arguments[at])
-    inner = command.make_context(arguments[at], list(arguments[at + 1 :]), parent=context)
-    options: Command = inner.meta["entropylaw.options"]
-    return options
+    """The options object that a command is called with."""
+    name = next(word for word in arguments if word in NAMES)
+    received: list[Command] = []
+    module = import_module(f"entropylaw.cli.{name}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, received.append)
+        app(list(arguments), standalone_mode=False)
+    return received[0]
 
 
 def received(*arguments: str) -> dict[str, Any]:

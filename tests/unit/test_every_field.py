@@ -71,7 +71,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict few.csv --at-step 800",
         ),
     ),
-    "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
+    "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 --gain 0.02 {GATES}",)),
 }
 """Results → their type, and commands whose JSON they are."""
 

@@ -228,8 +228,3 @@ def test_what_is_completed(run):
         place = {"_ENTROPYLAW_COMPLETE": "complete_bash", "COMP_WORDS": f"entropylaw {words}"}
         done = run(**place, COMP_CWORD=str(len(words.split())))
         assert done.stdout.split() == [completed]
-
-
-def test_options_without_a_command_show_the_help(run):
-    done = run("--no-config")
-    assert (done.returncode, "Commands:" in done.stdout + done.stderr) == (2, True)

@@ -12,7 +12,7 @@ from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import CheckDocument
+    from entropylaw.documents.document import CheckDocument, SettingsUsed
 
 COLUMNS = (
     *b.columns("run", "gate", "outcome", "failed", "value", "low", "high"),
@@ -40,6 +40,8 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
         b.warned(result.warnings),
         b.Verdict("FAILED" if result.failed else "PASSED", summary, not result.failed),
     ]
+    if result.settings:
+        blocks.append(b.Notes([b.Note("settings", _settings(used)) for used in result.settings]))
     for run, cases in sorted(runs.items(), key=lambda run: not any(case.failed for case in run[1])):
         blocks += [b.Heading(run, 2), *map(_verdict, cases)]
     return blocks
@@ -48,6 +50,16 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
 def table(result: CheckDocument | GateCase) -> b.Table:
     """Every gate on every run, in the order of the document."""
     return b.table_of(COLUMNS, [result] if isinstance(result, GateCase) else result.cases)
+
+
+def _settings(used: SettingsUsed) -> str:
+    """The settings of some numbers that differ from the defaults, such as ``level 0.8 (logs)``."""
+    named = []
+    for key, value in used.values.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        texts = [f"{item:.12g}" if isinstance(item, float) else str(item) for item in values]
+        named.append(f"{key} {' '.join(texts)}")
+    return f"{', '.join(named)} ({used.of})"
 
 
 def _verdict(case: GateCase) -> b.Verdict:

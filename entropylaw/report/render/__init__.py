@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
-from entropylaw.report.blocks import Block, Cell, Facts, Heading, Table, Verdict, by_run
+from entropylaw.report.blocks import Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
@@ -115,6 +115,7 @@ def _junit_text(blocks: Sequence[Block]) -> str:
     tags = {True: "system-out", False: "failure", None: "error"}
     head, *runs = by_run(blocks)
     titles = (block.text for block in head if isinstance(block, Heading) and block.level == 1)
+    notes = [note for block in head if isinstance(block, Notes) for note in block.notes if note.label]
     suites: dict[str, list[Verdict]] = {}
     for heading, *blocks_of_run in runs:
         assert isinstance(heading, Heading)
@@ -124,6 +125,9 @@ def _junit_text(blocks: Sequence[Block]) -> str:
     root = ET.Element("testsuites", {"name": one_line(next(titles, "entropylaw")), **_counts(every)})
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
+        properties = ET.SubElement(suite, "properties") if notes else suite
+        for note in notes:
+            ET.SubElement(properties, "property", {"name": note.label, "value": one_line(note.text)})
         for verdict in verdicts:
             gate = one_line(verdict.name)
             reason = one_line(verdict.text)

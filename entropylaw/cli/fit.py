@@ -1,4 +1,4 @@
-"""``entropylaw fit`` and ``phases``: an answer for every run."""
+"""``entropylaw fit``: an answer for every run, and where it is stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import FitCommand, PhasesCommand
+from entropylaw.cli.commands import FitCommand
 from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
@@ -18,8 +18,8 @@ from entropylaw.documents.loading import load_fit
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.escaping import counted, one_line, safe_name
 from entropylaw.option import part
-from entropylaw.options import FOLDER, FitOptions, PhaseOptions
-from entropylaw.pipeline.steps import Fit, Phases
+from entropylaw.options import FOLDER, FitOptions
+from entropylaw.pipeline.steps import Fit
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, FitDocument
@@ -114,12 +114,3 @@ def path_for(document: FitDocument, logs: Sequence[str]) -> str:
 def identity(fits: FitDocument, *, moved: bool) -> tuple[object, ...]:
     """What equal fits have in common."""
     return fits.settings, [(file.path, file.sha256 if moved else "") for file in fits.inputs]
-
-
-def phases(options: PhasesCommand) -> None:
-    """Run ``entropylaw phases``."""
-    targets = output.destinations(options.output, options.format)
-    inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
-    document = document_of(Phases, inputs, options.jobs)
-    output.say_skipped(document.warnings, quiet=options.quiet)
-    output.finish_runs(document, targets, quiet=options.quiet)
