@@ -29,7 +29,7 @@ from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.columns import factor_to
-from entropylaw.results.result import replace
+from entropylaw.results.result import ENDS, LOST, replace
 
 Outcome = Literal["passed", "not excluded", "tripped", "unknown"]
 """The outcome of a gate for a run."""
@@ -81,7 +81,7 @@ def decide(
         value: Value | None = None
         limit: Limit | Unknown | None = None
         outcome: Outcome = "unknown"
-        sentence = unmatched or subject.ends
+        sentence = unmatched or subject.finding(ENDS)
         if not sentence and gate.quantity.kind == "flag":
             outcome, sentence = _decide_flag(gate.quantity, subject)
         elif not sentence:
@@ -186,8 +186,8 @@ def _decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
         return "unknown", f"whether {answer} is not known: {reason}"
     if name != "lost":
         return _decide_verdict(name, subject)
-    if subject.lost:
-        return "tripped", subject.lost
+    if lost := subject.finding(LOST):
+        return "tripped", lost
     return "passed", "the run did not lose its reward"
 
 

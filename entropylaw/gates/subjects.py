@@ -26,43 +26,103 @@ from entropylaw.kinds import NO_LARGEST
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Choice, Refusal
-from entropylaw.results.result import ENDS, LOST, sentences
+from entropylaw.results.result import sentences
 from entropylaw.run_names import reward_matches
 from entropylaw.units import LARGEST
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import AnyDocument
+    from entropylaw.documents.document import AnyDocument, Entry, RunPrediction
+    from entropylaw.results.fit import Fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
-    Of a run with several rewards this is one, with a label as ``reward``. ``rewarded`` is its column, also of
-    a single reward, None where the documents do not say. ``unit`` is that of its rewards, empty where
-    unknown, and ``max_reward`` the largest that is possible, None where unknown. ``ends`` says that its
-    evaluations end long before those of others.
-    ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
-    they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
-    answer, None where no document holds one, ``lost`` is how it lost its reward. ``refusal`` is why it has no
-    fit, ``read`` whether its file could be read.
+    Of a run with several rewards this is one, with a label as ``reward``. ``holders`` map a part to what the
+    documents or logs of the run, its ``sources``, hold of it: the entry of a fit, a prediction or phases, the
+    comparison, or the samples with a row; None where they hold nothing of a part that they could have.
+    ``unread`` is why its file could not be read.
     """
 
     run: str
     path: str
     sources: tuple[str, ...]
     holders: Mapping[Part, Any] = field(default_factory=dict)
-    verdict: Verdict | None = None
-    why: Why | None = None
-    reasons: tuple[str, ...] = ()
-    lost: str = ""
-    refusal: Refusal | None = None
-    read: bool = True
     reward: str = ""
-    rewarded: Choice | None = None
-    unit: str = ""
-    max_reward: float | None = None
-    ends: str = ""
+    unread: Refusal | None = None
+
+    @property
+    def entries(self) -> tuple[Entry[Any], ...]:
+        """Its entries in documents, that of the fit first; none of a comparison or of samples."""
+        parts: tuple[Part, ...] = ("law", "ahead", "phases")
+        held = (self.holders.get(part) for part in parts)
+        return tuple(entry for entry in held if entry is not None)
+
+    @property
+    def judged(self) -> Fit | RunPrediction | None:
+        """The result with a verdict and findings; None where no document holds one."""
+        for part in ("law", "ahead"):
+            if self.holders.get(part) is not None:
+                return self.holders[part].result  # type: ignore[no-any-return]
+        return None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the law; None where no document holds one."""
+        return None if self.judged is None else self.judged.verdict
+
+    @property
+    def why(self) -> Why | None:
+        """Why the law fails."""
+        return None if self.judged is None else self.judged.why
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons of its verdict, in sentences."""
+        return () if self.judged is None else sentences(self.judged.findings, "reason")
+
+    def finding(self, code: str) -> str:
+        """The sentence of its first finding with a code; empty where it has none."""
+        findings = () if self.judged is None else self.judged.findings
+        return next((finding.sentence for finding in findings if finding.code == code), "")
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why it has no fit, or no other result where no document holds one of a fit."""
+        if self.unread is not None or not self.entries:
+            return self.unread
+        if "law" in self.holders:
+            return self.entries[0].refusal
+        return next((entry.refusal for entry in self.entries if entry.refusal is not None), None)
+
+    @property
+    def read(self) -> bool:
+        """Whether its file could be read, and columns of it chosen."""
+        return self.unread is None and all(entry.read for entry in self.entries[:1])
+
+    @property
+    def rewarded(self) -> Choice | None:
+        """The column of its reward, also of a single one; None where the documents do not say."""
+        columns = (entry.columns.get("reward") for entry in self.entries)
+        return next((column for column in columns if column is not None), None)
+
+    @property
+    def unit(self) -> str:
+        """The unit of its rewards; empty where that is not known."""
+        if "arms" in self.holders:
+            return self.holders["arms"].comparison.reward_unit  # type: ignore[no-any-return]
+        return "" if self.rewarded is None else self.rewarded.unit
+
+    @property
+    def max_reward(self) -> float | None:
+        """The largest reward that is possible; None where that is not known."""
+        if "arms" not in self.holders:
+            return None if self.judged is None else self.judged.max_reward
+        largest: Any = self.holders["arms"].settings.max_reward
+        if largest is None:
+            largest = LARGEST.get(self.unit)
+        return None if largest == NO_LARGEST else largest
 
     @property
     def name(self) -> str:
@@ -81,8 +141,11 @@ class Subject:
 
     @property
     def parts(self) -> frozenset[Part]:
-        """The parts that its sources hold."""
-        return frozenset(part for part, holder in self.holders.items() if holder is not None)
+        """The parts that its sources hold; the prediction of a refused run is none."""
+        held = {part for part, holder in self.holders.items() if holder is not None}
+        if "ahead" in held and self.holders["ahead"].result is None:
+            held.remove("ahead")
+        return frozenset(held)
 
     def lacks(self, needs: Needs) -> str:
         """Why a quantity with such needs is unknown, the first reason of several; empty where it is known."""
@@ -121,7 +184,7 @@ class Subject:
         held = self._held(source)
         if source == "samples" and held[0].incomplete:
             return Unknown(reason=held[0].incomplete)
-        if source == "law" and held is None:
+        if held is None and source in ("law", "ahead"):
             return None
         return quantity.read(held)
 
@@ -143,8 +206,8 @@ class Subject:
         return f" ({quantity.detail(held)})"
 
     def _held(self, part: Part) -> Any:
-        """What quantities of a part are read from: of the law the fit, None for a refused run."""
-        return self.holders[part].result if part == "law" else self.holders[part]
+        """What quantities of a part are read from: a fit or a prediction, None for a refused run."""
+        return self.holders[part].result if part in ("law", "ahead") else self.holders[part]
 
 
 _PARTS: Mapping[str, Part] = {"fit": "law", "report": "law", "phases": "phases", "prediction": "ahead"}
@@ -168,7 +231,9 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
     kind = document.schema.split("/")[1]
     if kind == "comparison":
-        return [_compared_arms(document, source)]
+        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
+        name = f"comparison of {arms}"
+        return [Subject(run=name, path=source, sources=(source,), holders={"arms": document})]
     if kind == "samples":
         rows = document.latest()  # type: ignore[attr-defined]
         return [
@@ -185,49 +250,17 @@ def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     return [_subject_of(entry, kind, source, phases.get(entry.run)) for entry in entries]
 
 
-def _compared_arms(document: Any, source: str) -> Subject:
-    """A comparison as a subject of gates on its differences."""
-    unit = document.comparison.reward_unit
-    largest = document.settings.max_reward
-    if largest is None:
-        largest = LARGEST.get(unit)
-    arms = ", ".join(arm.arm for arm in document.comparison.arms)
-    return Subject(
-        run=f"comparison of {arms}",
-        path=source,
-        sources=(source,),
-        holders={"arms": document},
-        unit=unit,
-        max_reward=None if largest == NO_LARGEST else largest,
-    )
-
-
 def _subject_of(entry: Any, kind: str, source: str, phases: Any) -> Subject:
     """The run in an entry of a document of a kind, which may have phases of it beside a fit."""
-    # The result with the verdict and the findings; phases have none.
-    judged = None if kind == "phases" else entry.result
-    holders: dict[Part, Any] = {_PARTS[kind]: entry.result if kind == "prediction" else entry}
+    holders: dict[Part, Any] = {_PARTS[kind]: entry}
     if kind == "report":
         holders["phases"] = phases
-    findings = getattr(judged, "findings", ())
-    rewarded = entry.columns.get("reward")
-    sentence_of = {finding.code: finding.sentence for finding in reversed(findings)}
     return Subject(
         run=entry.run,
         path=entry.path,
         sources=(source,),
         holders=holders,
-        verdict=getattr(judged, "verdict", None),
-        why=getattr(judged, "why", None),
-        reasons=sentences(findings, "reason"),
-        lost=sentence_of.get(LOST, ""),
-        refusal=entry.refusal,
-        read=entry.read,
         reward=entry.reward,
-        rewarded=rewarded,
-        unit="" if rewarded is None else rewarded.unit,
-        max_reward=getattr(judged, "max_reward", None),
-        ends=sentence_of.get(ENDS, ""),
     )
 
 
@@ -249,7 +282,7 @@ def stored_subjects(document: Stored) -> list[Subject]:
 def unread(source: str, error: InputError) -> Subject:
     """What could not be read, as a refused run."""
     refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    return Subject(run=source, path=source, sources=(source,), refusal=refusal, read=False)
+    return Subject(run=source, path=source, sources=(source,), unread=refusal)
 
 
 def checked_file(document: Stored) -> CheckedFile:
@@ -292,28 +325,11 @@ def _is_complementary(group: Sequence[Subject]) -> bool:
 
 
 def _merged(group: Sequence[Subject]) -> Subject:
-    """Several parts of a run as one subject; verdict and refusal are those of its fit, if it has one."""
+    """Several parts of a run as one subject."""
     # Parts without a holder first, so that another document replaces them.
-    pairs = chain(*(subject.holders.items() for subject in group))
+    pairs = chain.from_iterable(subject.holders.items() for subject in group)
     holders = dict(sorted(pairs, key=lambda pair: pair[1] is not None))
-    with_law = [subject for subject in group if "law" in subject.parts] or group
-    judged = next((subject for subject in with_law if subject.verdict is not None), with_law[0])
-    refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
-    sources = tuple(chain(*(subject.sources for subject in group)))
-    named = next((subject for subject in group if subject.reward), with_law[0])
+    sources = tuple(chain.from_iterable(subject.sources for subject in group))
     # Phases have no reward.
-    rewarded = next((subject for subject in (judged, *group) if subject.rewarded is not None), judged)
-    return replace(
-        named,
-        sources=sources,
-        holders=holders,
-        verdict=judged.verdict,
-        why=judged.why,
-        reasons=judged.reasons,
-        lost=judged.lost,
-        rewarded=rewarded.rewarded,
-        unit=rewarded.unit,
-        max_reward=rewarded.max_reward,
-        refusal=refused.refusal,
-        read=refused.read,
-    )
+    reward = next((subject.reward for subject in group if subject.reward), "")
+    return replace(group[0], sources=sources, holders=holders, reward=reward)

@@ -351,3 +351,8 @@ def test_a_regression_without_a_number_names_the_run_that_lacks_it():
         (subject,) = subjects(document(fitted(run)))
         found = regression(now, baseline, measured, subject, alone=True, any_law=False)
         assert found == Unknown(reason=f"{said}{measured}")
+
+
+def test_a_refused_run_of_a_prediction_has_no_numbers():
+    found = case(document(refused(), kind="prediction"), "p_gain<0.5")
+    assert (found.outcome, found.sentence) == ("unknown", "the run was refused: 3 evaluations")
