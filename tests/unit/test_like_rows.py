@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import cache
 
 import pytest
 
@@ -29,13 +30,21 @@ def measured(name, ceiling, left, *, column="val/sums_acc", unit="rate", **chang
     return replace(made, cells=cells, rewarded=choice)
 
 
-RATE = measured("wide", 0.9, 0.05)
-PERCENT = measured("narrow", 62.0, 3.0, unit="percent")
+@cache
+def rate():
+    return measured("wide", 0.9, 0.05)
+
+
+@cache
+def percent():
+    return measured("narrow", 62.0, 3.0, unit="percent")
+
+
 UNLIKE = {
-    "column": measured("other", 0.8, 0.3, column="val/maps_acc"),
-    "unit": measured("points", 40.0, 9.0, unit="raw"),
-    "sort": measured("long", 0.8, 0.3, sort="length"),
-    "mean": measured("averaged", 0.8, 0.3, parts=("a", "b")),
+    "column": {"column": "val/maps_acc"},
+    "unit": {"unit": "raw"},
+    "sort": {"sort": "length"},
+    "mean": {"parts": ("a", "b")},
 }
 
 
@@ -44,19 +53,20 @@ def orders(text):
 
 
 def test_the_most_left_is_found_between_a_rate_and_a_percentage():
-    assert "the most in wide: 0.0500 [0.0450, 0.0550]." in gain_left([RATE, PERCENT])
+    assert "the most in wide: 0.0500 [0.0450, 0.0550]." in gain_left([rate(), percent()])
     more = measured("narrow", 62.0, 7.0, unit="percent")
-    assert "the most in narrow: 7.00 [6.30, 7.70] %." in gain_left([more, replace(PERCENT, run="third")])
-    assert "the most in narrow: 0.0700 [0.0630, 0.0770]." in gain_left([RATE, more])
+    assert "the most in narrow: 7.00 [6.30, 7.70] %." in gain_left([more, replace(percent(), run="third")])
+    assert "the most in narrow: 0.0700 [0.0630, 0.0770]." in gain_left([rate(), more])
 
 
 @pytest.mark.parametrize("unlike", UNLIKE)
 def test_unlike_rewards_have_no_common_most_order_or_axis(unlike):
-    rows = [RATE, UNLIKE[unlike]]
+    other = measured("other", 0.8, 0.3, **UNLIKE[unlike])
+    rows = [rate(), other]
     assert gain_left(rows) == (
         "A gain is left in 2 of 2 runs; their rewards are unlike, and are not compared."
     )
-    assert [[one.run for one in group] for group in like_rewards(rows)] == [["wide"], [UNLIKE[unlike].run]]
+    assert [[one.run for one in group] for group in like_rewards(rows)] == [["wide"], [other.run]]
     text = pages.index_page(rows)
     assert orders(text) == ["name"]
     assert "the most in" not in Page(text).text
@@ -65,7 +75,7 @@ def test_unlike_rewards_have_no_common_most_order_or_axis(unlike):
 
 
 def test_like_rewards_have_all_orders_and_one_axis():
-    rows = [RATE, measured("second", 0.8, 0.1)]
+    rows = [rate(), measured("second", 0.8, 0.1)]
     assert orders(pages.index_page(rows)) == list(pages.ORDERS)
     (figure,) = (block for block in ceilings(rows) if isinstance(block, Figure))
     (axes,) = ceilings_figure(figure.part).axes
@@ -73,23 +83,23 @@ def test_like_rewards_have_all_orders_and_one_axis():
 
 
 def test_a_rate_and_a_percentage_are_drawn_in_one_unit_and_not_ordered_by_their_numbers():
-    ((first, second),) = like_rewards([RATE, PERCENT])
+    ((first, second),) = like_rewards([rate(), percent()])
     assert second.cells["ceiling"].value == pytest.approx(0.62)
     assert second.cells["headroom"].low == pytest.approx(0.027)
     assert (first.cells["unit"], second.cells["unit"]) == ("rate", "rate")
-    assert second.cells["p_headroom"] == PERCENT.cells["p_headroom"]
-    assert orders(pages.index_page([RATE, PERCENT])) == ["name"]
+    assert second.cells["p_headroom"] == percent().cells["p_headroom"]
+    assert orders(pages.index_page([rate(), percent()])) == ["name"]
 
 
 @pytest.mark.parametrize("unknown", [None, ""])
 def test_runs_that_do_not_say_their_unit_are_not_compared(unknown):
-    bare = replace(RATE, rewarded=None if unknown is None else replace(RATE.rewarded, unit=""))
-    assert len(like_rewards([bare, bare, RATE])) == 3
+    bare = replace(rate(), rewarded=None if unknown is None else replace(rate().rewarded, unit=""))
+    assert len(like_rewards([bare, bare, rate()])) == 3
     assert "are not compared" in gain_left([bare, bare])
 
 
 def test_a_row_keeps_its_reward():
-    assert as_stored(PERCENT).rewarded == PERCENT.rewarded
+    assert as_stored(percent()).rewarded == percent().rewarded
     assert encode(row("good"))["rewarded"]["unit"] == "rate"
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
-from entropylaw import combine_phases
-from entropylaw.documents.document import Entry, InputFile, PhaseOptions, PhasesDocument
+from entropylaw import Estimate, PhaseFit, PhasesAcross, PhasesDocument, combine_phases
+from entropylaw.documents.document import Entry, InputFile, PhaseOptions
 from entropylaw.escaping import wrapped
 from entropylaw.logs.source import Meaning
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import across_figure, phase_figure
 from entropylaw.report.render import rendered
-from entropylaw.results import VERDICTS, WORDS, Estimate
+from entropylaw.results import VERDICTS, WORDS
 from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
-from entropylaw.results.phases import CurvePhases, Eruption, PhaseFit, PhasesAcross
+from entropylaw.results.phases import CurvePhases, Eruption
 from entropylaw.results.result import replace
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import stated
@@ -148,8 +148,7 @@ def across() -> PhasesAcross:
     return combine_phases(runs)
 
 
-RUNS = [ordered(), neither(), whole_only(), semantic()]
-NAMES = ["ordered", "neither", "whole", "semantic"]
+RUNS = [ordered, neither, whole_only, semantic]
 
 
 def lines_of(run: Entry) -> list[str]:
@@ -193,8 +192,9 @@ def test_bands_are_in_csv():
     assert [row["curve_low"] for row in rows[2:]] == [""]
 
 
-@pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])
-def test_few_lines_of_a_hundred_columns(run):
+@pytest.mark.parametrize("made", [*RUNS, refused])
+def test_few_lines_of_a_hundred_columns(made):
+    run = made()
     long = (
         "something happened to the run, and it takes many words to say what it was and why that matters. " * 2
     )
@@ -224,7 +224,7 @@ def test_lines_do_not_break_inside_an_interval():
 
 
 FIGURES = {
-    **{name: lambda run=run: phase_figure(run) for name, run in zip(NAMES, RUNS, strict=True)},
+    **{made.__name__: lambda made=made: phase_figure(made()) for made in RUNS},
     "across": lambda: across_figure(across()),
 }
 

@@ -3,13 +3,13 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
-from entropylaw import fit_law
-from entropylaw.documents.document import FitDocument
+from entropylaw import Fit, FitDocument, fit_law
+from entropylaw.documents.document import Entry
 from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
@@ -17,7 +17,6 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row, index_table
 from entropylaw.report.render import csv_text, rendered
 from entropylaw.report.words import headline
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.conftest import ROOT
 from tests.made import report_runs, run_report
@@ -102,9 +101,9 @@ def columns(request: pytest.FixtureRequest):
     COLUMNS.reset(token)
 
 
-@pytest.mark.parametrize("result", [synthetic().result, falling().result, lost().result])
-def test_the_verdict_is_a_word_and_at_most_eight_more(result: Fit) -> None:
-    assert len(headline(result).split()) <= 8
+@pytest.mark.parametrize("entry", [synthetic, falling, lost])
+def test_the_verdict_is_a_word_and_at_most_eight_more(entry: Callable[[], Entry[Fit]]) -> None:
+    assert len(headline(entry().result).split()) <= 8
 
 
 def many() -> FitDocument:
