@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, ArmRun, Band, Decision, Difference, Pair
+from entropylaw import ArmComparison, Estimate
+from entropylaw.results.arms import QUANTITIES, Arm, ArmRun, Band, Decision, Difference, Pair
 from tests.findings import stated
 
 POINTS = 12

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.answer import fit_law
+from entropylaw import LawFit, fit_law
 from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import replace
 
 WHITE = replace(PRIOR, white=1.0, long=0.0, scales=((0.0, 1.0),))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from entropylaw import Fit, Verdict, Why
 from entropylaw.documents.document import RunReport
 from entropylaw.report import words
 from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
-from entropylaw.results import VERDICTS, WORDS, Verdict, Why
+from entropylaw.results import VERDICTS, WORDS
 from entropylaw.results.arms import Along, Band, Decision
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import caution, note, reason, replace
 from tests import arms
 from tests.findings import stated

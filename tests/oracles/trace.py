@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import fit_run, read_runs
-from entropylaw.logs.runs import Run
+from entropylaw import Run, fit_run, read_runs
 from entropylaw.results.result import replace
 
 ENTROPY, REWARD, VALIDATION, OTHER = (

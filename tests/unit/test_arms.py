@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from entropylaw import fit_law
+from entropylaw import ArmComparison, Fit, fit_law
 from entropylaw.analysis.arms import baseline_of, compare_arms
 from entropylaw.analysis.seeds import local_lines, series_of, why_failed
 from entropylaw.errors import UsageError
 from entropylaw.report.render import rendered
-from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
-from entropylaw.results.fit import Fit
+from entropylaw.results.arms import Along, Decision, RunSeries
 
 STEP = np.linspace(0.0, 400.0, 40)
 

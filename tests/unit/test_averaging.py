@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from entropylaw import FitError, UsageError, fit_law
+from entropylaw import Estimate, Fit, FitError, UsageError, Verdict, Why, fit_law
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.verdict import law_probability
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED, HOLDS
 from entropylaw.engine.reads import headroom
-from entropylaw.results import Estimate, Verdict, Why
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.hostile import refused

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline import answers, cache, steps
 from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from entropylaw import load_fit
 from entropylaw.cli import output
-from entropylaw.documents.loading import load_fit
 from entropylaw.kinds import SUFFIXES
 from tests.conftest import LAB
 from tests.fuzz.hiding import comma, records

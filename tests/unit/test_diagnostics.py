@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from entropylaw import fit_law
+from entropylaw import Verdict, Why, fit_law
 from entropylaw.analysis.law.diagnostics import lost_reward, reasons_of
 from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP
-from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
 
 

@@ -5,10 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw import read_runs
+from entropylaw import fit_run, read_runs, select
 from entropylaw.errors import UsageError
-from entropylaw.pipeline.answers import fit_run
-from entropylaw.roles.select import select
 from tests.hostile import refused
 
 

@@ -17,22 +17,16 @@ from typing import Any
 
 import pytest
 
+from entropylaw import Estimate, FitDocument
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import (
-    CheckDocument,
-    Entry,
-    FitDocument,
-    PredictionDocument,
-    ReportDocument,
-)
+from entropylaw.documents.document import CheckDocument, Entry, PredictionDocument, ReportDocument
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import read_all
 from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
-from entropylaw.results import Estimate
 from entropylaw.results.phases import Eruption
 from entropylaw.results.result import field_names, replace
 from entropylaw.roles.explain import explain

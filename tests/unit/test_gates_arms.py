@@ -2,14 +2,14 @@
 
 import pytest
 
+from entropylaw import ArmComparison, ComparisonDocument, Estimate
 from entropylaw.documents.codec import encode
-from entropylaw.documents.comparison import ArmRuns, ComparisonDocument
+from entropylaw.documents.comparison import ArmRuns
 from entropylaw.errors import InputError, UsageError
 from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
 from entropylaw.options import CompareOptions
-from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, Difference, Pair
+from entropylaw.results.arms import QUANTITIES, Arm, Difference, Pair
 from tests.gate_documents import case, cases, document, fitted
 
 GATE = "difference(clip, grpo).reward_at_entropy<0"

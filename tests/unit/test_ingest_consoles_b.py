@@ -6,10 +6,9 @@ import pprint
 import numpy as np
 import pytest
 
+from entropylaw import read_runs, select
 from entropylaw.errors import InputError
 from entropylaw.logs import catalog
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
 from tests.unit.test_ingest_consoles_a import reader_of
 
 STEPS = range(1, 13)

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from entropylaw import read_runs, select
 from entropylaw.errors import InputError, UsageError
-from entropylaw.logs.load import read_all, read_runs
+from entropylaw.logs.load import read_all
 from entropylaw.logs.runs import joining
 from entropylaw.roles.explain import explain
-from entropylaw.roles.select import select
 from tests.hostile import write
 
 STEPS = range(40)

@@ -10,13 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import fit_law
+from entropylaw import fit_law, read_runs, select
 from entropylaw.errors import InputError
-from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs.splitting import OVERWRITTEN
 from entropylaw.roles.explain import explain
 from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT
-from entropylaw.roles.select import select
 from tests.typed import typed
 
 ROWS = [f"{5 * i},{2 - i / 20},{i / 40:.3f}" for i in range(30)]

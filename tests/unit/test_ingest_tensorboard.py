@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs
 from entropylaw.logs.runs.splitting import SUPERSEDED
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from entropylaw import FitError, UsageError, fit_law
+from entropylaw import FitError, UsageError, Verdict, fit_law
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
-from entropylaw.results import Verdict
 from tests.hostile import refused
 from tests.laws import own_law
 

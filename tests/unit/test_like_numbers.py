@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import fit_law
+from entropylaw import ArmComparison, fit_law, load_fit
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.stop import stop_line
-from entropylaw.documents.loading import load_document, load_fit
+from entropylaw.documents.loading import load_document
 from entropylaw.errors import InputError
 from entropylaw.report.render import rendered
-from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
+from entropylaw.results.arms import Along, Decision, RunSeries
 from entropylaw.results.result import caution, has, replace
 from entropylaw.units import SORTS, reward_unit, sort_of_number
 from tests.typed import assert_error, typed

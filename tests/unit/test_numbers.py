@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from entropylaw import Estimate
 from entropylaw.report.numbers import (
     MISSING,
     cell_text,
@@ -15,7 +16,6 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Estimate
 
 
 def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:

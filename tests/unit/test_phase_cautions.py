@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from entropylaw import Estimate
 from entropylaw.analysis.phases import far_off, phase_cautions
-from entropylaw.results import WORDS, Estimate
+from entropylaw.results import WORDS
 from entropylaw.results.phases import CurvePhases, Eruption
 from entropylaw.results.result import Finding
 

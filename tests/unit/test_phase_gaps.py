@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import fit_phases
+from entropylaw import PhaseFit, fit_phases
 from entropylaw.analysis.rise import MOST_POINTS, blocked
 from entropylaw.report.describe.phases import without_log
 from entropylaw.report.figures.phases import phase_figure
-from entropylaw.results.phases import CurvePhases, PhaseFit, gaps
+from entropylaw.results.phases import CurvePhases, gaps
 from tests.conftest import ROOT
 
 N = 400

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from entropylaw import PhasesDocument
 from entropylaw.cli.command import command_of
 from entropylaw.cli.plot import plot
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.document import PhasesDocument
 from entropylaw.errors import EntropyLawError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure

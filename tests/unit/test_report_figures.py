@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw.documents.document import Entry, FitDocument
+from entropylaw import Fit, FitDocument, Verdict, Why
+from entropylaw.documents.document import Entry
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import (
@@ -27,8 +28,6 @@ from entropylaw.report.figures.law import (
 from entropylaw.report.figures.palette import inline
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
-from entropylaw.results import Verdict, Why
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, caution, replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read

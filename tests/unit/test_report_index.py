@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
-from entropylaw.analysis.phases import fit_phases
+from entropylaw import Estimate, Why, fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
@@ -19,7 +19,6 @@ from entropylaw.report.describe.run_table import MOST_POINTS, block_means, overv
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
-from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import entropylaw
+from entropylaw import Fit, load_fit, load_phases, select
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import Entry
-from entropylaw.documents.loading import load_fit, load_phases, load_report
+from entropylaw.documents.loading import load_report
 from entropylaw.errors import EntropyLawError
 from entropylaw.gates.quantities import FEWEST_FITTED, LEAST_EFFECTIVE
-from entropylaw.results.fit import Fit
-from entropylaw.roles.select import phase_series, select
+from entropylaw.roles.select import phase_series
 from tests.conftest import LAB, PUBLIC_LOGS, ROOT, drawn, ended
 from tests.golden.transcript import surroundings
 

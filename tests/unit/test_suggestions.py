@@ -8,9 +8,8 @@ import shlex
 import numpy as np
 import pytest
 
+from entropylaw import read_runs, select
 from entropylaw.errors import InputError
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
 from tests.typed import typed
 
 N = 40

@@ -6,9 +6,10 @@ import statsmodels.api as sm
 from scipy.stats import spearmanr
 from scipy.stats import t as student
 
+from entropylaw import Estimate, Verdict, Why
 from entropylaw.analysis.law.verdict import ODDS, law_probability, law_tests, rule, spearman
 from entropylaw.engine.constants import FAILS, HOLDS, PRIOR, UNNEEDED_STEP
-from entropylaw.results import Estimate, LawTests, Verdict, Why
+from entropylaw.results import LawTests
 from entropylaw.results.result import replace
 from tests.laws import WHITE, own_law, reads_under
 

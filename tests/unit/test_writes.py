@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.documents.loading import load_fit
+from entropylaw import load_fit
 from entropylaw.files import write_atomically
 from entropylaw.logs.readers.console import text
 from entropylaw.logs.sources.content import Content
