@@ -228,7 +228,7 @@ MOST = 8
 def results(kind: str) -> tuple[Any, ...]:
     """Examples of a kind of result, which together have a value in every field."""
     if kind == "phases":
-        runs = (_phases(), *phase_samples.RUNS, phase_samples.refused())
+        runs = (_phases(), *(made() for made in phase_samples.RUNS.values()), phase_samples.refused())
         document = phase_samples.document(*runs, across=ACROSS, warnings=("a warning",))
         config = ConfigFile(path="entropylaw.toml", sha256="0")
         return (replace(document, settings=PHASE_OPTIONS, config=config),)

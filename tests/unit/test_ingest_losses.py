@@ -12,11 +12,11 @@ import pytest
 
 from entropylaw import fit_law, read_runs, select
 from entropylaw.errors import InputError
-from entropylaw.logs.runs.splitting import OVERWRITTEN
 from entropylaw.roles.explain import explain
-from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT
 from tests.typed import typed
 
+REWARD_IS_TEXT = "reward is text in place of a number"
+OVERWRITTEN = "earlier value of a step that was logged again"
 ROWS = [f"{5 * i},{2 - i / 20},{i / 40:.3f}" for i in range(30)]
 
 
@@ -80,7 +80,7 @@ def test_where_texts_are(tmp_path: Path, rows: list[str], note: str, dropped: di
 def test_a_missing_entropy_has_its_step(tmp_path: Path) -> None:
     (run,) = read_runs(log(tmp_path, changed((20, "100,,0.5"))))
     assert "no entropy at that step: step 100" in select(run, pair="same").notes
-    assert not any(NO_NEXT in note for note in select(run, pair="next").notes)
+    assert not any("no entropy at the step after" in note for note in select(run, pair="next").notes)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 
 from entropylaw import Estimate
 from entropylaw.analysis.phases import far_off, phase_cautions
-from entropylaw.results import WORDS
 from entropylaw.results.phases import CurvePhases, Eruption
 from entropylaw.results.result import Finding
 
@@ -28,7 +27,7 @@ def curve(entropy: np.ndarray, name: str = "planning", *, rises: bool = False, *
     values = {
         "name": name,
         "n": STEP.size,
-        "verdict": WORDS[0] if rises else WORDS[1],
+        "verdict": "rises" if rises else "does not rise",
         "p_rise": 0.01 if rises else 0.4,
         "detectable": 0.05,
         "lowest": 0.1,

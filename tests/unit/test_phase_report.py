@@ -15,8 +15,7 @@ from entropylaw.logs.source import Meaning
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import across_figure, phase_figure
 from entropylaw.report.render import rendered
-from entropylaw.results import VERDICTS, WORDS
-from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
+from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.phases import CurvePhases, Eruption
 from entropylaw.results.result import replace
 from tests.drawing import assert_words_can_be_read, drawn_words
@@ -36,7 +35,7 @@ def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurveP
     values = {
         "name": name,
         "n": step.size,
-        "verdict": WORDS[0] if rises else WORDS[1],
+        "verdict": "rises" if rises else "does not rise",
         "p_rise": 0.005 if rises else 0.41,
         "detectable": None if rises else 0.0812,
         "lowest": 0.08,
@@ -70,13 +69,13 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
         "aggregate": None,
         "delta": None,
         "later": None,
-        "verdict": WORDS[1] if planning and execution else None,
+        "verdict": "does not rise" if planning and execution else None,
         "level": 0.95,
     }
     return PhaseFit(**(values | other))
 
 
-def column(name: str, kind: str = TOKEN) -> Choice:
+def column(name: str, kind: str = "token entropy") -> Choice:
     meaning = Meaning(role="entropy", trainer="user", kind=kind)
     return Choice(column=name, meaning=meaning, why="by its name", usable=101)
 
@@ -107,7 +106,7 @@ def ordered() -> Entry:
         curve("execution", rises=False, settled=estimate(40.0, 35.0, 46.0)),
         delta=estimate(86.0, 60.0, 112.0),
         later=0.9999,
-        verdict=VERDICTS[0],
+        verdict="settles, then rises",
     )
     return run_of(two)
 
@@ -128,7 +127,8 @@ def semantic() -> Entry:
     run = ordered()
     plans = curve("semantic", at=100.0, stays=False)
     found = replace(run.result, planning=curve("planning", rises=False), semantic=plans)
-    return replace(run, columns=COLUMNS | {"semantic": column("entropy_semantic", SEMANTIC)}, result=found)
+    columns = COLUMNS | {"semantic": column("entropy_semantic", "semantic entropy")}
+    return replace(run, columns=columns, result=found)
 
 
 def refused() -> Entry:
@@ -148,7 +148,7 @@ def across() -> PhasesAcross:
     return combine_phases(runs)
 
 
-RUNS = [ordered, neither, whole_only, semantic]
+RUNS = {"ordered": ordered, "neither": neither, "whole": whole_only, "semantic": semantic}
 
 
 def lines_of(run: Entry) -> list[str]:
@@ -162,17 +162,17 @@ def both(planning=None, execution=None, **other) -> Entry:
 
 
 def test_what_is_known_is_said_first():
-    blind = curve("planning", rises=False, verdict=WORDS[2], detectable=None)
+    blind = curve("planning", rises=False, verdict="cannot tell", detectable=None)
     rising = curve("aggregate")
     for run in (
-        fit(blind, curve("execution", rises=False), verdict=WORDS[2], aggregate=rising),
+        fit(blind, curve("execution", rises=False), verdict="cannot tell", aggregate=rising),
         fit(blind, None, aggregate=rising),
-        fit(blind, curve("execution"), verdict=WORDS[2]),
+        fit(blind, curve("execution"), verdict="cannot tell"),
     ):
         text = " ".join(" ".join(lines_of(run_of(run))).split())
         answer = text.index(f"{run.answer} ")
         assert answer < text.index(run.answer, answer + 1) < text.index("planning: cannot tell")
-    assert fit(blind, None, verdict=WORDS[2]).answer == WORDS[2]
+    assert fit(blind, None, verdict="cannot tell").answer == "cannot tell"
 
 
 def test_bands_are_in_tables_of_points():
@@ -192,7 +192,7 @@ def test_bands_are_in_csv():
     assert [row["curve_low"] for row in rows[2:]] == [""]
 
 
-@pytest.mark.parametrize("made", [*RUNS, refused])
+@pytest.mark.parametrize("made", [*RUNS.values(), refused])
 def test_few_lines_of_a_hundred_columns(made):
     run = made()
     long = (
@@ -224,7 +224,7 @@ def test_lines_do_not_break_inside_an_interval():
 
 
 FIGURES = {
-    **{made.__name__: lambda made=made: phase_figure(made()) for made in RUNS},
+    **{name: lambda made=made: phase_figure(made()) for name, made in RUNS.items()},
     "across": lambda: across_figure(across()),
 }
 

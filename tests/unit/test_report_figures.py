@@ -19,12 +19,7 @@ from entropylaw import Fit, FitDocument, Verdict, Why
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
-from entropylaw.report.figures.law import (
-    SHOWN,
-    draw_on,
-    law_figure,
-    verdict_title,
-)
+from entropylaw.report.figures.law import draw_on, law_figure, verdict_title
 from entropylaw.report.figures.palette import inline
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
@@ -97,7 +92,7 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
     assert "averaged" in texts
     fit = synthetic().result
     assert fit is not None
-    named = {one.form for one in fit.forms if one.probability >= SHOWN or one.form == "law"}
+    named = {one.form for one in fit.forms if one.probability >= 0.01 or one.form == "law"}
     assert {text.partition(",")[0] for text in texts if ", P " in text} == named
     assert "law" in named
     assert "entropy H (nats per token)" in texts

@@ -15,9 +15,9 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.run_table import MOST_POINTS, block_means, overview_cells
+from entropylaw.report.describe.run_table import block_means, overview_cells
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
-from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
+from entropylaw.report.figures.ceilings import ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results.result import replace
 from tests.made import run_report
@@ -92,7 +92,7 @@ def test_row_comes_back_from_json() -> None:
 
 def test_spark_keeps_ends_and_means() -> None:
     thin = block_means(np.arange(1000.0))
-    assert len(thin) == MOST_POINTS
+    assert len(thin) == 40
     assert thin[0] == 12.0
     assert block_means(np.arange(7.0)) == tuple(range(7))
     law, series = synthetic().result.law, row("good").series
@@ -195,7 +195,7 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     ]
     size = len(pages.index_page(many).encode())
     assert size < 3_000_000
-    assert len(encode(worst)["cells"]["entropy"]) == MOST_POINTS
+    assert len(encode(worst)["cells"]["entropy"]) == 40
 
 
 @pytest.mark.parametrize(
@@ -259,10 +259,10 @@ def test_what_runs_out_of_the_axis_has_an_arrow() -> None:
 
 
 def test_more_runs_than_there_is_room_for_are_counted() -> None:
-    many = {f"r{i}": [replace(row("good"), run=f"r{i}")] for i in range(MOST_RUNS + 5)}
+    many = {f"r{i}": [replace(row("good"), run=f"r{i}")] for i in range(65)}
     figure = ceilings_figure([many])
-    assert len(marks(figure.axes[0], "o")) == MOST_RUNS
-    assert f"the first {MOST_RUNS} of {MOST_RUNS + 5} runs" in [text.get_text() for text in figure.texts]
+    assert len(marks(figure.axes[0], "o")) == 60
+    assert "the first 60 of 65 runs" in [text.get_text() for text in figure.texts]
 
 
 numbers = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False)

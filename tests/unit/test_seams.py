@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 from entropylaw import Estimate, find_level_shifts, fit_law
-from entropylaw.analysis.level_shift import FEWEST_TO_SEARCH, jumps, known_shifts, level_shift_steps
+from entropylaw.analysis.level_shift import jumps, known_shifts, level_shift_steps
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.residuals import covariances, spacings
@@ -60,7 +60,7 @@ def changed(where, change, n=60):
         *(pytest.param(run(seed=seed, drift=0.9), id=f"drift {seed}") for seed in range(4)),
         pytest.param(changed(25, 0.3), id="one outlier"),
         pytest.param(changed(slice(8), -0.3, n=120), id="a steep start"),
-        pytest.param(run(n=FEWEST_TO_SEARCH - 1, reward_jump=0.3, at=9), id="a short run"),
+        pytest.param(run(n=19, reward_jump=0.3, at=9), id="a short run"),
         pytest.param((run()[0], np.full(60, 0.3), run()[2]), id="a constant entropy"),
     ],
 )

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.analysis.stop import LOOKS, exploded_since, lost_since, stop_line
+from entropylaw.analysis.stop import exploded_since, lost_since, stop_line
 from entropylaw.report.words import stop_words
 from tests.typed import typed
 
@@ -43,8 +43,8 @@ def test_a_stop_takes_three_looks_in_a_row_a_sixteenth_of_the_run_apart():
         apart = math.ceil(n / 16)
         looks = [lines.get(until) for until in (n, n - apart, n - 2 * apart)]
         low = [look is not None and look.p_gain is not None and look.p_gain < 0.1 for look in looks]
-        assert lines[n].low_looks == (low.index(False) if False in low else LOOKS)
-        assert (lines[n].says == "stop") is (lines[n].low_looks == LOOKS)
+        assert lines[n].low_looks == (low.index(False) if False in low else 3)
+        assert (lines[n].says == "stop") is (lines[n].low_looks == 3)
     assert lines[50].says == "stop"
     assert max(line.p_gain or 0.0 for line in lines.values()) > 0.2
 

@@ -8,7 +8,7 @@ from scipy.stats import t as student
 
 from entropylaw import Estimate, Verdict, Why
 from entropylaw.analysis.law.verdict import ODDS, law_probability, law_tests, rule, spearman
-from entropylaw.engine.constants import FAILS, HOLDS, PRIOR, UNNEEDED_STEP
+from entropylaw.engine.constants import FAILS, HOLDS, PRIOR
 from entropylaw.results import LawTests
 from entropylaw.results.result import replace
 from tests.laws import WHITE, own_law, reads_under
@@ -93,7 +93,7 @@ def test_a_rival_that_is_nearly_as_good_leaves_it_undecided(change):
 def test_a_curve_in_the_step_alone_makes_a_law_fail_only_where_a_term_in_the_step_has_evidence():
     better = replace(CLEAR, odds_saturation=1e3, p_step=0.5, p_log_step=0.5)
     assert rule(better, A, **ENOUGH) == (Verdict.undecided, None)
-    needed = replace(better, p_log_step=0.9 * UNNEEDED_STEP)
+    needed = replace(better, p_log_step=0.009)
     assert rule(needed, A, **ENOUGH) == (Verdict.fails, Why.more_than_entropy)
     unknown = replace(better, p_step=None, p_log_step=None)
     assert rule(unknown, A, **ENOUGH) == (Verdict.undecided, None)
