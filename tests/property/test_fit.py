@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from entropylaw import EntropyLawError, fit_law
 from entropylaw.documents.codec import dumps, encode
+from tests.conftest import few
 from tests.laws import own_law
 
 SIZES = st.shared(st.integers(5, 25), key="n")
@@ -31,6 +32,7 @@ def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     assert [estimate.value for estimate in beyond] == [None] * 4 if fit.lost else 0 <= fit.p_headroom <= 1
 
 
+@few
 @given(target=st.floats(-0.5, 1.5), seed=st.integers(0, 50))
 def test_the_inverse_agrees_with_the_band(target, seed):
     """An entropy inside the set has the target inside its interval, one outside has not."""

@@ -263,8 +263,9 @@ def test_a_tiny_change_of_the_input_changes_no_entropy_much():
     rng = np.random.default_rng(11)
     entropy = 0.3 + 0.2 * rng.random(25)
     reward = 0.5 + 0.05 * rng.standard_normal(25)
+    fits = [fit_law(entropy, reward * (1.0 + tiny)) for tiny in (0.0, 1e-12)]
     for target in (0.45, 0.5, 0.55):
-        one, other = (fit_law(entropy, reward * (1.0 + tiny)).entropy_for(target) for tiny in (0.0, 1e-12))
+        one, other = (fit.entropy_for(target) for fit in fits)
         assert len(one.intervals) == len(other.intervals)
         for mine, its in zip(one.intervals, other.intervals, strict=True):
             assert [end is None for end in mine] == [end is None for end in its]

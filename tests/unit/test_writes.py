@@ -18,7 +18,7 @@ from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
 from entropylaw.report.describe import logs, phases, prediction, run_table
 from entropylaw.report.render import csv_text, flat
-from tests.conftest import clean_environment
+from tests.conftest import clean_environment, drawn
 from tests.typed import assert_error, in_shell, started, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -149,7 +149,7 @@ def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_rea
     }
 
 
-@pytest.mark.parametrize("extension", ["txt", "md"])
+@pytest.mark.parametrize("extension", drawn(["txt", "md"], 1))
 def test_no_text_that_is_written_is_taken_for_a_log(call, extension, tmp_path):
     write_csv(tmp_path / "other.csv", n=60)
     (tmp_path / "short.csv").write_text("step,entropy,reward\n1,1,0\n2,0.9,0.1\n")
