@@ -210,6 +210,9 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
     [
         ("level = '0.9'", "level = '0.9', expected a number between 0 and 1"),
         ("level = true", "level = True"),
+        ("keep-outliers = 1", "keep-outliers = 1"),
+        ("seam = '3'", "seam = '3'"),
+        ("seam = ['3']", "seam = ['3']"),
         ("level = 95", "level = 95"),
         ("level = nan", "level = nan"),
         ("fail-if = 3", "fail-if = 3, expected a gate such as 'ceiling<0.62', or a list of them"),
