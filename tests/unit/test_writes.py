@@ -192,12 +192,15 @@ def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(c
 
 
 def test_our_own_tables_are_known_by_their_first_columns(call, tmp_path):
-    commands = ("fit", "phases", "predict")
+    write_csv(tmp_path / "other.csv", n=50)
+    commands = ("fit", "phases", "predict", "columns", "compare")
     for command in commands:
-        assert call(command, "log.csv", "-o", f"{command}.csv").returncode == 0
-    # The folder is read, with the tables in it, and the table is replaced.
+        logs = ("a=log.csv", "b=other.csv") if command == "compare" else ("log.csv",)
+        table = call(command, *logs, "--format", "csv")
+        (tmp_path / f"{command}.csv").write_text(table.stdout, "utf-8")
+    # The folder is read, with the tables in it, and each may be replaced.
     for command in commands:
-        done = call(command, ".", "-o", f"{command}.csv")
+        done = call("fit", ".", "-q", "-o", f"{command}.csv")
         assert done.returncode == 0, done.stderr
 
 
