@@ -9,9 +9,9 @@ from entropylaw.report import words
 from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
-from entropylaw.results.result import caution, note, reason, replace
+from entropylaw.results.result import replace
 from tests import arms
-from tests.findings import stated
+from tests.findings import caution, note, reason, stated
 from tests.golden.choosing import choices
 from tests.golden.reading import read_samples
 from tests.unit import test_phase_report as phases

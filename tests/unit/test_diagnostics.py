@@ -5,7 +5,6 @@ import pytest
 
 from entropylaw import Verdict, Why, fit_law
 from entropylaw.analysis.law.diagnostics import lost_reward, reasons_of
-from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP
 from entropylaw.results.result import replace
 
 
@@ -127,7 +126,8 @@ def test_what_limits_the_numbers_is_a_caution(code):
 def test_the_best_rate_is_named_where_no_curve_is_clearly_better():
     """The step matters beside the law, and so does the curve, but neither is clearly better."""
     fit = fit_law(*FAILS["another-curve"][1])
-    small = {f"odds_{name}": 2.0 for name in (*IN_ENTROPY, *IN_STEP)}
+    curves = ("line", "rate", "power", "square", "saturation", "step", "log_step")
+    small = {f"odds_{name}": 2.0 for name in curves}
     fit = replace(fit, tests=replace(fit.tests, p_step=0.001, **small))
     (finding,) = reasons_of(fit)
     assert finding.code == "curve-differs"

@@ -14,8 +14,9 @@ from entropylaw.documents.loading import load_document
 from entropylaw.errors import InputError
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, RunSeries
-from entropylaw.results.result import caution, has, replace
+from entropylaw.results.result import has, replace
 from entropylaw.units import reward_unit, sort_of_number
+from tests.findings import caution
 from tests.typed import assert_error, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")

@@ -9,17 +9,17 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
 from entropylaw import Estimate, PhaseFit, PhasesAcross, PhasesDocument, combine_phases
-from entropylaw.documents.document import Entry, InputFile, PhaseOptions
+from entropylaw.documents.document import Entry
 from entropylaw.escaping import wrapped
-from entropylaw.logs.source import Meaning
+from entropylaw.options import PhaseOptions
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import across_figure, phase_figure
 from entropylaw.report.render import rendered
 from entropylaw.results.columns import Choice, Refusal
-from entropylaw.results.phases import CurvePhases, Eruption
+from entropylaw.results.phases import CurvePhases
 from entropylaw.results.result import replace
 from tests.drawing import assert_words_can_be_read, drawn_words
-from tests.findings import stated
+from tests.findings import made, stated
 
 SERIES = ("step", "entropy", "fitted", "low", "high")
 
@@ -57,7 +57,7 @@ def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurveP
         "first_step": 0.0,
         "last_step": 200.0,
     }
-    return CurvePhases(**(values | other))
+    return made(CurvePhases, **(values | other))
 
 
 def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) -> PhaseFit:
@@ -76,8 +76,8 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
 
 
 def column(name: str, kind: str = "token entropy") -> Choice:
-    meaning = Meaning(role="entropy", trainer="user", kind=kind)
-    return Choice(column=name, meaning=meaning, why="by its name", usable=101)
+    meaning = {"role": "entropy", "trainer": "user", "kind": kind}
+    return made(Choice, column=name, meaning=meaning, why="by its name", usable=101)
 
 
 COLUMNS = {
@@ -118,7 +118,7 @@ def neither() -> Entry:
 
 def whole_only() -> Entry:
     note = "one curve of all tokens cannot be separated"
-    erupts = (Eruption(60.0, 0.8), Eruption(120.0, 0.5))
+    erupts = ({"step": 60.0, "rise": 0.8}, {"step": 120.0, "rise": 0.5})
     phases = fit(None, None, aggregate=curve("aggregate", eruptions=erupts), findings=stated("note", note))
     return run_of(phases, columns={"aggregate": COLUMNS["aggregate"]})
 
@@ -139,8 +139,8 @@ def refused() -> Entry:
 
 
 def document(*runs: Entry, **other) -> PhasesDocument:
-    file = InputFile(path="logs/made.csv", sha256="ab" * 32, format="csv", rows=101)
-    return PhasesDocument(inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
+    file = {"path": "logs/made.csv", "sha256": "ab" * 32, "format": "csv", "rows": 101}
+    return made(PhasesDocument, inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
 
 
 def across() -> PhasesAcross:

@@ -7,30 +7,45 @@ import numpy as np
 
 from entropylaw import Estimate, Fit, FitDocument, LawFit, Run, Series, Verdict, Why, fit_law
 from entropylaw.analysis.entropy_ahead import entropy_drop
-from entropylaw.analysis.law.verdict import ODDS
-from entropylaw.documents.document import Entry, FitOptions, InputFile
+from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
-from entropylaw.logs.source import Meaning, Source
-from entropylaw.results import Curve, LawTests, Residuals
+from entropylaw.logs.source import Source
+from entropylaw.options import FitOptions
+from entropylaw.results import Curve
 from entropylaw.results.columns import Choice
-from entropylaw.results.fit import FormAnswer
 from entropylaw.results.result import Finding, replace
-from tests.findings import stated
+from tests.findings import made, stated
+
+ODDS = tuple(
+    f"odds_{curve}"
+    for curve in (
+        "line",
+        "rate",
+        "power",
+        "square",
+        "constant",
+        "saturation",
+        "step",
+        "log_step",
+        "lagged",
+    )
+)
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
 
 
 def choice(role: str, column: str, kind: str | None = None) -> Choice:
     entropy = role == "entropy"
-    meaning = Meaning(
-        role=role,
-        trainer="verl",
-        kind=kind,
-        unit="nats" if entropy else None,
-        aggregation="token mean" if entropy else None,
-        timing="before the update",
-    )
-    return Choice(
+    meaning = {
+        "role": role,
+        "trainer": "verl",
+        "kind": kind,
+        "unit": "nats" if entropy else None,
+        "aggregation": "token mean" if entropy else None,
+        "timing": "before the update",
+    }
+    return made(
+        Choice,
         column=column,
         meaning=meaning,
         why="the catalog knows it",
@@ -88,8 +103,9 @@ def refused(name: str = "short") -> Entry:
 
 def document(*runs: Entry, warnings: tuple[str, ...] = ()) -> FitDocument:
     paths = sorted({run.path for run in runs})
-    return FitDocument(
-        inputs=tuple(InputFile(path=path, sha256="ab" * 32, format="csv", rows=120) for path in paths),
+    return made(
+        FitDocument,
+        inputs=[{"path": path, "sha256": "ab" * 32, "format": "csv", "rows": 120} for path in paths],
         settings=FitOptions(),
         runs=runs,
         warnings=warnings,
@@ -127,20 +143,21 @@ def by_hand(
         "constant": estimate(0.5, 0.3, 0.7),
     }
     probability = {"law": law_probability, "line": line_probability, "rate": 0.0199, "constant": 0.0001}
-    forms = (
-        FormAnswer(
-            form=name,
-            formula=name,
-            parameters=2,
-            ceiling=ceilings[name],
-            headroom=estimate(0.0316, 0.0121, 0.0511),
-            probability=probability[name],
-            residual_sd=0.02,
-            shapes={"k": estimate(1.2, 0.4, 2.1)} if name == "rate" else {},
-        )
-        for name in ceilings
-    )
-    law = LawFit(
+    forms = [
+        {
+            "form": name,
+            "formula": name,
+            "parameters": 2,
+            "ceiling": ceilings[name],
+            "headroom": estimate(0.0316, 0.0121, 0.0511),
+            "probability": probability[name],
+            "residual_sd": 0.02,
+            "shapes": {"k": estimate(1.2, 0.4, 2.1)} if name == "rate" else {},
+        }
+        for name in ("law", "line", "rate", "constant")
+    ]
+    law = made(
+        LawFit,
         run="by hand",
         n=10,
         a=estimate(0.30012, 0.2741, 0.3265),
@@ -151,7 +168,13 @@ def by_hand(
         entropy_noise=0.012,
         reward_now=estimate(0.7684, 0.757, 0.779),
         headroom=estimate(0.0315, 0.0287, 0.0343),
-        residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
+        residuals={
+            "sd": 0.0123,
+            "lag1": -0.2,
+            "effective_n": 7.81,
+            "drift_share": 0.25,
+            "long_memory": 0.004,
+        },
         r_squared=0.981,
         step=step,
         entropy=entropy,
@@ -163,18 +186,13 @@ def by_hand(
         max_reward=max_reward,
         dropped={"a value is missing or not finite": 2},
     )
-    fit = Fit(
+    fit = made(
+        Fit,
         run="by hand",
         verdict=verdict,
         why=why,
         findings=stated("caution", "reward looks smoothed") if findings is None else findings,
-        tests=LawTests(
-            p_step=0.42,
-            p_log_step=0.47,
-            spearman=-0.97,
-            odds_lagged=0.04,
-            **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
-        ),
+        tests={"p_step": 0.42, "p_log_step": 0.47, "spearman": -0.97} | dict.fromkeys(ODDS, 0.04),
         p_law=0.757,
         ceiling=estimate(0.8027, 0.7712, 0.8661),
         headroom=headroom or estimate(0.0343, 0.0121, 0.0911),
@@ -184,7 +202,7 @@ def by_hand(
         p_term=0.21,
         p_first=0.04,
         p_no_curve=0.01,
-        forms=tuple(sorted(forms, key=lambda one: -one.probability)),
+        forms=sorted(forms, key=lambda one: -one["probability"]),
         skipped={"branches": "entropy never rises"},
         law=law,
     )

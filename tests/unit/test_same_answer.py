@@ -10,7 +10,7 @@ import pytest
 
 from entropylaw import Fit
 from entropylaw.documents.codec import dumps
-from entropylaw.report.numbers import format_interval
+from entropylaw.report.numbers import cell_text
 from entropylaw.report.words import left_answer
 from entropylaw.results.result import replace
 from tests.golden.by_hand import fits
@@ -78,7 +78,7 @@ def test_text_page_index_and_table_say_the_same(run, report):
     for name, fit in answers().items():
         page = " ".join(Page((report / f"runs/{name}.html").read_text()).text.split())
         row = index[index.index(f"runs/{name}.html") :].partition("</tr>")[0]
-        said = fit.no_ceiling or format_interval(fit.ceiling)
+        said = fit.no_ceiling or cell_text(fit.ceiling)
         assert rows[name]["no_ceiling"] == fit.no_ceiling
         assert said.replace("-", "−") in re.sub("<[^>]*>", "", row).replace("&#39;", "'"), name
         assert (gates[name]["outcome"] == "unknown") is (fit.no_ceiling in ("lost reward", "no relation"))
