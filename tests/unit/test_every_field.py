@@ -27,7 +27,6 @@ from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
-from entropylaw.results.phases import Eruption
 from entropylaw.results.result import field_names, replace
 from entropylaw.roles.explain import explain
 from tests import arms
@@ -262,7 +261,7 @@ def _phases() -> Entry:
     run = phase_samples.ordered()
     assert run.result is not None
     assert run.result.planning is not None
-    planning = replace(run.result.planning, eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5)))
+    planning = replace(run.result.planning, eruptions=phase_samples.whole_only().result.aggregate.eruptions)
     found = replace(
         run.result, planning=planning, findings=stated("caution", "a caution"), dropped={"no entropy": 2}
     )

@@ -2,20 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import ArmComparison, fit_law, load_fit
+from entropylaw import ArmComparison, fit_law, load_fit, read_runs, select
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.stop import stop_line
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import InputError
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, RunSeries
-from entropylaw.results.result import has, replace
-from entropylaw.units import reward_unit, sort_of_number
+from entropylaw.results.result import replace
 from tests.findings import caution
 from tests.typed import assert_error, typed
 
@@ -373,9 +373,16 @@ NAMES = {
 }
 
 
+def chosen(column: str, values: np.ndarray) -> Any:
+    """What is known of a reward that the user names."""
+    (run,) = read_runs({"step": STEP, "actor/entropy": np.linspace(1.0, 0.2, N), column: values})
+    return select(run, reward=column).reward_choice
+
+
 @pytest.mark.parametrize("sort", NAMES)
 def test_the_sort_of_a_number_is_by_its_name(sort):
-    assert {name: sort_of_number(name) for name in NAMES[sort]} == dict.fromkeys(NAMES[sort], sort)
+    values = np.linspace(0.2, 0.8, N)
+    assert {name: chosen(name, values).sort for name in NAMES[sort]} == dict.fromkeys(NAMES[sort], sort)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +390,7 @@ def test_the_sort_of_a_number_is_by_its_name(sort):
     [("val/accuracy_count", "raw"), ("val/acc", "percent"), ("val/max_len_8/acc/mean@8", "percent")],
 )
 def test_a_count_is_no_percentage(column, unit):
-    assert reward_unit(column, np.array([3.0, 40.0, 64.0])) == unit
+    assert chosen(column, np.linspace(3.0, 64.0, N)).unit == unit
 
 
 def falling(last: float = 0.1, seed: int = 0) -> np.ndarray:
@@ -592,4 +599,4 @@ def test_the_exact_test_of_failures_has_no_other_beside_it():
     row = result.pairs[0]["failure_rate"]
     assert (row.decision, row.p_welch) == ("lower", None)
     assert "Welch" not in rendered(result, "text")
-    assert not has(result.findings, "scales-unlike")
+    assert "scales-unlike" not in {finding.code for finding in result.findings}

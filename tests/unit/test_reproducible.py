@@ -14,9 +14,18 @@ from hypothesis import strategies as st
 from entropylaw import Estimate, fit_logs, fit_phases, load_fit
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, dumps, encode
-from entropylaw.reproducible import ARITHMETIC, rounded
+from entropylaw.reproducible import rounded
 from tests.conftest import LAB, ROOT, clean_environment
 from tests.typed import started
+
+ARITHMETIC = {
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "MKL_CBWR": "COMPATIBLE",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "NPY_ENABLE_CPU_FEATURES": ",",
+}
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 LOG = LAB / "grpo_s1" / "metrics.parquet"
