@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact
 
 from entropylaw import ArmComparison, Fit, fit_law
 from entropylaw.analysis.arms import baseline_of, compare_arms
@@ -94,6 +93,8 @@ def test_no_common_entropies_are_said_with_the_runs_that_bound_them(plain: list[
 
 
 def test_failed_runs_are_counted_apart_and_the_others_compared(plain: list[Fit]) -> None:
+    from scipy.stats import fisher_exact
+
     others = [run("other_s0"), run("other_s1", seed=4), run("other_s2", until=15)]
     none = np.empty(0)
     unread = RunSeries(run="other_s3", step=none, reward=none, along=none, error=none, refused="not read")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from entropylaw import Estimate, find_level_shifts, fit_law
 from entropylaw.analysis.level_shift import jumps, known_shifts, level_shift_steps
@@ -70,6 +69,8 @@ def test_what_is_no_level_shift(series):
 
 @pytest.mark.parametrize("n", [25, 80])
 def test_jumps_are_those_of_generalised_least_squares(n):
+    import statsmodels.api as sm
+
     rng = np.random.default_rng(n)
     step = np.cumsum(rng.integers(1, 6, n)).astype(float)
     values = 0.5 + np.cumsum(0.01 * rng.standard_normal(n))
