@@ -1,15 +1,15 @@
 """Level shifts that are found, what is none, and the sizes of given ones."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from entropylaw import Estimate, find_level_shifts, fit_law
-from entropylaw.analysis.level_shift import jumps, known_shifts, level_shift_steps
-from entropylaw.documents.codec import decode, encode
+from entropylaw import find_level_shifts, fit_law, fit_logs
+from entropylaw.analysis.level_shift import jumps
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.errors import UsageError
-from entropylaw.results.fit import LevelShift
+from entropylaw.options import FitOptions
 
 
 def run(n=60, *, seed=0, drift=0.8, reward_jump=0.0, entropy_jump=0.0, at=30):
@@ -27,9 +27,11 @@ def run(n=60, *, seed=0, drift=0.8, reward_jump=0.0, entropy_jump=0.0, at=30):
     return 5.0 * np.arange(n), entropy, 0.55 - 0.2 * np.expm1(path) + series[1] + reward_jump * after
 
 
-def seam(step, p, series="reward"):
-    jump = Estimate(value=0.1, low=0.0, high=0.2, level=0.95, method="")
-    return LevelShift(series=series, step=step, after=step - 1, jump=jump, p_value=p)
+def fitted(series, **options):
+    """The fit of a log."""
+    step, entropy, reward = series
+    frame = pd.DataFrame({"step": step, "entropy": entropy, "val_acc": reward})
+    return fit_logs([frame], FitOptions(**options)).runs[0].result
 
 
 @pytest.mark.parametrize(("series", "jump"), [("reward", -0.1), ("entropy", 0.3)])
@@ -38,7 +40,6 @@ def test_a_jump_is_found_where_it_is(series, jump):
     assert (found.series, found.after, found.step) == (series, 145.0, 150.0)
     assert found.jump.low < jump < found.jump.high
     assert found.p_value < 1e-4
-    assert encode(decode(LevelShift, encode(found))) == encode(found)
 
 
 def test_two_jumps_are_both_found():
@@ -90,30 +91,37 @@ def test_jumps_are_those_of_generalised_least_squares(n):
             assert found.scale[k, i] == pytest.approx(reference.bse[-1], rel=1e-6)
 
 
-def test_neighbouring_seams_are_one_cut():
-    step = np.arange(60.0)
-    assert level_shift_steps([seam(30.0, 1e-9, "entropy"), seam(31.0, 1e-4)], step) == (30.0,)
-    assert level_shift_steps([seam(30.0, 1e-3, "entropy"), seam(31.0, 1e-4)], step) == (31.0,)
-    assert level_shift_steps([seam(20.0, 1e-3), seam(40.0, 1e-4)], step) == (20.0, 40.0)
-    assert level_shift_steps([], step) == ()
+@pytest.mark.parametrize(("entropy_jump", "reward_jump"), [(0.3, -0.06), (0.08, -0.3)])
+def test_of_neighbouring_seams_the_clearest_is_the_cut(entropy_jump, reward_jump):
+    """The reward jumps three evaluations after the entropy."""
+    step, entropy, reward = run(entropy_jump=entropy_jump)
+    reward[33:] += reward_jump
+    shifts = find_level_shifts(step, entropy, reward)
+    assert {shift.step for shift in shifts} == {150.0, 165.0}
+    clearest = min(shifts, key=lambda shift: shift.p_value)
+    found = fitted((step, entropy, reward), find_seams=True)
+    assert found.law.shifts == (clearest.step,) == (150.0 if entropy_jump > 0.1 else 165.0,)
+
+
+def test_a_run_without_seams_has_no_cut():
+    assert fitted(run(), find_seams=True).law.shifts == ()
 
 
 def test_a_given_shift_has_its_size():
-    step, entropy, reward = run(reward_jump=0.15)
-    (shift,) = known_shifts(fit_law(entropy, reward, step, seams=[150.0]).law)
+    (shift,) = fitted(run(reward_jump=0.15), seams=(150.0,)).level_shifts
     assert (shift.step, shift.after, shift.series) == (150.0, 145.0, "reward")
     assert shift.jump.low < 0.15 < shift.jump.high
     assert shift.p_value < 1e-4
-    (none,) = known_shifts(fit_law(*run()[1:], run()[0], seams=[150.0]).law)
+    (none,) = fitted(run(), seams=(150.0,)).level_shifts
     assert none.p_value > 0.01
 
 
 def test_numbers_are_those_after_the_last_shift():
     step, entropy, reward = run(reward_jump=0.15)
-    fit = fit_law(entropy, reward, step, seams=[148.0])
-    assert fit.law.shifts == (150.0,)
-    assert fit.ceiling.low < 0.70 < fit.ceiling.high
-    assert fit.ceiling.width < 0.15
+    found = fit_law(entropy, reward, step, seams=[148.0])
+    assert found.law.shifts == (150.0,)
+    assert found.ceiling.low < 0.70 < found.ceiling.high
+    assert found.ceiling.width < 0.15
 
 
 def test_seams_given_in_any_order_and_between_evaluations():
