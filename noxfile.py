@@ -59,7 +59,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
     tests = [f"tests/unit/test_{name}.py" for name in ("arrows", "words", "budget")]
-    session.run("python", "-m", "pytest", "-q", *tests)
+    session.run("python", "-m", "pytest", "-q", "-n0", *tests)
 
 
 @nox.session
@@ -67,7 +67,8 @@ def lint(session: nox.Session) -> None:
 def oracles(session: nox.Session, transformers: str) -> None:
     """Logs written by the real tools, read by entropylaw and by those tools."""
     session.install("-e", ".[test,oracles]", "tensorboardX", "polars", f"transformers{transformers}")
-    session.run("python", "-m", "pytest", "tests/oracles", *session.posargs)
+    tests = ["tests/oracles", "tests/unit/test_lab_formats.py"]
+    session.run("python", "-m", "pytest", *tests, *session.posargs)
 
 
 @nox.session(name="oracles-wandb")
@@ -96,7 +97,7 @@ def spark(session: nox.Session) -> None:
     session.install("-e", ".[test,spark]")
     rows = os.environ.get("ENTROPYLAW_SPARK_ROWS", "10000000")
     session.run(
-        "python", "-m", "pytest", "tests/spark", *session.posargs, env={"ENTROPYLAW_SPARK_ROWS": rows}
+        "python", "-m", "pytest", "-n0", "tests/spark", *session.posargs, env={"ENTROPYLAW_SPARK_ROWS": rows}
     )
 
 

@@ -132,7 +132,7 @@ _OWN_TABLES = (
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
     b"run,path,role,column,",
-    b"arm,baseline,seeds,",
+    b"reward,arm,baseline,seeds,",
 )
 
 SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')

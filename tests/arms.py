@@ -4,12 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, ArmRun, Band, Decision, Difference, Pair
-from tests.findings import stated
+from entropylaw import ArmComparison, Estimate
+from tests.findings import made, stated
 
 POINTS = 12
 """Points of a curve."""
+
+Fields = dict[str, Any]
+
+UNITS = {"failure_rate": "share", "last_entropy": "nats", "entropy_loss": "nats"}
+"""Of quantities that are no rewards."""
+
+DECISIONS = ("higher", "lower", "same", "not decided")
 
 METHOD = "seeds as the unit, the arms' spreads integrated out"
 
@@ -32,7 +38,7 @@ def curve(shift: float = 0.0) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(entropy.tolist()), tuple((0.9 + shift - 0.4 * entropy).tolist())
 
 
-def run(name: str, shift: float = 0.0, **other: Any) -> ArmRun:
+def run(name: str, shift: float = 0.0, **other: Any) -> Fields:
     entropy, reward = curve(shift)
     values = {
         "ceiling": 0.9,
@@ -43,18 +49,18 @@ def run(name: str, shift: float = 0.0, **other: Any) -> ArmRun:
         "along_last": 0.1,
         "reward_first": 0.66,
     }
-    made = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "along": entropy, "reward": reward}
-    return ArmRun(**(made | {"values": values} | other))
+    fields = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "along": entropy, "reward": reward}
+    return fields | {"values": values} | other
 
 
-def lost(name: str, why: str = "stopped at step 120, after 30 % of the usual length") -> ArmRun:
+def lost(name: str, why: str = "stopped at step 120, after 30 % of the usual length") -> Fields:
     return run(name, n=0, last_step=None, failed=why, along=(), reward=(), values={})
 
 
-def arm(name: str, shift: float = 0.0, *more: ArmRun, seeds: int = 2) -> Arm:
+def arm(name: str, shift: float = 0.0, *more: Fields, seeds: int = 2) -> Fields:
     runs = (*(run(f"{name}_s{seed}", shift + 0.002 * seed) for seed in range(seeds)), *more)
     entropy, mean = curve(shift)
-    failed = sum(one.failed is not None for one in runs)
+    failed = sum(one["failed"] is not None for one in runs)
     rate = Estimate(
         value=failed / len(runs),
         low=0.0,
@@ -62,15 +68,13 @@ def arm(name: str, shift: float = 0.0, *more: ArmRun, seeds: int = 2) -> Arm:
         level=0.95,
         method=f"Clopper–Pearson, {failed} of {len(runs)} runs",
     )
-    return Arm(arm=name, runs=runs, failure_rate=rate, along=entropy, mean=mean)
+    return {"arm": name, "runs": runs, "failure_rate": rate, "along": entropy, "mean": mean}
 
 
-def difference(
-    quantity: str, value: float, decision: Decision = Decision.undecided, **other: Any
-) -> Difference:
-    made = {
+def difference(quantity: str, value: float, decision: str = "not decided", **other: Any) -> Fields:
+    fields = {
         "quantity": quantity,
-        "unit": QUANTITIES[quantity][1],
+        "unit": UNITS.get(quantity, "reward"),
         "estimate": estimate(value, 0.014),
         "p_value": 0.081,
         "p_adjusted": 0.16,
@@ -85,19 +89,19 @@ def difference(
         "seeds_needed": 28,
         "seeds": (2, 3),
     }
-    return Difference(**(made | other))
+    return fields | other
 
 
-def band(shift: float = 0.02) -> Band:
+def band(shift: float = 0.02) -> Fields:
     """Above 0 over the lower part of the entropies, or below."""
     entropy = tuple(np.linspace(0.1, 0.5, POINTS).tolist())
     mean = tuple(shift * (1.4 - 2.0 * x) for x in entropy)
     low, high = (tuple(x + end for x in mean) for end in (-0.012, 0.012))
-    return Band(along=entropy, mean=mean, low=low, high=high)
+    return {"along": entropy, "mean": mean, "low": low, "high": high}
 
 
-def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undecided, **other: Any) -> Pair:
-    made: dict[str, Any] = {
+def pair(name: str, baseline: str = "grpo", decision: str = "not decided", **other: Any) -> Fields:
+    fields: Fields = {
         "arm": name,
         "baseline": baseline,
         "common": (0.1, 0.5),
@@ -110,18 +114,18 @@ def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undeci
                 headline=False,
                 p_adjusted=None,
             ),
-            difference("living_reward", -0.03, Decision.below),
+            difference("living_reward", -0.03, "lower"),
             difference("reward_at_entropy", 0.012, decision),
             difference(
                 "failure_rate", 0.25, estimate=estimate(0.25, 0.5, method="1 of 3 against 0 of 3; Newcombe")
             ),
             difference("last_entropy", 0.048, p_adjusted=None),
             difference("entropy_loss", -0.014, margin=None, seeds_needed=None, p_adjusted=None),
-            Difference(quantity="shift", unit="reward", estimate=unknown("no entropy in common at the end")),
+            {"quantity": "shift", "unit": "reward", "estimate": unknown("no entropy in common at the end")},
         ),
         "band": band(),
     }
-    return Pair(**(made | other))
+    return fields | other
 
 
 def comparison(*names: str, **other: Any) -> ArmComparison:
@@ -129,12 +133,11 @@ def comparison(*names: str, **other: Any) -> ArmComparison:
     named = names or ("clip_cov", "rloo")
     arms = [arm("grpo", seeds=3)]
     arms += [arm(name, 0.004 * (place + 1), lost(f"{name}_s2")) for place, name in enumerate(named)]
-    kinds = tuple(Decision)
     pairs = tuple(
-        pair(name, decision=kinds[place % 4], band=band(0.02 * (-1) ** place))
+        pair(name, decision=DECISIONS[place % 4], band=band(0.02 * (-1) ** place))
         for place, name in enumerate(named)
     )
-    made: dict[str, Any] = {
+    fields: Fields = {
         "arms": tuple(arms),
         "baseline": "grpo",
         "chosen": "by its name",
@@ -142,16 +145,16 @@ def comparison(*names: str, **other: Any) -> ArmComparison:
         "level": 0.95,
         "margin": 0.01,
     }
-    return ArmComparison(**(made | other))
+    return made(ArmComparison, **fields | other)
 
 
 def complete(*names: str, **other: Any) -> ArmComparison:
     """The same with a value in every field."""
-    made = {
+    fields: Fields = {
         "paired": "seed",
         "findings": (*stated("caution", "a caution"), *stated("note", "a note")),
     }
-    return comparison(*names, **(made | other))
+    return comparison(*names, **fields | other)
 
 
 MANY = ("clip_cov", "kl_cov", "gppo", "rloo", "entropy_bonus_0.02", "entropy_bonus_0.1")

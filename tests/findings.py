@@ -1,17 +1,40 @@
 """Findings for tests: made of sentences, and read back as sentences from the JSON of a result."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from entropylaw.results.result import Finding, Severity, sentences
+from entropylaw.results.result import Finding
+
+T = TypeVar("T")
 
 
-def stated(severity: Severity, *said: str) -> tuple[Finding, ...]:
+def made(kind: type[T], **fields: Any) -> T:
+    """A result from the fields that its document has; those that are results may be made, or fields again."""
+    return msgspec.convert(fields, kind, dec_hook=lambda _, value: value)
+
+
+def reason(code: str, **values: Any) -> Finding:
+    """A reason for a verdict, from what is measured."""
+    return Finding(code=code, severity="reason", values=values)
+
+
+def caution(code: str, **values: Any) -> Finding:
+    """What weighs against an answer."""
+    return Finding(code=code, severity="caution", values=values)
+
+
+def note(code: str, **values: Any) -> Finding:
+    """What is good to know."""
+    return Finding(code=code, severity="note", values=values)
+
+
+def stated(severity: Any, *said: str) -> tuple[Finding, ...]:
     """Findings that say just this: a code that no version knows is its own sentence."""
     return tuple(Finding(code=text, severity=severity, values={}) for text in said)
 
 
-def said(result: dict[str, Any], severity: Severity) -> list[str]:
+def said(result: dict[str, Any], severity: str) -> list[str]:
     """The sentences of one severity of a result in a JSON document."""
-    return list(sentences(msgspec.convert(result["findings"], tuple[Finding, ...]), severity))
+    findings = msgspec.convert(result["findings"], tuple[Finding, ...])
+    return [finding.sentence for finding in findings if finding.severity == severity]

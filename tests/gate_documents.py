@@ -3,8 +3,9 @@
 import copy
 from functools import cache
 
+from entropylaw import FitDocument
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import CheckDocument, FitDocument
+from entropylaw.documents.document import CheckDocument
 from entropylaw.documents.kinds import KINDS
 from entropylaw.gates.decide import Rules, decide
 from entropylaw.gates.expression import parse

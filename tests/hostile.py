@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.errors import InputError
+from entropylaw import InputError
 from entropylaw.logs.runs import Table
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport, report_of
+from entropylaw import FitDocument
+from entropylaw.documents.document import Entry, ReportDocument, RunReport, report_of
 
 
 def run_report(entry: Entry, phases: Entry | None = None) -> RunReport:

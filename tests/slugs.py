@@ -1,6 +1,7 @@
 """The slugs of the errors that entropylaw raises."""
 
 import ast
+from functools import cache
 
 from entropylaw.logs.sources.registry import READERS
 from tests.conftest import ROOT
@@ -24,6 +25,7 @@ def words() -> set[str]:
     return {node.value for node in nodes() if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
+@cache
 def nodes() -> list[ast.AST]:
     """The syntax tree of every module of the package."""
     paths = sorted((ROOT / "entropylaw").rglob("*.py"))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.run import summarise_tokens
 from entropylaw.tokens.semantic import semantic_entropy

@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.results.result import replace
 from tests.laws import WHITE, fixed, reads_under
+
+
+@pytest.fixture(scope="module")
+def sm():
+    """Imported here, because it takes as long as all that is tested."""
+    import statsmodels.api
+
+    return statsmodels.api
 
 
 def problem(n: int, *, uneven: bool, seed: int = 5):
@@ -35,7 +42,7 @@ def coefficients(reads):
 @pytest.mark.parametrize("n", [12, 51, 200])
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize(("length", "share"), [(0.5, 0.0), (4.0, 0.0), (4.0, 0.3), (90.0, 0.05), (0.3, 0.9)])
-def test_gls(n, uneven, length, share):
+def test_gls(sm, n, uneven, length, share):
     step, entropy, design, reward = problem(n, uneven=uneven)
     found = coefficients(reads_under(fixed(length, share), entropy, reward, step))
     reference = sm.GLS(reward, design, sigma=covariance(step, length=length, share=share)).fit()
@@ -46,7 +53,7 @@ def test_gls(n, uneven, length, share):
 
 
 @pytest.mark.parametrize("uneven", [False, True])
-def test_no_drift_is_least_squares(uneven):
+def test_no_drift_is_least_squares(sm, uneven):
     step, entropy, design, reward = problem(60, uneven=uneven)
     found = coefficients(reads_under(WHITE, entropy, reward, step))
     reference = sm.OLS(reward, design).fit()
@@ -54,7 +61,7 @@ def test_no_drift_is_least_squares(uneven):
     np.testing.assert_allclose(found[:2, 1], reference.bse, rtol=1e-9)
 
 
-def test_interval_of_one_covariance_is_statsmodels_t_interval():
+def test_interval_of_one_covariance_is_statsmodels_t_interval(sm):
     step, entropy, design, reward = problem(40, uneven=True)
     reads = reads_under(fixed(3.0, 0.4), entropy, reward, step)
     reference = sm.GLS(reward, design, sigma=covariance(step, length=3.0, share=0.4)).fit().conf_int(0.1)

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t, ttest_ind
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestIndPower
-from statsmodels.stats.proportion import proportion_confint
 
 from entropylaw.analysis.between_seeds import (
     LOG_STEP,
@@ -24,6 +20,8 @@ VALUE = np.array([0.61, 0.65, 0.60, 0.71, 0.68, 0.70, 0.74])
 
 
 def test_many_like_arms_are_nearly_the_pooled_t_test() -> None:
+    from scipy.stats import t
+
     chance = np.random.default_rng(1)
     arm = np.repeat(np.arange(12), 6)
     value = chance.standard_normal(72)
@@ -54,6 +52,8 @@ def test_spreads_are_those_of_draws_from_the_prior() -> None:
 
 
 def test_welch_is_that_of_scipy() -> None:
+    from scipy.stats import ttest_ind
+
     assert welch(VALUE[3:], VALUE[:3]) == pytest.approx(
         ttest_ind(VALUE[3:], VALUE[:3], equal_var=False).pvalue
     )
@@ -69,18 +69,24 @@ def test_the_interval_and_the_p_value_of_a_mixture_agree() -> None:
 
 
 def test_holm_is_that_of_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
     p_values = [0.04, 0.001, 0.3, 0.011, 0.04]
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 4), (1, 7), (8, 33), (5, 5)])
 def test_a_share_is_that_of_statsmodels(count: int, of: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     theirs = proportion_confint(count, of, method="beta")
     assert share_interval(count, of, 0.95) == pytest.approx(tuple(map(float, theirs)), abs=1e-12)
 
 
 @pytest.mark.parametrize(("sd", "margin"), [(0.02, 0.03), (0.01, 0.01), (0.016, 0.01)])
 def test_seeds_needed_are_those_of_statsmodels(sd: float, margin: float) -> None:
+    from statsmodels.stats.power import TTestIndPower
+
     theirs = TTestIndPower().solve_power(effect_size=margin / sd, power=0.8, alpha=0.05)
     assert seeds_needed(sd, margin, 0.95) == int(np.ceil(theirs))
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit, least_squares
 
-from entropylaw import FitError, UsageError
-from entropylaw.analysis.lmfit_model import to_lmfit
+from entropylaw import FitError, UsageError, to_lmfit
 from tests.laws import own_law
 
 DANWOOD_Y_X = "2.138 1.309 3.421 1.471 3.597 1.490 4.340 1.565 4.882 1.611 5.660 1.680"

@@ -3,6 +3,7 @@
 import struct
 import zlib
 from collections.abc import Iterable
+from functools import cache
 
 WANDB_BLOCK = 32768
 WANDB_HEADER = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
@@ -38,13 +39,20 @@ def masked_crc32c(data: bytes) -> bytes:
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C bit by bit."""
+    """CRC-32C byte by byte."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
+        crc = crc >> 8 ^ _of_bytes()[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
+
+
+@cache
+def _of_bytes() -> list[int]:
+    """What each byte changes, bit by bit."""
+    table = range(256)
+    for _ in range(8):
+        table = [crc >> 1 ^ 0x82F63B78 * (crc & 1) for crc in table]
+    return table
 
 
 def event_frame(data: bytes) -> bytes:

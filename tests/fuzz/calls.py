@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 import entropylaw
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError
 from entropylaw.logs.load import UnreadFileWarning
 from entropylaw.option import options_of
 from entropylaw.options import CompareOptions, FitOptions

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from tests.fuzz.corpus import Sample, samples
-from tests.fuzz.hostile_files import HOSTILE
+from tests.fuzz.hostile_files import hostile
 
 #: What readers stumble over: ends, quotes, brackets, escapes, numbers without end, bytes that are no text.
 SPICE = (
@@ -106,7 +106,8 @@ def damaged(case: str) -> tuple[Sample, bytes]:
     """Make a case: the sample, and the bytes of its damaged file."""
     kind, name, number = case.split("/")
     if kind == "hostile":
-        return HOSTILE[name], HOSTILE[name].data
+        sample = hostile()[name]
+        return sample, sample.data
     sample = samples()[name]
     if kind == "cut":
         return sample, sample.data[: len(sample.data) * int(number) // PARTS]

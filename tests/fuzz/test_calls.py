@@ -17,11 +17,11 @@ from tests.fuzz.calls import failure, failures, good, write_inputs
 CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "500"))
 
 
-@pytest.mark.parametrize("name", good())
-def test_good_arguments_are_good(name, tmp_path, monkeypatch):
+def test_good_arguments_are_good(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_inputs(tmp_path)
-    assert failure(name, {}) == ""
+    for name in good():
+        assert failure(name, {}) == "", name
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -3,18 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from entropylaw import Fit, Verdict, Why
 from entropylaw.documents.document import RunReport
 from entropylaw.documents.summary import RunSummary
 from entropylaw.report import words
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
-from entropylaw.results import VERDICTS, WORDS, Verdict, Why
-from entropylaw.results.arms import Along, Band, Decision
-from entropylaw.results.fit import Fit
-from entropylaw.results.result import caution, note, reason, replace
+from entropylaw.results.result import replace
 from tests import arms
-from tests.findings import stated
+from tests.findings import caution, note, reason, stated
 from tests.golden.choosing import choices
 from tests.golden.reading import read_samples
 from tests.unit import test_phase_report as phases
@@ -108,7 +106,7 @@ def _rows() -> list[RunSummary]:
 def curves() -> str:
     """The texts of phases of every kind, their tables, and those of several runs."""
     none, late = {"rises": False}, {"at": 126.0}
-    blind = none | {"verdict": WORDS[2], "detectable": 0.9}
+    blind = none | {"verdict": "cannot tell", "detectable": 0.9}
     short = phases.curve("execution")
     short = replace(
         short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in phases.SERIES}
@@ -118,13 +116,13 @@ def curves() -> str:
     order, gap = phases.estimate(10.0, -20.0, 40.0), phases.estimate(-86.0, -112.0, -60.0)
     both = phases.both
     runs = {
-        **dict(zip(phases.NAMES, phases.RUNS, strict=True)),
+        **{name: made() for name, made in phases.RUNS.items()},
         "refused": phases.refused(),
-        "planning first": both({}, none, delta=gap, later=0.001, verdict=VERDICTS[1]),
-        "overlapping": both({"at": 50.0}, none, delta=order, later=0.74, verdict=VERDICTS[2]),
-        "cannot tell": both(blind, none, verdict=WORDS[2]),
-        "nothing detectable": both(blind | {"detectable": None}, none, verdict=WORDS[2]),
-        "execution does not settle": both(late, none | {"settled": None}, verdict=WORDS[2]),
+        "planning first": both({}, none, delta=gap, later=0.001, verdict="rises, then settles"),
+        "overlapping": both({"at": 50.0}, none, delta=order, later=0.74, verdict="overlapping"),
+        "cannot tell": both(blind, none, verdict="cannot tell"),
+        "nothing detectable": both(blind | {"detectable": None}, none, verdict="cannot tell"),
+        "execution does not settle": both(late, none | {"settled": None}, verdict="cannot tell"),
         "a rise that has gone": both(late | {"stays": False}, none),
         "from zero": both(late | {"ratio": None, "lowest": 0.0}, none),
         "no eruption": both(none | {"eruptions": ()}, none),
@@ -139,10 +137,10 @@ def curves() -> str:
     return "\n".join(parts)
 
 
-def one_pair(decision: Decision = Decision.undecided, change: Mapping[str, Any] | None = None, **other: Any):
+def one_pair(decision: str = "not decided", change: Mapping[str, Any] | None = None, **other: Any):
     rows = [
-        replace(row, **(change or {})) if row.quantity == "reward_at_entropy" else row
-        for row in arms.pair("clip_cov", decision=decision).differences
+        row | (change or {}) if row["quantity"] == "reward_at_entropy" else row
+        for row in arms.pair("clip_cov", decision=decision)["differences"]
     ]
     pair = arms.pair("clip_cov", differences=tuple(rows), **other)
     return arms.comparison("clip_cov", pairs=(pair,))
@@ -156,14 +154,15 @@ def comparisons() -> str:
     nothing = {"estimate": arms.unknown("no common range of entropy"), "p_value": None}
     grid = (0.1, 0.2, 0.3, 0.4, 0.5)
     low, high = (0.01, 0.01, -0.01, -0.03, -0.02), (0.03, 0.03, 0.02, -0.01, 0.01)
-    band = Band(along=grid, mean=(0.0,) * 5, low=low, high=high)
-    whole = tuple(replace(row, headline=True, p_adjusted=0.03) for row in arms.pair("a").differences[:1])
-    living = tuple(row for row in arms.pair("a").differences if row.quantity == "reward_at_entropy")
-    tokens = Along(column="tokens", unit="tokens")
-    equal = (*whole, replace(living[0], quantity="reward_at_equal"))
+    band = {"along": grid, "mean": (0.0,) * 5, "low": low, "high": high}
+    differences = arms.pair("a")["differences"]
+    whole = (differences[0] | {"headline": True, "p_adjusted": 0.03},)
+    living = tuple(row for row in differences if row["quantity"] == "reward_at_entropy")
+    tokens = {"column": "tokens", "unit": "tokens"}
+    equal = (*whole, living[0] | {"quantity": "reward_at_equal"})
     results = {
         "two arms": arms.comparison(),
-        **{decision.value: one_pair(decision) for decision in Decision},
+        **{decision: one_pair(decision) for decision in arms.DECISIONS},
         "enough seeds": one_pair(change={"seeds_needed": 2}),
         "never enough seeds": one_pair(change={"seeds_needed": None}),
         "no spread": one_pair(change=untested),
@@ -178,7 +177,7 @@ def comparisons() -> str:
         "at equal tokens": arms.comparison("a", along=tokens, pairs=(arms.pair("a", differences=equal),)),
         "paired": arms.comparison("clip_cov", paired="run"),
         "a band on both sides of 0": one_pair(band=band),
-        "a band around 0": one_pair(band=replace(band, low=(-0.1,) * 5, high=(0.1,) * 5)),
+        "a band around 0": one_pair(band=band | {"low": (-0.1,) * 5, "high": (0.1,) * 5}),
         "many arms": arms.comparison(*arms.MANY),
     }
     texts = [f"# {name}\n{rendered(result, 'text')}" for name, result in results.items()]

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.errors import EntropyLawError, UsageError
-from entropylaw.logs.load import read_runs
+from entropylaw import EntropyLawError, UsageError, read_runs, select
 from entropylaw.results.columns import Refusal
 from entropylaw.roles.explain import explain
-from entropylaw.roles.select import select
 
 NAN = float("nan")
 

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError, Run, read_runs, select
 from entropylaw.logs import catalog
-from entropylaw.logs.load import read_runs
-from entropylaw.logs.runs import Run, Table
+from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
-from entropylaw.roles.select import select
 
 MOST = 8
 """Values of a column that are shown."""

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 import entropylaw
-from entropylaw import read_runs
-from entropylaw.logs.runs import Run
+from entropylaw import Run, read_runs
 from entropylaw.results.result import replace
 
 ENTROPY, REWARD, VALIDATION, OTHER = (

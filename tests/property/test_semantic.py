@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.tokens.grams import GramScan, match_tokens, parse_grams
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import rarefied_entropy
 from tests.token_tables import entropies
+from tests.unit.test_semantic import scipy_entropy
 
 COLUMNS = TokenColumns(
     step="step", entropy="entropy", response=("response",), position="position", token="token"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs
 from entropylaw.logs.runs.number_parsing import is_missing, parse_column, parse_number, parse_step
 
 SPELLINGS = [

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError, Run
 from entropylaw.logs.load import read_all
-from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Source
 from entropylaw.pipeline.arms import config_of, grouped
 from entropylaw.pipeline.compare import by_arm

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
+from entropylaw import ArmComparison, Fit, UsageError
 from entropylaw.analysis.arms import baseline_of, compare_arms
 from entropylaw.analysis.seeds import local_lines, series_of, why_failed
-from entropylaw.errors import UsageError
 from entropylaw.report.render import rendered
-from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
-from entropylaw.results.fit import Fit
+from entropylaw.results.arms import Along, Decision, RunSeries
 from tests.laws import fit_arrays
 
 STEP = np.linspace(0.0, 400.0, 40)

@@ -83,9 +83,9 @@ def test_names_that_differ_in_their_ends_stay_different():
 
 def test_nothing_to_draw_is_said():
     nothing = arms.arm("grpo", seeds=1)
-    empty = replace(nothing, runs=(arms.lost("grpo_s0"),), along=(), mean=())
+    empty = nothing | {"runs": (arms.lost("grpo_s0"),), "along": (), "mean": ()}
     with pytest.raises(ValueError, match="no run of these arms"):
-        arms_figure(arms.comparison("a", arms=(empty, replace(empty, arm="a"))))
+        arms_figure(arms.comparison("a", arms=(empty, empty | {"arm": "a"})))
 
 
 @pytest.mark.parametrize("names", [("clip_cov",), arms.MANY])
@@ -106,8 +106,8 @@ def test_captions_are_of_what_is_drawn(names):
 
 def test_one_exploded_run_does_not_scale_the_axes_and_is_marked():
     result = arms.complete("clip_cov")
-    far = replace(arms.run("far"), along=(0.1, 0.5, 1e4), reward=(0.8, 0.7, -300.0))
     first, *others = result.arms
+    far = replace(first.runs[0], run="far", along=(0.1, 0.5, 1e4), reward=(0.8, 0.7, -300.0))
     figure = arms_figure(replace(result, arms=(replace(first, runs=(*first.runs, far)), *others)))
     assert figure.axes[0].get_xlim()[1] < 2.0
     assert figure.axes[0].get_ylim()[0] > -1.0

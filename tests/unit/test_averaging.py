@@ -5,14 +5,12 @@ import pytest
 from scipy.special import stdtr
 
 import entropylaw
-from entropylaw import FitError, UsageError
+from entropylaw import Estimate, Fit, FitError, UsageError, Verdict, Why
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.verdict import law_probability
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED, HOLDS
 from entropylaw.engine.reads import headroom
-from entropylaw.results import Estimate, Verdict, Why
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.hostile import refused

@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline import answers, cache, steps
-from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache
+from entropylaw.pipeline.cache import Cache
 from entropylaw.results.result import replace
 from tests.conftest import processor_time
 from tests.typed import RUN, write_csv
@@ -47,7 +47,7 @@ def test_a_gate_trusts_no_earlier_result(run, lab, tmp_path):
     (entry,) = entries(kept)
     result = msgspec.msgpack.decode(entry.read_bytes().partition(b"\n")[2])
     result[0]["result"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
-    content = packed(result)
+    content = cache.packed(result)
     entry.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     run("fit", RUN, "-o", "x.json", **place)
     assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["result"]["ceiling"]["value"] == 0
@@ -78,7 +78,7 @@ def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
     step = steps.Fit(FitOptions())
     first = steps.answer(step, one_run, kept)
     monkeypatch.setitem(answers.COMPUTED, "fit", lambda *_: pytest.fail("computed again"))
-    assert packed(steps.answer(step, one_run, kept)) == packed(first)
+    assert cache.packed(steps.answer(step, one_run, kept)) == cache.packed(first)
 
 
 def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch):
@@ -146,18 +146,18 @@ def test_where_the_cache_is(tmp_path, monkeypatch):
     found = []
     for value in ("", "off", "relative/folder", str(tmp_path / "named"), "~/mine"):
         monkeypatch.setenv(cache.VARIABLE, value)
-        found.append(user_cache().folder)
+        found.append(cache.user_cache().folder)
     home = tmp_path / "home"
     assert found == [home / ".cache" / "entropylaw", None, None, tmp_path / "named", home / "mine"]
     monkeypatch.setenv(cache.VARIABLE, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert user_cache().folder == tmp_path / "xdg" / "entropylaw"
+    assert cache.user_cache().folder == tmp_path / "xdg" / "entropylaw"
     # A relative one is none by its specification, and may be a stranger's.
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
-    assert user_cache() == OFF
+    assert cache.user_cache() == cache.OFF
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
-    assert user_cache() == OFF
+    assert cache.user_cache() == cache.OFF
 
 
 def test_no_cache_of_a_working_copy(tmp_path, monkeypatch):
@@ -167,10 +167,10 @@ def test_no_cache_of_a_working_copy(tmp_path, monkeypatch):
         (tmp_path / place).mkdir(parents=True, exist_ok=True)
         monkeypatch.chdir(tmp_path / "work")
         monkeypatch.setenv(cache.VARIABLE, str(tmp_path / place))
-        assert user_cache() == OFF, place
+        assert cache.user_cache() == cache.OFF, place
     monkeypatch.chdir(tmp_path / "clone")
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "work" / "kept"))
-    assert user_cache() == Cache(tmp_path / "work" / "kept")
+    assert cache.user_cache() == Cache(tmp_path / "work" / "kept")
 
 
 @pytest.mark.parametrize("named", ["", "xdg"])
@@ -196,12 +196,12 @@ def test_a_project_in_a_home_folder_has_no_cache_of_its_own(tmp_path, monkeypatc
     monkeypatch.chdir(project)
     for home in (project.parent, tmp_path / "other", "relative"):
         monkeypatch.setenv("HOME", str(home))
-        assert user_cache() == OFF, home
+        assert cache.user_cache() == cache.OFF, home
     # A home folder that is a repository may hold what others committed.
     monkeypatch.setenv("HOME", str(project))
-    assert user_cache().folder == project / "cache" / "entropylaw"
+    assert cache.user_cache().folder == project / "cache" / "entropylaw"
     (project / ".git").mkdir()
-    assert user_cache() == OFF
+    assert cache.user_cache() == cache.OFF
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(one_run, tmp_path):

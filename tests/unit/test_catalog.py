@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from docs import reference
+from entropylaw import read_runs, select
 from entropylaw.logs import catalog
-from entropylaw.logs.catalog import parse, trainers
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
 from tests.typed import imported
 
 FILE = Path(catalog.__file__).with_name("trainers.toml")
@@ -59,7 +57,7 @@ def test_detection(columns, trainer):
 )
 def test_decoys_are_no_entropy(name):
     assert not catalog.is_metric(name)
-    assert not catalog.matches("entropy", [name], trainers()[-1])
+    assert not catalog.matches("entropy", [name], catalog.trainers()[-1])
     assert catalog.decoy(name)
 
 
@@ -74,7 +72,7 @@ def test_decoys_are_no_entropy(name):
 def test_what_is_no_reward(name):
     assert not any(
         catalog.matches(role, [name], trainer)
-        for trainer in trainers()
+        for trainer in catalog.trainers()
         for role in ("validation", "training")
     )
 
@@ -105,7 +103,7 @@ def test_a_trainers_own_key_comes_first():
 
 def test_the_page_holds_every_key_of_the_file():
     sections = dict(re.findall(r"## (.+)\n\n((?:- .+\n?)+)", reference.trainer_sections()))
-    assert list(sections) == [trainer.title for trainer in trainers()]
+    assert list(sections) == [trainer.title for trainer in catalog.trainers()]
     for trainer in tomllib.loads(FILE.read_text(encoding="utf-8"))["trainer"]:
         for role, word in (
             ("entropy", "entropy"),
@@ -115,7 +113,7 @@ def test_the_page_holds_every_key_of_the_file():
             lines = " ".join(re.findall(rf"^- {word} (.+)", sections[trainer["title"]], re.MULTILINE))
             for key in (key for entry in trainer.get(role, []) for key in entry.get("keys", [])):
                 assert f"`{key}`" in lines, (trainer["name"], key)
-    for trainer in trainers():
+    for trainer in catalog.trainers():
         keys = len(trainer.entropy) + len(trainer.validation) + len(trainer.training)
         assert re.sub(r"[^`]", "", sections[trainer.title]).count("`") >= 2 * keys
 
@@ -136,7 +134,7 @@ def test_an_error_in_the_file_names_what_is_wrong(before, after, error, problem)
     text = FILE.read_text(encoding="utf-8")
     assert before in text
     with pytest.raises(error, match=re.escape(problem)):
-        parse(text.replace(before, after, 1))
+        catalog.parse(text.replace(before, after, 1))
 
 
 def test_help_does_not_read_the_file(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw.documents.loading import load_fit
+from entropylaw import load_fit
 from entropylaw.reproducible import rounded
 from tests.conftest import ROOT
 from tests.typed import RUN, assert_error, imported, write_csv

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from entropylaw import fit_logs
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.kinds import KINDS
-from entropylaw.pipeline.steps import fit_logs
 from tests.conftest import LAB
 from tests.typed import assert_error, imported
 

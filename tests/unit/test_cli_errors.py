@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entropylaw import load_fit
 from entropylaw.cli import running
-from entropylaw.documents.loading import load_fit
 from entropylaw.files import write_atomically
 from tests.conftest import HANGS, clean_environment
 from tests.fuzz.hiding import comma, records

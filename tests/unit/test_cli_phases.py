@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import InputError
-from entropylaw.logs.load import read_runs
+from entropylaw import InputError, read_runs
 from entropylaw.roles.select import phase_series
 from entropylaw.roles.series import PhaseSeries
 

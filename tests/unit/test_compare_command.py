@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import entropylaw
+from entropylaw import EntropyLawError
 from entropylaw.documents.loading import load_document
-from entropylaw.errors import EntropyLawError
 from tests.fuzz.hiding import jsonl, records
 from tests.laws import fit_arrays
 from tests.typed import assert_error, typed, write_csv

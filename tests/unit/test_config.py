@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from entropylaw import EntropyLawError, UsageError
 from entropylaw.cli import app
 from entropylaw.cli.command import NAMES, all_settings, command_of
-from entropylaw.cli.settings import LARGEST, read_settings
-from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.cli.settings import read_settings
 from entropylaw.option import options_of
 from entropylaw.options import Command, FitOptions
 from tests.conftest import ROOT
@@ -210,6 +210,9 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
     [
         ("level = '0.9'", "level = '0.9', expected a number between 0 and 1"),
         ("level = true", "level = True"),
+        ("keep-outliers = 1", "keep-outliers = 1"),
+        ("seam = '3'", "seam = '3'"),
+        ("seam = ['3']", "seam = ['3']"),
         ("level = 95", "level = 95"),
         ("level = nan", "level = nan"),
         ("fail-if = 3", "fail-if = 3, expected a gate such as 'ceiling<0.62', or a list of them"),
@@ -267,7 +270,7 @@ def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind)
     elif kind in ("device", "link to nothing"):
         path.symlink_to("/dev/zero" if kind == "device" else "nowhere")
     else:
-        path.write_text("jobs = " + "9" * 100_000 if kind == "long integer" else "#" * (LARGEST + 1))
+        path.write_text("jobs = " + "9" * 100_000 if kind == "long integer" else "#" * 40_000)
     for flags in ([], ["--config", "entropylaw.toml"]):
         done = run(*flags, "fit", "x.csv")
         assert_error(done, "file-not-found" if kind == "link to nothing" else "file-unreadable", 3)

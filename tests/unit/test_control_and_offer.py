@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs, select
 from entropylaw.results.result import replace
 from entropylaw.roles.rewards import select_all
-from entropylaw.roles.select import select
 from tests.findings import said
 from tests.typed import typed
 

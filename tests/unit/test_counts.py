@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.documents.loading import load_fit
+from entropylaw import load_fit
 from tests.conftest import LAB
 from tests.typed import typed
 

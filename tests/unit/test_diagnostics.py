@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from entropylaw import Verdict, Why
 from entropylaw.analysis.law.diagnostics import lost_reward, reasons_of
 from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP
-from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
 from tests.laws import fit_arrays
 

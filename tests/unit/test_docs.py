@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from docs import generate
+from entropylaw import __version__
 from entropylaw.engine.constants import FAILS, HOLDS, REJECTED_STEP
-from entropylaw.version import __version__
 from tests.conftest import ROOT
 from tests.slugs import slugs
 from tests.typed import started

@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 
 import entropylaw
+from entropylaw import EntropyLawError, Estimate, FitDocument, FitError, load_fit
 from entropylaw.documents.codec import DocumentMismatchError, decode, dumps, encode
-from entropylaw.documents.document import Entry, FitDocument
+from entropylaw.documents.document import Entry
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import load_document, load_fit
-from entropylaw.errors import EntropyLawError, FitError
+from entropylaw.documents.loading import load_document
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.quantities import Unknown
 from entropylaw.paths import shown_path
-from entropylaw.results import Estimate
 from tests.conftest import ROOT
 from tests.hostile import refused
 from tests.unit.test_report_samples import document as fit_document

@@ -5,9 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw import fit, read_runs
-from entropylaw.errors import UsageError
-from entropylaw.roles.select import select
+from entropylaw import UsageError, fit, read_runs, select
 from tests.hostile import refused
 
 

@@ -10,7 +10,8 @@ import entropylaw
 from entropylaw.report.findings import SENTENCES, sentence
 from entropylaw.report.render import rendered
 from entropylaw.report.words import short_words
-from entropylaw.results.result import caution, note, replace
+from entropylaw.results.result import replace
+from tests.findings import caution, note
 from tests.unit.test_report_samples import by_hand
 
 PACKAGE = Path(entropylaw.__file__).parent

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from entropylaw import FitError, UsageError, Verdict, Why, forecast
 from entropylaw.analysis.entropy_ahead import entropy_ahead
-from entropylaw.analysis.forecast import forecast, learned, rests_on
+from entropylaw.analysis.forecast import learned, rests_on
 from entropylaw.engine.levels import blocked
-from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
-from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace as struct_replace
 from tests.laws import fit_arrays
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from entropylaw.errors import UsageError
+from entropylaw import UsageError
 from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES

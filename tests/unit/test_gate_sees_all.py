@@ -346,9 +346,10 @@ def test_stored_fits_in_a_folder_are_checked(check, put, name):
     assert check("logs").returncode == 5
 
 
-@pytest.mark.parametrize("runs", [[], [{**stored(True)["runs"][0], "result": None}]])
-def test_a_document_without_runs_or_without_an_answer_is_refused_and_stops_no_other(check, put, runs):
+@pytest.mark.parametrize("without", ["runs", "answer"])
+def test_a_document_without_runs_or_without_an_answer_is_refused_and_stops_no_other(check, put, without):
     """What else contradicts itself is refused alike: test_documents.py."""
+    runs = [] if without == "runs" else [{**stored(True)["runs"][0], "result": None}]
     put("good.csv", comma(GOOD))
     put("x.fit.json", json.dumps({**stored(True), "runs": runs}).encode())
     assert check("x.fit.json").returncode == 5

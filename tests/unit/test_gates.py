@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entropylaw import Estimate, InputError, Why
 from entropylaw.documents.codec import encode
-from entropylaw.errors import InputError
 from entropylaw.gates.decide import regression, relative_decrease
 from entropylaw.gates.expression import holds_for
 from entropylaw.gates.quantities import QUANTITIES, Unknown
-from entropylaw.results import Estimate, Why
-from entropylaw.results.result import caution
-from tests.findings import stated
+from tests.findings import caution, stated
 from tests.gate_documents import case, cases, document, fitted, number, phased, prediction, refused, subjects
 from tests.unit import test_phase_report as phase_samples
 

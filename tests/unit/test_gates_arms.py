@@ -2,15 +2,19 @@
 
 import pytest
 
+from entropylaw import ComparisonDocument, Estimate, InputError, UsageError
 from entropylaw.documents.codec import encode
-from entropylaw.documents.comparison import ArmRuns, ComparisonDocument
-from entropylaw.errors import InputError, UsageError
 from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
 from entropylaw.options import CompareOptions
-from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, Difference, Pair
+from tests.arms import UNITS
+from tests.findings import made
 from tests.gate_documents import case, cases, document, fitted
+
+QUANTITIES = (
+    *("last_reward", "living_reward", "reward_at_entropy", "reward_at_equal", "failure_rate"),
+    *("last_entropy", "entropy_loss", "shift", "movement", "ceiling", "a", "b"),
+)
 
 GATE = "difference(clip, grpo).reward_at_entropy<0"
 
@@ -21,32 +25,33 @@ def estimate(value, low=None, high=None, note=None):
 
 def compared(*pairs, arms=("grpo", "clip", "rloo")):
     """A comparison; of every pair (arm, baseline, estimate of every quantity)."""
-    made = tuple(
-        Pair(
-            arm=arm,
-            baseline=baseline,
-            common=None,
-            last_step=None,
-            differences=tuple(
-                Difference(quantity=name, unit=unit, estimate=known) for name, (_, unit) in QUANTITIES.items()
-            ),
-            band=None,
-        )
+    made_pairs = [
+        {
+            "arm": arm,
+            "baseline": baseline,
+            "common": None,
+            "last_step": None,
+            "differences": [
+                {"quantity": name, "unit": UNITS.get(name, "reward"), "estimate": known}
+                for name in QUANTITIES
+            ],
+            "band": None,
+        }
         for arm, baseline, known in pairs
-    )
+    ]
     rate = estimate(0.0, 0.0, 0.5)
-    whole = ArmComparison(
-        arms=tuple(Arm(arm=arm, runs=(), failure_rate=rate) for arm in arms),
-        baseline=arms[0],
-        pairs=made,
-        level=0.95,
-        margin=0.01,
-    )
-    found = ComparisonDocument(
+    found = made(
+        ComparisonDocument,
         inputs=(),
         settings=CompareOptions(),
-        grouped=tuple(ArmRuns(arm=arm, by="as given", runs=("r",)) for arm in arms),
-        comparison=whole,
+        grouped=[{"arm": arm, "by": "as given", "runs": ("r",)} for arm in arms],
+        comparison={
+            "arms": [{"arm": arm, "runs": (), "failure_rate": rate} for arm in arms],
+            "baseline": arms[0],
+            "pairs": made_pairs,
+            "level": 0.95,
+            "margin": 0.01,
+        },
     )
     return encode(found)
 
@@ -85,7 +90,7 @@ def test_only_the_named_quantity_and_pair_are_read():
     data = compared(
         ("clip", "grpo", estimate(0.02, 0.01, 0.04)), ("rloo", "grpo", estimate(-0.5, -0.6, -0.4))
     )
-    ceiling = data["comparison"]["pairs"][0]["differences"][list(QUANTITIES).index("ceiling")]
+    ceiling = data["comparison"]["pairs"][0]["differences"][QUANTITIES.index("ceiling")]
     ceiling["estimate"] = encode(estimate(-0.2, -0.3, -0.1))
     found = cases([data], GATE, "difference(clip, grpo).ceiling<0", "difference(rloo, grpo).ceiling<0")
     assert [one.value for one in found] == [0.02, -0.2, -0.5]

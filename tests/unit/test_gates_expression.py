@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.errors import UsageError
+from entropylaw import UsageError
 from entropylaw.gates.decide import consistent_decimals
 from entropylaw.gates.expression import parse
 from entropylaw.gates.limits import Limit

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
+from entropylaw import InputError
 from entropylaw.tokens.grams import (
     match_tokens,
     parse_grams,

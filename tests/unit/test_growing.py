@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError, read_runs
 from entropylaw.logs.growing import GrowingLog
-from entropylaw.logs.load import read_runs
 
 FORMATS = Path(__file__).parents[2] / "data" / "formats" / "grpo_s0"
 ENTROPY, REWARD = "actor/entropy", "critic/score/mean"

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError, read_runs
 from entropylaw.logs.configuration import read_yaml, settings_beside
-from entropylaw.logs.load import read_all, read_runs
+from entropylaw.logs.load import read_all
 from entropylaw.logs.sources import content
 from entropylaw.logs.sources.content import load
 from entropylaw.paths import hostless, shown_path

@@ -6,10 +6,8 @@ import pprint
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
+from entropylaw import InputError, read_runs, select
 from entropylaw.logs import catalog
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
 from tests.unit.test_ingest_consoles_a import reader_of
 
 STEPS = range(1, 13)

@@ -9,6 +9,7 @@ import pytest
 from entropylaw.logs.runs.number_parsing import parse_column
 from entropylaw.logs.sources.content import Content, load
 from entropylaw.logs.sources.registry import READERS, find_reader, reader_of
+from tests.conftest import NIGHTLY, drawn
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b
@@ -110,7 +111,7 @@ def test_a_file_cut_anywhere_gives_complete_values_only(reader, name, text):
     known = {column: set(cells) for column, cells in numbers(read(reader, name, data)).items()}
     rows = []
     ends = range(len(data) + 1) if len(data) < 2000 else [len(data) * part // 100 for part in range(101)]
-    for end in ends:
+    for end in sorted({0, len(data), *drawn(ends, 40)}):
         rows.append(rows_or_refusal(lambda part: read(reader, name, part), data[:end]))
         for column, cells in numbers(read(reader, name, data[:end])).items() if rows[-1] else ():
             odd = [cell for cell in cells[~np.isnan(cells)] if cell not in known.get(column, ())]
@@ -132,12 +133,12 @@ def databases():
 def test_flipped_bits_and_a_database_cut_anywhere_give_rows_or_a_refusal(reader, name, text, tmp_path):
     data, found = text if isinstance(text, bytes) else text.encode(), []
     whole = rows_or_refusal(lambda part: read(reader, name, part), data)
-    flips = [*flipped(data)]
+    flips = drawn(flipped(data), 30)
     copies = [*flips]
     if name.endswith(".db"):
         # The schema is on the first pages.
-        copies += [head + data[2048:] for head in flipped(data[:2048])]
-        copies += [data[: len(data) * part // 100] for part in range(100)]
+        copies += [head + data[2048:] for head in drawn(flipped(data[:2048]), 30)]
+        copies += [data[: len(data) * part // 100] for part in drawn(range(100), 30)]
     for copy in copies:
         reader_of(reader).recognises(Content(name, copy))
         found.append(rows_or_refusal(lambda part: read(reader, name, part), copy))
@@ -147,7 +148,7 @@ def test_flipped_bits_and_a_database_cut_anywhere_give_rows_or_a_refusal(reader,
             content = load(str(tmp_path / name))
             assert rows_or_refusal(reader_of(reader).read, content) == found[-1]
     assert whole in found
-    if reader in consoles_a.WHOLE:
+    if NIGHTLY and reader in consoles_a.WHOLE:
         assert sum(rows > 0 for rows in found) > 2 * len(found) / 3
 
 

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import InputError
-from entropylaw.logs.load import UnreadFileWarning, read_runs
+from entropylaw import InputError, read_runs, select
+from entropylaw.logs.load import UnreadFileWarning
 from entropylaw.logs.sources import content as contents
-from entropylaw.roles.select import select
 from tests.hostile import refused
 
 ROOT = Path(__file__).parents[2]

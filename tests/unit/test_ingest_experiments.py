@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from entropylaw.errors import UsageError
-from entropylaw.logs.load import read_all, read_runs
+from entropylaw import UsageError, read_runs
+from entropylaw.logs.load import read_all
 from tests.fuzz.binary import wandb_frames
 from tests.hostile import refused, write
 from tests.unit.test_ingest_tensorboard import start

@@ -5,11 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError, UsageError
-from entropylaw.logs.load import read_all, read_runs
-from entropylaw.logs.runs import joining
+from entropylaw import InputError, UsageError, read_runs, select
+from entropylaw.logs.load import read_all
 from entropylaw.roles.explain import explain
-from entropylaw.roles.select import select
 from tests.hostile import write
 
 STEPS = range(40)
@@ -73,7 +71,7 @@ def test_a_chart_without_its_greatest_values_is_joined_too(tmp_path):
     renamed = chart("critic/score/mean", {"a": REWARDS}, bounds=bounds).replace("__MAX", "__most")
     write(tmp_path, "r.csv", renamed)
     (run,) = read_runs(tmp_path)
-    assert run.dropped == {joining.UNLIKE_POINTS: 10}
+    assert run.dropped == {"average over several steps, where another chart has a single value": 10}
 
 
 def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
@@ -81,7 +79,7 @@ def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
     write(tmp_path, "e.csv", chart("actor/entropy", {"a": ENTROPIES}, bounds=bounds))
     write(tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": REWARDS}))
     (run,) = read_runs(tmp_path)
-    assert run.dropped == {joining.UNLIKE_POINTS: 10}
+    assert run.dropped == {"average over several steps, where another chart has a single value": 10}
     series = select(run)
     assert (series.pair, series.step.tolist()) == ("next", list(range(9, 39)))
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import InputError, UsageError
-from entropylaw.logs.load import UnreadFileWarning, read_all, read_runs
+from entropylaw import InputError, UsageError, read_runs
+from entropylaw.logs.load import UnreadFileWarning, read_all
 from entropylaw.logs.sources.registry import READERS
 from tests.hostile import refused, write
 

@@ -10,10 +10,8 @@ import shlex
 import numpy as np
 import pytest
 
-from entropylaw.errors import EntropyLawError, InputError
-from entropylaw.logs.load import read_runs
+from entropylaw import EntropyLawError, InputError, read_runs, select
 from entropylaw.roles.explain import explain
-from entropylaw.roles.select import select
 from tests.hostile import refused
 
 N = 20

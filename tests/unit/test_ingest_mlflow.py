@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.errors import InputError
+from entropylaw import InputError
 from entropylaw.logs.sources import bundles as mlflow_store
 from entropylaw.logs.sources.bundles import mlflow_files, read_mlflow
 from entropylaw.logs.sources.content import Content, load

@@ -5,8 +5,7 @@ import struct
 
 import numpy as np
 
-from entropylaw.logs.load import read_runs
-from entropylaw.logs.runs.splitting import SUPERSEDED
+from entropylaw import read_runs
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
@@ -84,7 +83,7 @@ def test_the_files_of_a_resumed_run_are_one_run(tmp_path):
     assert run.name == "my-run"
     assert run.step.tolist() == list(range(1, 41))
     assert run.columns["train/entropy"][19:21].tolist() == [np.float32(1 / 20), np.float32(1 / 21 + 1)]
-    assert run.dropped == {SUPERSEDED: 10}
+    assert run.dropped == {"superseded after a resume": 10}
     assert len(run.source.parts) == 2
     assert run.notes[0] == "2 event files of one folder, read in the order of their making"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entropylaw import fit_logs
 from entropylaw.documents.document import Entry
-from entropylaw.pipeline.steps import fit_logs
 from lab import findings, overview, page
 from lab.answers import better, fails, forgets, holds, moves, restores, same
 from lab.comparisons import PLAIN

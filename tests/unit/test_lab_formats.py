@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs
 from lab import formats
 
 LAST = 20

@@ -6,7 +6,7 @@ from dataclasses import replace as dataclass_replace
 import numpy as np
 import pytest
 
-from entropylaw.pipeline.steps import fit_logs
+from entropylaw import fit_logs
 from lab import chains, comparisons, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config

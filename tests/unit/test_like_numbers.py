@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import entropylaw
+from entropylaw import ArmComparison, InputError, load_fit
 from entropylaw.analysis.arms import compare_arms
-from entropylaw.documents.loading import load_document, load_fit
-from entropylaw.errors import InputError
+from entropylaw.documents.loading import load_document
 from entropylaw.report.render import rendered
-from entropylaw.results.arms import Along, ArmComparison, Decision, RunSeries
+from entropylaw.results.arms import Along, Decision, RunSeries
 from entropylaw.results.result import caution, has, replace
 from entropylaw.units import SORTS, reward_unit, sort_of_number
 from tests.laws import fit_arrays, fit_with, stop_line_of

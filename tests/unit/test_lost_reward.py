@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 import entropylaw
+from entropylaw import Fit, FitDocument, InputError
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import Entry, FitDocument, RunReport
-from entropylaw.errors import InputError
+from entropylaw.documents.document import Entry, RunReport
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.report.render.html import typeset
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.conftest import ROOT
 from tests.gate_documents import case, document, fitted, refused

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.logs.sources.content import missing_file
+from entropylaw import InputError, read_runs
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -140,4 +140,6 @@ def test_near_names_of_a_missing_file(
     for other in ("mine.csv", "b.csv", "a.jsonl", "z.parquet", "notes.docx", ".hidden.csv"):
         (tmp_path / other).write_text("x")
     monkeypatch.chdir(tmp_path)
-    assert missing_file(name).hint == expected
+    with pytest.raises(InputError) as caught:
+        read_runs(name)
+    assert caught.value.hint == expected

@@ -4,65 +4,40 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from entropylaw.cli.command import NAMES, all_settings, command_of
 from entropylaw.documents.codec import decode, encode
-from entropylaw.errors import UsageError
-from entropylaw.kinds import COUNT, NUMBER, SWITCH, one_of
-from entropylaw.option import option, options_of, part
-from entropylaw.options import (
-    ClassColumns,
-    ColumnOptions,
-    Command,
-    CompareOptions,
-    Coverage,
-    FitOptions,
-    LawOptions,
-    LogOptions,
-    PhaseOptions,
-    column,
-)
+from entropylaw.option import options_of
+from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from tests.conftest import HANGS, clean_environment
-from tests.hostile import refused
+from tests.typed import assert_error
 
-FAMILIES: dict[type, set[str]] = {
-    LogOptions: {"fit", "predict", "columns", "phases", "compare", "report", "check"},
-    ColumnOptions: {"fit", "predict", "columns", "compare", "plot", "report", "check"},
-    LawOptions: {"fit", "predict", "compare", "plot", "report", "check"},
-    FitOptions: {"fit", "report"},
-    CompareOptions: {"compare"},
-    Coverage: {"fit", "phases", "compare", "plot", "report", "check"},
-    ClassColumns: {"phases", "plot"},
+FITTING = {"fit", "predict", "compare", "plot", "report", "check"}
+FAMILIES = {
+    ("--reward", "--pair"): FITTING | {"columns"},
+    ("--entropy-sd", "--from-step", "--max-reward", "--keep-outliers"): FITTING,
+    ("--seam", "--find-seams"): {"fit", "report"},
+    ("--baseline", "--all-pairs", "--margin", "--at-equal", "--stage", "--domain"): {"compare"},
+    ("--level",): FITTING | {"phases", "samples"},
+    ("--planning", "--execution"): {"phases", "plot"},
+    ("--run",): FITTING | {"phases", "columns"},
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample(ColumnOptions, Command):
-    """A command with an option of each sort."""
-
-    extra: str | None = column("extra", "Another column.")
-    times: tuple[float, ...] = option("--times T", "Repeatable.", NUMBER, many=True)
-    choice: str = option("--choice", "One of two.", one_of("one", "two"), default="one")
+"""Flags of a family of options, and the commands that have all of them."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_command_of_a_family_has_all_its_options(family):
-    for name in NAMES:
-        own = options_of(command_of(name))
-        if name in FAMILIES[family]:
-            assert not [field for field in options_of(family) if field not in own], name
-        # In a figure's command --run is the name of a run.
-        elif name != "plot":
-            assert not issubclass(command_of(name), family)
+def test_every_command_of_a_family_has_all_its_options(run, family):
+    helps = {name: run(name, "--help").stdout.split() for name in NAMES}
+    for flag in family:
+        assert {name for name, words in helps.items() if flag in words} == FAMILIES[family], flag
 
 
 def test_every_option_of_a_family_is_a_setting():
-    for family in (*FAMILIES, PhaseOptions):
-        assert all(known.key for known in options_of(family).values())
+    keys = {key.rpartition(".")[2] for key in all_settings()}
+    flags = {flag.removeprefix("--") for family in FAMILIES for flag in family}
+    assert flags <= keys
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,47 +60,12 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
     assert run("-h").stdout == run("--help").stdout
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "value"),
-    [
-        (NUMBER, "1e2", 100.0),
-        (COUNT, "3", 3),
-        (one_of("a", "b"), "b", "b"),
-    ],
-)
-def test_texts_become_values(kind, text, value):
-    known = option("--x", "", kind).metadata["option"]
-    assert known.parsed(text) == value
-
-
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])
-def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(text):
-    known = option("--jobs", "", COUNT).metadata["option"]
-    error = refused("bad-option", known.parsed, text, kind=UsageError)
-    assert error.message == f"--jobs {text!r}, expected a whole number above 0"
-    assert error.hint.startswith("give --jobs 4")
-
-
-@pytest.mark.parametrize(
-    ("many", "kind", "value"),
-    [
-        (False, NUMBER, True),
-        (False, SWITCH, 1),
-        (True, NUMBER, "3"),
-        (True, NUMBER, ["3"]),
-        (False, COUNT, 2.0),
-    ],
-)
-def test_a_value_of_a_file_has_the_type_of_its_kind(many: bool, kind: Any, value: Any):
-    known = option("--x", "", kind, many=many).metadata["option"]
-    with pytest.raises(ValueError, match=r".*"):
-        known.from_toml(value)
-
-
-def test_a_part_of_a_command_is_a_family():
-    given = Sample(entropy="H", extra="E", given=("entropy", "extra"))
-    assert part(given, FitOptions, level=0.9) == FitOptions(entropy="H", level=0.9)
-    assert given.flags_given(ColumnOptions) == ["--entropy"]
+def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(run, text):
+    done = run("fit", "log.csv", "--jobs", text)
+    assert_error(done, "bad-option", 2)
+    assert f"--jobs {text!r}, expected a whole number above 0" in done.stderr
+    assert "give --jobs 4" in done.stderr
 
 
 @pytest.mark.parametrize(

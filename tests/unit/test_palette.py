@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from entropylaw.report.figures import palette, plotting
-from entropylaw.report.figures.palette import PALETTE
 from tests.drawing import contrast
 
 TEXTS = ("ink", "muted", "accent", "warn", "care", "fine", "blue", "brown", "purple")
-TEXTS += tuple(name for name in PALETTE if name.endswith("-text"))
+TEXTS += tuple(name for name in palette.PALETTE if name.endswith("-text"))
 LINES = ("grey", "blue", "vermilion", "green", "brown", "purple")
 
 MACHADO = {
@@ -47,43 +46,43 @@ def test_contrast_is_that_of_wcag() -> None:
 @pytest.mark.parametrize("side", ["light", "dark"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_words_can_be_read(name: str, side: str) -> None:
-    assert contrast(getattr(PALETTE[name], side), getattr(PALETTE["card"], side)) >= 4.5
+    assert contrast(getattr(palette.PALETTE[name], side), getattr(palette.PALETTE["card"], side)) >= 4.5
 
 
 @pytest.mark.parametrize("side", ["light", "dark"])
 @pytest.mark.parametrize("name", LINES)
 def test_lines_can_be_seen(name: str, side: str) -> None:
-    assert contrast(getattr(PALETTE[name], side), getattr(PALETTE["card"], side)) >= 3.0
+    assert contrast(getattr(palette.PALETTE[name], side), getattr(palette.PALETTE["card"], side)) >= 3.0
 
 
 @pytest.mark.parametrize("side", ["light", "dark"])
 @pytest.mark.parametrize("eye", MACHADO)
 def test_lines_of_one_figure_are_told_apart(eye: str, side: str) -> None:
     for figure in (("blue", "vermilion", "green", "brown"), ("vermilion", "blue", "purple")):
-        seen = {name: lab(getattr(PALETTE[name], side), eye) for name in figure}
+        seen = {name: lab(getattr(palette.PALETTE[name], side), eye) for name in figure}
         for one, other in combinations(seen, 2):
             assert np.linalg.norm(seen[one] - seen[other]) > 10, (one, other)
 
 
 def test_later_steps_stand_out_more_on_either_card() -> None:
-    steps = [colour for name, colour in PALETTE.items() if name.startswith("step-")]
+    steps = [colour for name, colour in palette.PALETTE.items() if name.startswith("step-")]
     for side in ("light", "dark"):
-        found = [contrast(getattr(colour, side), getattr(PALETTE["card"], side)) for colour in steps]
+        found = [contrast(getattr(colour, side), getattr(palette.PALETTE["card"], side)) for colour in steps]
         assert found == sorted(found)
 
 
 @pytest.mark.parametrize(("paper", "side"), [("white", 0), ("#202020", 1), ("none", 0)])
 def test_a_word_takes_the_shade_for_words_and_a_colour_that_needs_none_stays(paper: str, side: int) -> None:
     with mpl.rc_context({"figure.facecolor": paper}):
-        assert plotting.colour("green", words=True) == PALETTE["green-text"][side]
-        assert plotting.colour("green") == PALETTE["green"][side]
-        assert plotting.colour("ink", words=True) == PALETTE["ink"][side]
+        assert plotting.colour("green", words=True) == palette.PALETTE["green-text"][side]
+        assert plotting.colour("green") == palette.PALETTE["green"][side]
+        assert plotting.colour("ink", words=True) == palette.PALETTE["ink"][side]
 
 
 def test_the_page_s_properties_have_every_colour_on_both_sides() -> None:
     css = palette.css()
     first, dark = css.split("@media screen and (prefers-color-scheme:dark)")
-    for name, colour in PALETTE.items():
+    for name, colour in palette.PALETTE.items():
         assert re.search(rf"--{name}:{colour.light}[;}}]", first)
         assert re.search(rf"--{name}:{colour.dark}[;}}]", dark)
     assert css.count("{") == css.count("}")
@@ -97,5 +96,5 @@ def test_a_colour_follows_the_page_and_keeps_its_own_where_there_is_none() -> No
 
 
 def test_no_two_names_have_one_light_colour() -> None:
-    shades = [colour.light for name, colour in PALETTE.items() if name != "ring"]
+    shades = [colour.light for name, colour in palette.PALETTE.items() if name != "ring"]
     assert len(shades) == len(set(shades))

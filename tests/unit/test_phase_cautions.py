@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from entropylaw import Estimate
 from entropylaw.analysis.phases import far_off, phase_cautions
-from entropylaw.results import WORDS, Estimate
-from entropylaw.results.phases import CurvePhases, Eruption
+from entropylaw.results.phases import CurvePhases
 from entropylaw.results.result import Finding
+from tests.findings import made
 
 STEP = np.arange(200.0)
 
@@ -27,7 +28,7 @@ def curve(entropy: np.ndarray, name: str = "planning", *, rises: bool = False, *
     values = {
         "name": name,
         "n": STEP.size,
-        "verdict": WORDS[0] if rises else WORDS[1],
+        "verdict": "rises" if rises else "does not rise",
         "p_rise": 0.01 if rises else 0.4,
         "detectable": 0.05,
         "lowest": 0.1,
@@ -49,7 +50,7 @@ def curve(entropy: np.ndarray, name: str = "planning", *, rises: bool = False, *
         "first_step": 0.0,
         "last_step": 199.0,
     }
-    return CurvePhases(**(values | other))
+    return made(CurvePhases, **(values | other))
 
 
 def cautions(*curves: CurvePhases) -> list[Finding]:
@@ -66,7 +67,9 @@ def test_an_explosion_and_eruptions():
     assert (found.code, found.values["since"]) == ("entropy-exploded", 150.0)
     assert "0.2 nats above its lowest level of 0.1 at step 100 (3 times it), since step 150" in found.sentence
     assert cautions(curve(smooth() + noise(), rises=True, ratio=1.5)) == []
-    (erupts,) = cautions(curve(smooth() + noise(), eruptions=(Eruption(60.0, 0.8), Eruption(90.0, 0.5))))
+    (erupts,) = cautions(
+        curve(smooth() + noise(), eruptions=({"step": 60.0, "rise": 0.8}, {"step": 90.0, "rise": 0.5}))
+    )
     assert "the entropy of planning erupts 2 times: by 0.8 nats at step 60, 0.5 at step 90" in erupts.sentence
 
 

@@ -5,8 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
+from entropylaw import PhaseFit
 from entropylaw.analysis.rise import MOST_POINTS, blocked
-from entropylaw.results.phases import CurvePhases, PhaseFit, gaps
+from entropylaw.results.phases import CurvePhases, gaps
 from tests.conftest import ROOT
 from tests.laws import phases_of
 

@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
-from entropylaw import combine_phases
-from entropylaw.documents.document import Entry, InputFile, PhaseOptions, PhasesDocument
+from entropylaw import Estimate, PhaseFit, PhasesAcross, PhasesDocument, combine_phases
+from entropylaw.documents.document import Entry
 from entropylaw.escaping import wrapped
-from entropylaw.logs.source import Meaning
+from entropylaw.options import PhaseOptions
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import across_figure, phase_figure
 from entropylaw.report.render import rendered
-from entropylaw.results import VERDICTS, WORDS, Estimate
-from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
-from entropylaw.results.phases import CurvePhases, Eruption, PhaseFit, PhasesAcross
+from entropylaw.results.columns import Choice, Refusal
+from entropylaw.results.phases import CurvePhases
 from entropylaw.results.result import replace
 from tests.drawing import assert_words_can_be_read, drawn_words
-from tests.findings import stated
+from tests.findings import made, stated
 
 SERIES = ("step", "entropy", "fitted", "low", "high")
 
@@ -36,7 +35,7 @@ def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurveP
     values = {
         "name": name,
         "n": step.size,
-        "verdict": WORDS[0] if rises else WORDS[1],
+        "verdict": "rises" if rises else "does not rise",
         "p_rise": 0.005 if rises else 0.41,
         "detectable": None if rises else 0.0812,
         "lowest": 0.08,
@@ -58,7 +57,7 @@ def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurveP
         "first_step": 0.0,
         "last_step": 200.0,
     }
-    return CurvePhases(**(values | other))
+    return made(CurvePhases, **(values | other))
 
 
 def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) -> PhaseFit:
@@ -70,15 +69,15 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
         "aggregate": None,
         "delta": None,
         "later": None,
-        "verdict": WORDS[1] if planning and execution else None,
+        "verdict": "does not rise" if planning and execution else None,
         "level": 0.95,
     }
     return PhaseFit(**(values | other))
 
 
-def column(name: str, kind: str = TOKEN) -> Choice:
-    meaning = Meaning(role="entropy", trainer="user", kind=kind)
-    return Choice(column=name, meaning=meaning, why="by its name", usable=101)
+def column(name: str, kind: str = "token entropy") -> Choice:
+    meaning = {"role": "entropy", "trainer": "user", "kind": kind}
+    return made(Choice, column=name, meaning=meaning, why="by its name", usable=101)
 
 
 COLUMNS = {
@@ -107,7 +106,7 @@ def ordered() -> Entry:
         curve("execution", rises=False, settled=estimate(40.0, 35.0, 46.0)),
         delta=estimate(86.0, 60.0, 112.0),
         later=0.9999,
-        verdict=VERDICTS[0],
+        verdict="settles, then rises",
     )
     return run_of(two)
 
@@ -119,7 +118,7 @@ def neither() -> Entry:
 
 def whole_only() -> Entry:
     note = "one curve of all tokens cannot be separated"
-    erupts = (Eruption(60.0, 0.8), Eruption(120.0, 0.5))
+    erupts = ({"step": 60.0, "rise": 0.8}, {"step": 120.0, "rise": 0.5})
     phases = fit(None, None, aggregate=curve("aggregate", eruptions=erupts), findings=stated("note", note))
     return run_of(phases, columns={"aggregate": COLUMNS["aggregate"]})
 
@@ -128,7 +127,8 @@ def semantic() -> Entry:
     run = ordered()
     plans = curve("semantic", at=100.0, stays=False)
     found = replace(run.result, planning=curve("planning", rises=False), semantic=plans)
-    return replace(run, columns=COLUMNS | {"semantic": column("entropy_semantic", SEMANTIC)}, result=found)
+    columns = COLUMNS | {"semantic": column("entropy_semantic", "semantic entropy")}
+    return replace(run, columns=columns, result=found)
 
 
 def refused() -> Entry:
@@ -139,8 +139,8 @@ def refused() -> Entry:
 
 
 def document(*runs: Entry, **other) -> PhasesDocument:
-    file = InputFile(path="logs/made.csv", sha256="ab" * 32, format="csv", rows=101)
-    return PhasesDocument(inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
+    file = {"path": "logs/made.csv", "sha256": "ab" * 32, "format": "csv", "rows": 101}
+    return made(PhasesDocument, inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
 
 
 def across() -> PhasesAcross:
@@ -148,8 +148,7 @@ def across() -> PhasesAcross:
     return combine_phases(runs)
 
 
-RUNS = [ordered(), neither(), whole_only(), semantic()]
-NAMES = ["ordered", "neither", "whole", "semantic"]
+RUNS = {"ordered": ordered, "neither": neither, "whole": whole_only, "semantic": semantic}
 
 
 def lines_of(run: Entry) -> list[str]:
@@ -163,17 +162,17 @@ def both(planning=None, execution=None, **other) -> Entry:
 
 
 def test_what_is_known_is_said_first():
-    blind = curve("planning", rises=False, verdict=WORDS[2], detectable=None)
+    blind = curve("planning", rises=False, verdict="cannot tell", detectable=None)
     rising = curve("aggregate")
     for run in (
-        fit(blind, curve("execution", rises=False), verdict=WORDS[2], aggregate=rising),
+        fit(blind, curve("execution", rises=False), verdict="cannot tell", aggregate=rising),
         fit(blind, None, aggregate=rising),
-        fit(blind, curve("execution"), verdict=WORDS[2]),
+        fit(blind, curve("execution"), verdict="cannot tell"),
     ):
         text = " ".join(" ".join(lines_of(run_of(run))).split())
         answer = text.index(f"{run.answer} ")
         assert answer < text.index(run.answer, answer + 1) < text.index("planning: cannot tell")
-    assert fit(blind, None, verdict=WORDS[2]).answer == WORDS[2]
+    assert fit(blind, None, verdict="cannot tell").answer == "cannot tell"
 
 
 def test_bands_are_in_tables_of_points():
@@ -193,8 +192,9 @@ def test_bands_are_in_csv():
     assert [row["curve_low"] for row in rows[2:]] == [""]
 
 
-@pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])
-def test_few_lines_of_a_hundred_columns(run):
+@pytest.mark.parametrize("made", [*RUNS.values(), refused])
+def test_few_lines_of_a_hundred_columns(made):
+    run = made()
     long = (
         "something happened to the run, and it takes many words to say what it was and why that matters. " * 2
     )
@@ -224,7 +224,7 @@ def test_lines_do_not_break_inside_an_interval():
 
 
 FIGURES = {
-    **{name: lambda run=run: phase_figure(run) for name, run in zip(NAMES, RUNS, strict=True)},
+    **{name: lambda made=made: phase_figure(made()) for name, made in RUNS.items()},
     "across": lambda: across_figure(across()),
 }
 

@@ -5,16 +5,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw.cli.command import command_of
-from entropylaw.cli.plot import plot
+from entropylaw import PhasesDocument
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.document import PhasesDocument
-from entropylaw.errors import EntropyLawError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.result import replace
 from tests.made import of_reports, run_report
+from tests.typed import assert_error
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
 
@@ -96,32 +94,20 @@ def test_figures_of_a_report_and_of_phases(run, stored):
         (("law", "missing", "-o", "a.svg"), 3, "file-not-found", "missing"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, arguments, code, slug, said):
+def test_what_cannot_be_drawn_is_refused(run, stored, tmp_path, arguments, code, slug, said):
     figure, source, *rest = arguments
-    options = dict(zip(rest[::2], rest[1::2], strict=True))
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(EntropyLawError) as caught:
-        plot(
-            command_of("plot")(
-                figure=figure,
-                source=stored.get(source, source),
-                output=options["-o"],
-                run=options.get("--run"),
-            )
-        )
-    assert (caught.value.exit_code, caught.value.slug) == (code, slug)
-    assert said in f"{caught.value.message} {caught.value.hint}"
+    done = run("plot", figure, stored.get(source, source), *rest)
+    assert_error(done, slug, code)
+    assert said in " ".join(done.stderr.split())
     assert not list(tmp_path.glob("a*"))
 
 
 @pytest.mark.parametrize(("width", "pixels"), [("single", 1020), ("double", 2070), ("5.5", 1650)])
-def test_a_figure_is_as_wide_as_a_paper_s_column(stored, tmp_path, monkeypatch, width, pixels):
-    monkeypatch.chdir(tmp_path)
+def test_a_figure_is_as_wide_as_a_paper_s_column(run, stored, tmp_path, width, pixels):
     for figure, source in (("law", "one"), ("forecast", "one"), ("phases", "phases")):
-        plot(
-            command_of("plot")(figure=figure, source=stored[source], output="a.png", width=width, quiet=True)
-        )
-        with Image.open("a.png") as image:
+        done = run("plot", figure, stored[source], "-o", "a.png", "--width", width, "-q")
+        assert done.returncode == 0, done.stderr
+        with Image.open(tmp_path / "a.png") as image:
             assert image.width == pixels
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw import OutputError
 from entropylaw.documents.loading import load_report
-from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site, steps
 from entropylaw.pipeline.cache import Cache
@@ -23,7 +23,7 @@ from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.site import only_writer, tasks_of
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.result import replace
-from tests.conftest import HANGS, NIGHTLY, clean_environment
+from tests.conftest import DAY, HANGS, NIGHTLY, clean_environment
 from tests.typed import assert_error
 
 
@@ -261,14 +261,14 @@ ENDINGS = {
 
 def test_killed_at_any_moment_every_file_is_whole_and_the_next_run_completes_it(run, logs, tmp_path):
     command = ["report", "logs", "-o", "out", "--figures", "svg,png,pdf" if NIGHTLY else "svg", "--jobs", "2"]
-    when = random.Random(20261121)
+    when = random.Random(20261121 if NIGHTLY else DAY)
     # What a killed call fitted and drew is found there by the next one.
     kept = {"ENTROPYLAW_CACHE": str(tmp_path.with_name(f"{tmp_path.name}.kept"))}
 
     def finished():
         return {path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").glob("run-*.json")}
 
-    for kill in range(20 if NIGHTLY else 3):
+    for kill in range(20 if NIGHTLY else 2):
         before = finished()
         level = ["--level", f"{when.uniform(0.5, 0.9):.3f}"] if kill % 3 == 0 else []
         started = subprocess.Popen(

@@ -15,23 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw.documents.document import Entry, FitDocument
+from entropylaw import Fit, FitDocument, Verdict, Why
+from entropylaw.documents.document import Entry
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
-from entropylaw.report.figures.law import (
-    SHOWN,
-    draw_on,
-    law_figure,
-    verdict_title,
-)
-from entropylaw.report.figures.palette import inline
+from entropylaw.report.figures.law import law_figure, verdict_title
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
-from entropylaw.results import Verdict, Why
-from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read
+from tests.findings import caution, reason
 from tests.typed import started
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
 
@@ -81,7 +75,7 @@ def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[Entry], 
 
 
 def test_a_title_of_an_undecided_law_is_not_red() -> None:
-    weak = Finding(code="weak-relation", severity="reason", values={"r_squared": 0.2, "needed": 0.3})
+    weak = reason("weak-relation", r_squared=0.2, needed=0.3)
     fit = by_hand(verdict=Verdict.undecided, findings=(weak,))
     (title,) = (text for text in words_of(law_figure(run_by_hand(fit))) if "undecided" in text.get_text())
     assert title.get_text() == "undecided: weak relation"
@@ -98,7 +92,7 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
     assert "averaged" in texts
     fit = synthetic().result
     assert fit is not None
-    named = {one.form for one in fit.forms if one.probability >= SHOWN or one.form == "law"}
+    named = {one.form for one in fit.forms if one.probability >= 0.01 or one.form == "law"}
     assert {text.partition(",")[0] for text in texts if ", P " in text} == named
     assert "law" in named
     assert "entropy H (nats per token)" in texts
@@ -198,7 +192,7 @@ def test_several_rewards_have_a_panel_each_in_both_figures() -> None:
 def test_a_grid_of_axes_has_room_for_every_name() -> None:
     figure = Figure(figsize=(7.2, 5.4), layout="constrained")
     for axes, name in zip(figure.subplots(2, 2).flat, ("sample", "falling", "few", "by hand"), strict=True):
-        draw_on(axes, RUNS[name]())
+        RUNS[name]().result.plot(axes)
     figure.draw_without_rendering()
     frames = [axes.get_tightbbox() for axes in figure.axes]
     for one, other in combinations(frames, 2):
@@ -210,18 +204,18 @@ def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
     run = RUNS[name]()
     svg = figure_bytes(forecast_figure(run), "svg", "s").decode()
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
-    inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', inline(svg, "r1", "title", "text"))
+    inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', palette.inline(svg, "r1", "title", "text"))
     assert size
     assert inside
     lines = len(verdict_title(run.result).lines)
     assert float(inside[1]) == pytest.approx(72 * plotting.LINE * lines, abs=0.01)
     assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
     assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")
-    assert "figure-title" not in inline(svg, "r1", "title", "text")
+    assert "figure-title" not in palette.inline(svg, "r1", "title", "text")
 
 
 def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
-    long = Finding(code="entropy-range-narrow", severity="reason", values=NARROW)
+    long = reason("entropy-range-narrow", **NARROW)
     run = run_by_hand(by_hand(verdict=Verdict.undecided, findings=(long,)))
     lines = []
     for width in (3.4, 6.9):
@@ -311,11 +305,11 @@ def test_labels_of_panels_stand_in_one_line() -> None:
 @pytest.mark.parametrize("make", EVERY)
 def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[Entry], Figure]) -> None:
     svg = sample(make)
-    inside = inline(svg, "r1", "title", "description")
+    inside = palette.inline(svg, "r1", "title", "description")
     assert "var(--ink,#1b1f24)" in inside
     assert not re.findall(r"(?:fill|stroke):#[0-9a-f]+", inside)
     assert not re.search(r"[#(]rgb", inside)
-    kept = inline(svg, "r1", "title", "description", follow=False)
+    kept = palette.inline(svg, "r1", "title", "description", follow=False)
     assert "var(" not in kept
     assert re.sub(r"var\(--[\w-]+,(#[0-9a-f]{6})\)", r"\1", inside) == kept
 

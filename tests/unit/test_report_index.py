@@ -10,17 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
+from entropylaw import Estimate, FitError, StopLine, Why
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
-from entropylaw.errors import FitError
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, by_name, index_row
 from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
-from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
-from entropylaw.results.stop import StopLine
 from tests.laws import phases_of
 from tests.made import run_report
 from tests.pages import Page

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from entropylaw.documents.document import FitDocument
+from entropylaw import Fit, FitDocument
 from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.predictions import predict_runs
@@ -16,7 +16,6 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import data_table, index_row
 from entropylaw.report.render import csv_text, rendered
 from entropylaw.report.words import headline
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.conftest import ROOT
 from tests.laws import fit_arrays

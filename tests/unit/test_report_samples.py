@@ -5,18 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw import Estimate, Fit, FitDocument, FitError, LawFit, Run, Series, Verdict, Why
 from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.law.verdict import ODDS
-from entropylaw.documents.document import Entry, FitDocument, FitOptions, InputFile
-from entropylaw.errors import FitError
-from entropylaw.logs.runs import Run
+from entropylaw.documents.document import Entry, FitOptions, InputFile
 from entropylaw.logs.source import Meaning, Source
-from entropylaw.results import Curve, Estimate, LawTests, Residuals, Verdict, Why
+from entropylaw.results import Curve, LawTests, Residuals
 from entropylaw.results.columns import Choice
-from entropylaw.results.fit import Fit, FormAnswer
-from entropylaw.results.law import LawFit
+from entropylaw.results.fit import FormAnswer
 from entropylaw.results.result import Finding, replace
-from entropylaw.roles.series import Series
 from tests.findings import stated
 from tests.laws import fit_arrays
 

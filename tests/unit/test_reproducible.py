@@ -11,12 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from entropylaw import Estimate, fit_logs, load_fit
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, dumps, encode
-from entropylaw.documents.loading import load_fit
-from entropylaw.pipeline.steps import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
-from entropylaw.results import Estimate
 from tests.conftest import LAB, ROOT, clean_environment
 from tests.laws import phases_of
 from tests.typed import started

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.documents.loading import load_fit, load_report
-from entropylaw.errors import InputError
-from entropylaw.logs.load import read_runs
+from entropylaw import InputError, fit_logs, load_fit, read_runs
+from entropylaw.documents.loading import load_report
 from entropylaw.options import FitOptions
-from entropylaw.pipeline.steps import fit_logs
 from entropylaw.roles.explain import explain
 from entropylaw.roles.rewards import select_all
 from tests.typed import typed

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from entropylaw import Fit
 from entropylaw.documents.codec import dumps
 from entropylaw.report import words
 from entropylaw.report.numbers import format_interval
-from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.golden.by_hand import fits
 from tests.pages import Page

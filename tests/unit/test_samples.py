@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import EntropyLawError
+from entropylaw import EntropyLawError
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.run import Sampled, column_lines, summarise_tables
 from tests.conftest import ROOT

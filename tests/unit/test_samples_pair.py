@@ -10,13 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw import EntropyLawError, Run, read_runs
 from entropylaw import summarise_samples as samples
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.samples import SamplesDocument
-from entropylaw.errors import EntropyLawError
-from entropylaw.logs.load import read_runs
-from entropylaw.logs.runs import Run
 from entropylaw.options import Joined
 from entropylaw.pipeline.joining import joined, table_of
 from entropylaw.pipeline.samples import pairing

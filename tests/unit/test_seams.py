@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from entropylaw.analysis.level_shift import (
-    FEWEST_TO_SEARCH,
-    find_level_shifts,
-    jumps,
-    known_shifts,
-    level_shift_steps,
-)
+from entropylaw import Estimate, UsageError, find_level_shifts
+from entropylaw.analysis.level_shift import FEWEST_TO_SEARCH, jumps, known_shifts, level_shift_steps
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.residuals import covariances, spacings
-from entropylaw.errors import UsageError
-from entropylaw.results import Estimate
 from entropylaw.results.fit import LevelShift
 from tests.laws import fit_arrays
 

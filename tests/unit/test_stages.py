@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entropylaw import UsageError, read_runs
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
-from entropylaw.errors import UsageError
-from entropylaw.logs.load import read_runs
 from entropylaw.results.arms import RunSeries, Stage
 from entropylaw.roles.stages import stages_of
 from tests.hostile import refused

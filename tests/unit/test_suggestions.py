@@ -8,9 +8,7 @@ import shlex
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
+from entropylaw import InputError, read_runs, select
 from tests.typed import typed
 
 N = 40

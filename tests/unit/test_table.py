@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from entropylaw.engine.constants import LARGEST_GROUPED, PRIOR
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Cells, Reads, merged
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import table_of
@@ -68,7 +68,7 @@ def test_a_long_run_is_fitted_to_means_of_neighbours():
     reads = Reads(table_of(step, entropy, reward))
     low, _, high = reads.cells(0, reads.averaged).quantiles(ENDS)
     assert time.process_time() - start < 5.0
-    assert reads.table.time.size <= LARGEST_GROUPED
+    assert reads.table.time.size <= 1000
     assert low < 0.55 < high
 
 

@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.tokens import query
-from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.on_duckdb import duckdb_backend
-from entropylaw.tokens.query import BINS, EDGES, HALF, LEAST_LOGPROB, LIMIT, LOGPROB_POINT, MEAN_POINT, POINT
-from entropylaw.units import FORK, LOW
 from tests.conftest import LAB
 from tests.token_tables import data, made, summary, summary_of, written
 
 COLUMNS = query.TokenColumns(step="step", entropy="entropy")
+EDGES = query.EDGES
+PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 
 
 def bin_of(entropy):
@@ -27,43 +26,30 @@ def bin_of(entropy):
     return np.searchsorted(EDGES, entropy, side="right") - 1
 
 
-def cells_of(entropy):
-    """Cells of one kind, made by hand."""
-    q = np.floor(np.asarray(entropy, dtype=float) * POINT + 0.5).astype(np.int64)
-    bins = bin_of(np.asarray(entropy, dtype=float))
-    parts = {"tokens": np.ones_like(q), "total": q, "square_high": q * q >> HALF}
-    parts["square_low"] = q * q & ((1 << HALF) - 1)
-    filled = {}
-    for name, values in parts.items():
-        filled[name] = np.zeros(BINS, dtype=np.int64)
-        np.add.at(filled[name], bins, values)
-    return Cells(**{name: values[None] for name, values in filled.items()})
-
-
 def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin(tmp_path):
-    assert LOW in EDGES
-    assert FORK in EDGES
+    # The shares of tokens below and above these are exact.
+    assert {0.01, 0.672} <= set(EDGES)
     assert EDGES[0] == 0
-    assert EDGES[-1] == LIMIT > math.log(1e6)
-    assert len(EDGES) == BINS + 1
+    assert EDGES[-1] == query.LIMIT > math.log(1e6)
+    assert len(EDGES) == query.BINS + 1
     # Square roots round to the last bit, so that an edge may draw in the few numbers next to it.
     inside = np.nextafter(EDGES[1:], 0) * (1 - 1e-14)
     for entropies in (EDGES[:-1], inside):
-        table = pa.table({"step": np.arange(BINS), "entropy": entropies})
+        table = pa.table({"step": np.arange(query.BINS), "entropy": entropies})
         pq.write_table(table, path := tmp_path / "edges.parquet")
         with duckdb_backend() as engine:
             rows = engine.run(query.cells(engine.parquet(path), COLUMNS)).to_pydict()
-        assert dict(zip(rows["step"], rows["bin"], strict=True)) == {at: at for at in range(BINS)}
+        assert dict(zip(rows["step"], rows["bin"], strict=True)) == {at: at for at in range(query.BINS)}
 
 
 def test_sums_of_the_most_tokens_that_a_cell_may_hold_fit_into_64_bits():
     cell, most = 1 << 32, (1 << 63) - 1
-    q = int(LIMIT * POINT) + 1
-    assert q < 1 << HALF
+    q = int(query.LIMIT * query.POINT) + 1
+    assert q < 1 << query.HALF
     assert cell * q <= most
-    assert (cell * q * q) >> HALF <= most
-    assert cell * int(-LEAST_LOGPROB) * LOGPROB_POINT <= most
-    assert (1 << 25) * int(LIMIT * MEAN_POINT) <= most
+    assert (cell * q * q) >> query.HALF <= most
+    assert cell * int(-query.LEAST_LOGPROB) * query.LOGPROB_POINT <= most
+    assert (1 << 25) * int(query.LIMIT * query.MEAN_POINT) <= most
 
 
 @pytest.mark.parametrize("run", ["entropy_bonus_0.1_s0", "grpo_s0", "kl_cov_s0", "sft_after_grpo_s0"])
@@ -110,34 +96,46 @@ def check_percentiles(entropy, found):
         assert EDGES[at] - 1e-8 <= value <= EDGES[at + 1] + 1e-8, (percent, exact, value)
 
 
-@given(st.lists(st.floats(0, 13.8), min_size=1, max_size=60))
-def test_percentiles_of_any_entropies_lie_in_the_right_bin(entropy):
-    check_percentiles(np.array(entropy), cells_of(entropy).percentiles()[0])
+def row_of(folder, entropy):
+    """The row of the summary of a step with these entropies."""
+    columns = {"step": np.zeros(len(entropy), dtype=int), "entropy": np.asarray(entropy, dtype=float)}
+    (row,) = summary_of(folder, columns).steps.to_pylist()
+    return row
 
 
-@given(st.lists(st.floats(0.001, 13.8), min_size=2, max_size=60))
-def test_the_top_share_is_between_the_bounds_of_its_bins(entropy):
+def percentiles(row):
+    return [row[f"entropy_p{percent:02d}"] for percent in PERCENTS]
+
+
+@given(st.lists(st.floats(0, 8), min_size=1, max_size=60))
+def test_percentiles_of_any_entropies_lie_in_the_right_bin(tmp_path_factory, entropy):
+    check_percentiles(np.array(entropy), percentiles(row_of(tmp_path_factory.mktemp("any"), entropy)))
+
+
+@given(st.lists(st.floats(0.001, 8), min_size=2, max_size=60))
+def test_the_top_share_is_between_the_bounds_of_its_bins(tmp_path_factory, entropy):
     top = np.sort(entropy)[::-1]
     k = 0.2 * len(top)
     exact = (top[: int(k)].sum() + (k - int(k)) * top[int(k)]) / top.sum()
     at = bin_of(top)
     slack = ((EDGES[at + 1] - EDGES[at])[: int(k) + 1].sum() + 1e-7) / top.sum()
-    assert cells_of(entropy).shares_of_top()[0] == pytest.approx(exact, abs=slack)
+    share = row_of(tmp_path_factory.mktemp("top"), entropy)["share_top20"]
+    assert share == pytest.approx(exact, abs=slack)
 
 
-def test_tokens_of_one_value_have_that_value_as_every_percentile():
-    cells = cells_of([0.5] * 7)
-    np.testing.assert_allclose(cells.percentiles()[0], 0.5, atol=1e-8)
-    assert cells.deviations() == [0]
-    assert cells.shares_of_top()[0] == pytest.approx(0.2)
-    assert np.isnan(cells_of([0.0, 0.0]).shares_of_top()[0])
-    assert cells_of([0.3]).deviations() == [None]
+def test_tokens_of_one_value_have_that_value_as_every_percentile(tmp_path):
+    row = row_of(tmp_path, [0.5] * 7)
+    np.testing.assert_allclose(percentiles(row), 0.5, atol=1e-8)
+    assert row["entropy_sd"] == 0
+    assert row["share_top20"] == pytest.approx(0.2)
+    assert row_of(tmp_path, [0.0, 0.0])["share_top20"] is None
+    assert row_of(tmp_path, [0.3])["entropy_sd"] is None
 
 
-def test_percentiles_of_a_smooth_distribution_are_far_finer_than_the_bins():
-    entropy = np.random.default_rng(5).lognormal(-2.5, 1.8, 400_000).clip(0, 12)
+def test_percentiles_of_a_smooth_distribution_are_far_finer_than_the_bins(tmp_path):
+    entropy = np.random.default_rng(5).lognormal(-2.5, 1.8, 400_000).clip(0, 8)
     exact = np.quantile(entropy, np.array(PERCENTS) / 100, method="inverted_cdf")
-    np.testing.assert_allclose(cells_of(entropy).percentiles()[0], exact, rtol=1e-3)
+    np.testing.assert_allclose(percentiles(row_of(tmp_path, entropy)), exact, rtol=1e-3)
 
 
 def test_responses_by_the_ratio_estimator(tmp_path):

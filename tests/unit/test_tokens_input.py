@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.arrow import METADATA
 from tests.conftest import HANGS, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
 from tests.typed import assert_error, imported
@@ -246,7 +245,7 @@ def test_the_command_and_its_files(run, table, tmp_path):
     table(is_planning=[True, False] * 2)
     done = run("tokens", "t.parquet", "-o", "out/steps.parquet")
     assert done.returncode == 0, done.stderr
-    about = json.loads(pq.read_schema(tmp_path / "out" / "steps.parquet").metadata[METADATA])
+    about = json.loads(pq.read_schema(tmp_path / "out" / "steps.parquet").metadata[b"entropylaw"])
     assert about["read"]["files"][0] | {"name": "t.parquet", "rows": 4} == about["read"]["files"][0]
     assert about["class"] == {"rule": "column 'is_planning'", "column": "is_planning"}
     assert str(tmp_path) not in json.dumps(about)

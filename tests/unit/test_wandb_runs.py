@@ -6,9 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from entropylaw.errors import UsageError
-from entropylaw.logs.load import read_runs
-from entropylaw.roles.select import select
+from entropylaw import UsageError, read_runs, select
 from tests.conftest import HANGS
 from tests.hostile import refused
 from tests.wandb_server import Server, serving

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.errors import UsageError
+from entropylaw import UsageError
 from tests.unit.test_growing import record
 
 
