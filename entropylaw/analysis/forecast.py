@@ -109,7 +109,9 @@ def so_far(
     least = 1e-3 * float(np.ptp(reward))
     spread = max(float(np.ptp(reward[1:])), least)
     last, third = step.size - 1, step.size // 3
-    quarter = int(np.argmin(np.abs(step[:last] - (0.25 * step[0] + 0.75 * step[-1]))))
+    distances = np.abs(step[:last] - (0.25 * step[0] + 0.75 * step[-1]))
+    # Of two that are as near the first is taken, in any unit of the steps: not by the last digit.
+    quarter = int(np.argmax(distances <= distances.min() + 1e-9 * (step[-1] - step[0])))
     now, change, later = levels.at(last), levels.between(last, quarter), levels.level()[third:]
     jumps = np.abs(np.diff(raw[1:]))
     sd = max(float(np.median(jumps)) / 0.6745, 0.5 * float(np.std(np.diff(raw[1:])))) / np.sqrt(2.0)

@@ -87,7 +87,7 @@ def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     log(logs / "run-4.csv", seed=4)
     fitted = []
 
-    def counted(run, *rest, real=answers.fit_reward):
+    def counted(run, *rest, real=answers.fit_series):
         fitted.append(run.name)
         return real(run, *rest)
 

@@ -14,7 +14,7 @@ ALLOWED = {
     r"--(?:find-)?seams?\b": "flags that people use",
     r"\b(?:bad-seam|find-seams|find_seams)\b": "an error's slug, a key of the settings file and its field",
     r"[\"'`](?:seams?|hinge|bends?|course|asked)[\"'`]": "members and values of documents, keys of settings",
-    r"\boptions\.seams\b|\bseams(?=[:=])|\(seams\b|^    seams$": "an option, a field",
+    r"\b(?:options|settings)\.seams\b|\bseams(?=[:=])|\(seams\b|^    seams$": "an option, a field",
     r"\b_of_hinge\b|\| hinge \|": "the functional form of that name",
     r"\"no seam found: \"|f\"seam at step": "sentences of older documents, and of the flag --seam",
 }

@@ -224,8 +224,10 @@ def _ceiling_cautions(law: LawFit, ceiling: Estimate) -> Iterator[Finding]:
     """Whether the ceiling is above what a rate can be."""
     if ceiling.value is None or ceiling.value <= 1 or law.reward.min() < 0 or law.reward.max() > 1:
         return
-    code = "ceiling-impossible" if ceiling.low is not None and ceiling.low > 1 else "ceiling-above-one"
-    yield caution(code, ceiling=ceiling.value, low=ceiling.low, high=ceiling.high)
+    if ceiling.low is not None and ceiling.low > 1:
+        yield caution("ceiling-impossible", ceiling=ceiling.value, low=ceiling.low, high=ceiling.high)
+    else:
+        yield caution("ceiling-above-one", ceiling=ceiling.value, low=ceiling.low, high=ceiling.high)
 
 
 def _smoothed_cautions(reward: FloatArray) -> Iterator[Finding]:
