@@ -74,8 +74,11 @@ def coverage(text: str) -> float:
     """A number between 0 and 1."""
     number = float(text)
     if not 0 < number < 1:
-        message = f"--level {number:g}, expected a coverage between 0 and 1"
-        raise UsageError("bad-level", message, "for 95 % give 0.95")
+        raise UsageError(
+            "bad-level",
+            f"--level {number:g}, expected a coverage between 0 and 1",
+            "for 95 % give 0.95",
+        )
     return number
 
 
@@ -86,8 +89,11 @@ def entropy_noise(text: str) -> str:
     except ValueError:
         return text
     if not 0 < number < math.inf:
-        hint = "give the standard error of one logged entropy, or the column that holds it"
-        raise UsageError("bad-entropy-sd", f"--entropy-sd {text}, expected a number of nats above 0", hint)
+        raise UsageError(
+            "bad-entropy-sd",
+            f"--entropy-sd {text}, expected a number of nats above 0",
+            "give the standard error of one logged entropy, or the column that holds it",
+        )
     return text
 
 

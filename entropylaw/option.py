@@ -80,8 +80,11 @@ class Option:
             return self.kind.read(text)
         except ValueError:
             typed = f"{self.label} {self.kind.example}" if self.flags else self.kind.example
-            message = f"{self.label} {text[:40]!r}, expected {self.kind.expected}"
-            raise UsageError("bad-option", message, f"give {typed}; --help says what it means") from None
+            raise UsageError(
+                "bad-option",
+                f"{self.label} {text[:40]!r}, expected {self.kind.expected}",
+                f"give {typed}; --help says what it means",
+            ) from None
 
     def from_toml(self, value: Any) -> Any:
         """The value from a settings file; ValueError where it is of another kind."""

@@ -40,9 +40,11 @@ def history(url: str) -> History:
     try:
         import wandb
     except ImportError:
-        message = f"{shown(url)} is a run at W&B, and the package that reads it is not installed"
-        hint = "pip install wandb, then wandb login; or download the run's .wandb file and name that"
-        raise UsageError("remote-not-installed", message, hint) from None
+        raise UsageError(
+            "remote-not-installed",
+            f"{shown(url)} is a run at W&B, and the package that reads it is not installed",
+            "pip install wandb, then wandb login; or download the run's .wandb file and name that",
+        ) from None
     try:
         run = wandb.Api(timeout=_PATIENCE).run(path)
         rows = [json.dumps(row, sort_keys=True) for row in run.scan_history()]
@@ -59,14 +61,20 @@ def unread(path: str, problem: Exception) -> InputError:
     text = str(problem).casefold()
     busy = "did not respond" in text or "timed out" in text
     if "could not find" in text or "not found" in text:
-        message = f"W&B has no run {shown(path)}, or you may not see it"
-        hint = f"check the path: {_FORM}; `wandb login` changes the user"
-        return InputError("wandb-run-not-found", message, hint)
+        return InputError(
+            "wandb-run-not-found",
+            f"W&B has no run {shown(path)}, or you may not see it",
+            f"check the path: {_FORM}; `wandb login` changes the user",
+        )
     denied = ("api key", "credentials", "log in", "login", "permission", "401", "403", "unauthorized")
     if not busy and any(word in text for word in denied):
-        message = f"W&B does not let this user read {shown(path)}"
-        hint = "type `wandb login`, or set WANDB_API_KEY; WANDB_BASE_URL names a server of your own"
-        return InputError("wandb-not-logged-in", message, hint)
-    message = f"W&B gave no answer for {shown(path)}: {type(problem).__name__}"
-    hint = "check the network, and WANDB_BASE_URL for a server of your own; then try again"
-    return InputError("wandb-unreachable", message, hint)
+        return InputError(
+            "wandb-not-logged-in",
+            f"W&B does not let this user read {shown(path)}",
+            "type `wandb login`, or set WANDB_API_KEY; WANDB_BASE_URL names a server of your own",
+        )
+    return InputError(
+        "wandb-unreachable",
+        f"W&B gave no answer for {shown(path)}: {type(problem).__name__}",
+        "check the network, and WANDB_BASE_URL for a server of your own; then try again",
+    )

@@ -85,8 +85,11 @@ def undecided(
     """
     names = list(arms)
     if len(names) < 2:
-        message = f"{len(names)} arm, expected at least 2"
-        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
+        raise UsageError(
+            "too-few-arms",
+            f"{len(names)} arm, expected at least 2",
+            "give two: entropylaw compare a=LOGS b=LOGS",
+        )
     chosen, how = None, ""
     if pairs is None:
         numbers = {name: len(runs) for name, runs in arms.items()}
@@ -108,8 +111,11 @@ def undecided(
         comparisons=rewards * len(pairs),
     )
     if paired and not any(starmap(design.units, design.pairs)):
-        message = f"no {paired} is in two arms"
-        raise UsageError("nothing-paired", message, "leave out --pair seed, or name runs by their seeds")
+        raise UsageError(
+            "nothing-paired",
+            f"no {paired} is in two arms",
+            "leave out --pair seed, or name runs by their seeds",
+        )
     return ArmComparison(
         arms=tuple(map(design.arm, range(len(names)))),
         baseline=chosen,

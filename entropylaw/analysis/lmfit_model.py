@@ -121,8 +121,11 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     form, whiten = of_kind(form, str, "form"), as_flag(whiten, "whiten")
     curves = curves_of(law)
     if form not in curves:
-        message = f"form {shown(form, 40)}, expected one of {', '.join(sorted(curves))}"
-        raise UsageError("unknown-form", message, "choose one of these")
+        raise UsageError(
+            "unknown-form",
+            f"form {shown(form, 40)}, expected one of {', '.join(sorted(curves))}",
+            "choose one of these",
+        )
     if cause := _obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
         message = f"the form {form!r} cannot be fitted: {cause}"
         raise FitError("form-not-shown", message, "choose another form")

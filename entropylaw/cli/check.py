@@ -155,8 +155,11 @@ def summary_file() -> str:
     """The file of a step's summary; raises UsageError (``no-step-summary``)."""
     if file := os.environ.get(SUMMARY):
         return file
-    hint = "leave it out outside GitHub Actions, or write -o summary.md"
-    raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
+    raise UsageError(
+        "no-step-summary",
+        f"--github-summary was given, and {SUMMARY} is not set",
+        "leave it out outside GitHub Actions, or write -o summary.md",
+    )
 
 
 def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
@@ -175,9 +178,11 @@ def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
             if name in settings and settings[name] != value:
                 made = "its default" if settings[name] is None else f"{settings[name]}"
                 path = shown_path(document.path)
-                message = f"a settings file sets {flags[name].key} = {value}, and {path} was made with {made}"
-                hint = "give the log itself to fit it anew, or leave the setting out with --no-config"
-                raise UsageError("fit-is-fixed", message, hint)
+                raise UsageError(
+                    "fit-is-fixed",
+                    f"a settings file sets {flags[name].key} = {value}, and {path} was made with {made}",
+                    "give the log itself to fit it anew, or leave the setting out with --no-config",
+                )
 
 
 def write_check(

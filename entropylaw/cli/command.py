@@ -138,8 +138,11 @@ def refuse_deleted_folder() -> None:
     try:
         Path.cwd()
     except FileNotFoundError:
-        hint = "cd to a folder that exists"
-        raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
+        raise UsageError(
+            "no-working-folder",
+            "the current folder has been deleted",
+            "cd to a folder that exists",
+        ) from None
 
 
 def read_defaults(context: typer.Context, config_file: str | None, *, no_config: bool) -> None:

@@ -230,8 +230,11 @@ def figure_kinds(text: str) -> tuple[str, ...]:
     named, choices = [name.strip().lower() for name in text.split(",")], ", ".join(PICTURES)
     unknown = [name for name in named if name not in PICTURES]
     if unknown and named != ["none"]:
-        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {choices}, or none"
-        raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
+        raise UsageError(
+            "bad-figures",
+            f"--figures {text!r} names {unknown[0]!r}, expected some of {choices}, or none",
+            "give svg, or svg,png,pdf",
+        )
     return tuple(kind for kind in PICTURES if kind in named)
 
 

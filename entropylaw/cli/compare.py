@@ -55,8 +55,11 @@ def compare(options: CompareCommand) -> None:
 def refuse_domain_alone(options: CompareCommand) -> None:
     """Raise UsageError ``domain-without-stage``."""
     if options.domain is not None and options.stage is None:
-        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
-        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
+        raise UsageError(
+            "domain-without-stage",
+            f"--domain {options.domain} divides the stages of training, and no --stage names them",
+            "add --stage COLUMN",
+        )
 
 
 def arms_with_runs(comparison: ArmComparison) -> set[str]:

@@ -29,8 +29,11 @@ def demo(options: DemoCommand) -> None:
     for path, content in examples.items():
         target = Path(path)
         if target.exists() and (target.is_dir() or target.read_bytes() != content):
-            message = f"{path} exists and is not the example of this version"
-            raise UsageError("demo-exists", message, "name another folder: entropylaw demo FOLDER")
+            raise UsageError(
+                "demo-exists",
+                f"{path} exists and is not the example of this version",
+                "name another folder: entropylaw demo FOLDER",
+            )
     for path, content in examples.items():
         write_atomically(path, content)
     names = sorted(one_line(Path(path).name) for path in examples)

@@ -217,8 +217,11 @@ def refuse_link(folder: str) -> None:
     Raises UsageError (``output-outside``).
     """
     if Path(folder).is_symlink():
-        message = f"{folder} is a link, and default outputs are written into a folder of this place only"
-        raise UsageError("output-outside", message, "name the folder or the file with -o")
+        raise UsageError(
+            "output-outside",
+            f"{folder} is a link, and default outputs are written into a folder of this place only",
+            "name the folder or the file with -o",
+        )
 
 
 def finish_runs(document: Any, formats: Mapping[str, str], *, quiet: bool) -> None:
@@ -295,6 +298,9 @@ def format_with_details(options: Any) -> str:
     if not options.details:
         return str(options.format)
     if options.format != "text":
-        message = f"--details is for text, and --format {options.format} has everything"
-        raise UsageError("details-are-text", message, "leave out one of them")
+        raise UsageError(
+            "details-are-text",
+            f"--details is for text, and --format {options.format} has everything",
+            "leave out one of them",
+        )
     return "details"

@@ -107,9 +107,11 @@ def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:
     """
     kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
     if held.kind == kind:
-        message = f"{source} is a {kind} document, which holds no {expected}"
-        hint = f"give the log, or what `entropylaw {command}` wrote"
-        raise UsageError("figure-not-in-source", message, hint)
+        raise UsageError(
+            "figure-not-in-source",
+            f"{source} is a {kind} document, which holds no {expected}",
+            f"give the log, or what `entropylaw {command}` wrote",
+        )
 
 
 def _phases(report: RunReport) -> Entry[PhaseFit]:
@@ -132,8 +134,14 @@ def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
     if names[MOST_NAMED:]:
         there += f" and {len(names) - MOST_NAMED} more"
     if name is None:
-        message = f"{source} holds {len(names)} runs, and a figure shows one: {there}"
-        raise UsageError("which-run", message, "add --run NAME")
+        raise UsageError(
+            "which-run",
+            f"{source} holds {len(names)} runs, and a figure shows one: {there}",
+            "add --run NAME",
+        )
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else "give one of these names, as it is written there"
-    raise UsageError("unknown-run", f"{source} holds no run {name!r}, but {there}", hint)
+    raise UsageError(
+        "unknown-run",
+        f"{source} holds no run {name!r}, but {there}",
+        f"did you mean {near[0]}?" if near else "give one of these names, as it is written there",
+    )

@@ -36,8 +36,11 @@ def predict(options: PredictCommand) -> None:
         paths = (path for path in Path(FOLDER).glob("*.fit.json") if path.is_file())
         newest = max(paths, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
         if newest is None:
-            hint = "run `entropylaw fit LOG` first, or name a log or a fit document"
-            raise UsageError("no-fit-yet", f"no FIT was given and {FOLDER}/ holds no *.fit.json", hint)
+            raise UsageError(
+                "no-fit-yet",
+                f"no FIT was given and {FOLDER}/ holds no *.fit.json",
+                "run `entropylaw fit LOG` first, or name a log or a fit document",
+            )
         source = str(newest)
         say(f"reading {source}", quiet=quiet)
     formats = output.destinations(options.output, options.format)
@@ -81,5 +84,8 @@ def parse_entropies(texts: Sequence[str]) -> list[float]:
 
 
 def _bad(text: str, expected: str) -> UsageError:
-    message = f"--target-entropy {text!r}, expected {expected}"
-    return UsageError("bad-target", message, "for example --target-entropy 0:0.5:0.05")
+    return UsageError(
+        "bad-target",
+        f"--target-entropy {text!r}, expected {expected}",
+        "for example --target-entropy 0:0.5:0.05",
+    )

@@ -42,8 +42,11 @@ def report(options: ReportCommand) -> None:
     target = Path(options.output)
     single = target.suffix.lower() in PAGES and not target.is_dir()
     if single and options.figures:
-        message = f"--figures makes files, and -o {options.output} is one file with the figures in it"
-        raise UsageError("bad-figures", message, "leave --figures out, or give a folder with -o")
+        raise UsageError(
+            "bad-figures",
+            f"--figures makes files, and -o {options.output} is one file with the figures in it",
+            "leave --figures out, or give a folder with -o",
+        )
     making = Making(
         folder=None if single else target,
         settings=part(options, FitOptions),

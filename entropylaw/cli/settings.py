@@ -42,8 +42,11 @@ def in_force(
     """
     if no_config:
         if named:
-            message = "both --config and --no-config were given"
-            raise UsageError("config-and-no-config", message, "give one of the two")
+            raise UsageError(
+                "config-and-no-config",
+                "both --config and --no-config were given",
+                "give one of the two",
+            )
         return None, {}
     # A link to nothing is an error, not a folder without settings.
     if named or os.path.lexists(OWN_FILE):
@@ -68,8 +71,11 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
         if key not in settings:
             meant = nearest_key(key, settings)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(settings)}"
-            message = f"{shown} sets {key[:80]!r}, which is not a setting; {near}"
-            raise UsageError("unknown-setting", message, HINT)
+            raise UsageError(
+                "unknown-setting",
+                f"{shown} sets {key[:80]!r}, which is not a setting; {near}",
+                HINT,
+            )
         try:
             settings[key].from_toml(value)
         except ValueError:
@@ -132,8 +138,11 @@ def toml_of(content: bytes, shown: str) -> dict[str, Any]:
         reason = "an integer of thousands of digits"
     except RecursionError:
         reason = "nested too deeply"
-    message = f"{shown} is not TOML: {reason}"
-    raise InputError("not-toml", message, "correct the line, or leave the file out with --no-config")
+    raise InputError(
+        "not-toml",
+        f"{shown} is not TOML: {reason}",
+        "correct the line, or leave the file out with --no-config",
+    )
 
 
 def bytes_of(path: str, shown: str) -> bytes:
@@ -142,9 +151,14 @@ def bytes_of(path: str, shown: str) -> bytes:
     try:
         return read_regular(path, LARGEST)
     except FileNotFoundError:
-        message = f"{shown} does not exist, a file of settings was expected"
-        raise InputError("file-not-found", message, "check the path") from None
+        raise InputError(
+            "file-not-found",
+            f"{shown} does not exist, a file of settings was expected",
+            "check the path",
+        ) from None
     except OSError as error:
-        message = f"{shown} could not be read ({error.strerror}), a file of settings was expected"
-        hint = "name another file, or leave it out with --no-config"
-        raise InputError("file-unreadable", message, hint) from error
+        raise InputError(
+            "file-unreadable",
+            f"{shown} could not be read ({error.strerror}), a file of settings was expected",
+            "name another file, or leave it out with --no-config",
+        ) from error

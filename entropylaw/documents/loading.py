@@ -72,10 +72,12 @@ def as_document(
             hint += ", or the log itself"
         raise InputError("not-a-document", message, hint)
     if schema != kind.schema:
-        message = f"{shown} has schema {known_form(schema)}, of version {known_form(data.get('version'))}; "
-        message += f"{kind.schema!r} is read here"
-        hint = "fit the log again, or use the version that wrote the document"
-        raise InputError("other-document-version", message, hint)
+        raise InputError(
+            "other-document-version",
+            f"{shown} has schema {known_form(schema)}, of version {known_form(data.get('version'))}; "
+            f"{kind.schema!r} is read here",
+            "fit the log again, or use the version that wrote the document",
+        )
     try:
         return decode(kind.type, data, arrays=arrays)
     except DocumentMismatchError as error:
@@ -90,8 +92,11 @@ def _written_by(kinds: Sequence[str]) -> str:
 
 def damaged(shown: str, problem: str) -> InputError:
     """Make the error for a document that cannot be used."""
-    message = f"{shown} is damaged {problem}"
-    return InputError("damaged-document", message, "make the document again from the log")
+    return InputError(
+        "damaged-document",
+        f"{shown} is damaged {problem}",
+        "make the document again from the log",
+    )
 
 
 def load_json(path: str | os.PathLike[str], kinds: Sequence[str]) -> Any:
@@ -109,13 +114,19 @@ def load_json(path: str | os.PathLike[str], kinds: Sequence[str]) -> Any:
     except FileNotFoundError:
         raise InputError("file-not-found", f"{name} does not exist", "check the path") from None
     except OSError as error:
-        hint = "check its permissions"
-        raise InputError("file-unreadable", f"{name} could not be read ({error.strerror})", hint) from error
+        raise InputError(
+            "file-unreadable",
+            f"{name} could not be read ({error.strerror})",
+            "check its permissions",
+        ) from error
     except DocumentMismatchError as error:
         raise damaged(name, str(error)) from error
     except (ValueError, RecursionError) as error:
-        message = f"{name} is not a JSON document ({error})"
-        raise InputError("not-a-document", message, _written_by(kinds)) from error
+        raise InputError(
+            "not-a-document",
+            f"{name} is not a JSON document ({error})",
+            _written_by(kinds),
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,8 +163,11 @@ def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
         arms += [arm.arm for arm in comparison.arms if arm.arm not in arms]
     for gate in gates:
         if missing := [arm for arm in gate.arms if arm not in arms]:
-            message = f"--fail-if {gate.text!r}: no arm is called {missing[0]!r}"
-            raise UsageError("no-such-arm", message, f"the arms are {listing(arms)}")
+            raise UsageError(
+                "no-such-arm",
+                f"--fail-if {gate.text!r}: no arm is called {missing[0]!r}",
+                f"the arms are {listing(arms)}",
+            )
 
 
 def _decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:

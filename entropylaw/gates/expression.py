@@ -158,8 +158,11 @@ class _Reader:
         names = [*QUANTITIES, "pass@K", REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
         message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
         message += _meant(name, names)
-        hint = HOLDS if name == "holds" else f"the quantities are {', '.join(names)}"
-        raise UsageError("unknown-quantity", message, hint)
+        raise UsageError(
+            "unknown-quantity",
+            message,
+            HOLDS if name == "holds" else f"the quantities are {', '.join(names)}",
+        )
 
     def inside(self, end: re.Pattern[str], content: str, closed: str, hint: str = GRAMMAR) -> str:
         """The text in brackets, up to the last place where they can end: it may have brackets itself."""
@@ -284,8 +287,11 @@ class _Reader:
         position = self.place if at is None else at
         rest = self.text[position:].strip()
         present = repr(rest[:40]) if rest else "its end"
-        message = f"--fail-if {self.text!r}: {expected} at character {position + 1}, found {present}{more}"
-        raise UsageError("bad-gate", message, hint)
+        raise UsageError(
+            "bad-gate",
+            f"--fail-if {self.text!r}: {expected} at character {position + 1}, found {present}{more}",
+            hint,
+        )
 
 
 def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:

@@ -349,8 +349,11 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
     if log is None:
         if run.input.error is not None:
             return _refused(run, run.input.error.message)
-        message = f"--at-equal reads a column of logs, and {shown(run.name)} is a stored fit"
-        raise UsageError("column-needs-logs", message, "give the logs themselves")
+        raise UsageError(
+            "column-needs-logs",
+            f"--at-equal reads a column of logs, and {shown(run.name)} is a stored fit",
+            "give the logs themselves",
+        )
     reward, at, values = rewards_at(log, column, options.reward)
     pairs = reward.pairs
     start = -np.inf if options.from_step is None else options.from_step
@@ -433,8 +436,11 @@ def _staged_runs(members: Sequence[Member], options: CompareOptions) -> dict[str
     for run, series, _, _, factor in members:
         log = run.input.run
         if log is None:
-            message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
-            raise UsageError("stages-need-logs", message, "give the logs themselves")
+            raise UsageError(
+                "stages-need-logs",
+                f"--stage reads a column of logs, and {shown(run.name)} is a stored fit",
+                "give the logs themselves",
+            )
         chosen = select(log, entropy=options.entropy, reward=options.reward)
         stages, rewards = stages_of(log, options.stage, options.domain, chosen.reward_choice.column)
         if "percent" in {named_unit(name)[1] for name in options.reward}:

@@ -115,8 +115,11 @@ def _unit_beside(number: Numbers, percent: Sequence[Numbers], option: str) -> Re
     if number.choice.unit == "raw" and _is_alike(number.begins, usual_begin):
         return "percent"
     column = number.choice.column
-    message = f"{shown(column)} may be a rate or a percentage: {number.said}, {percent[0].said}"
-    raise InputError("unit-unclear", message, _how_to_name(column, "percent", option))
+    raise InputError(
+        "unit-unclear",
+        f"{shown(column)} may be a rate or a percentage: {number.said}, {percent[0].said}",
+        _how_to_name(column, "percent", option),
+    )
 
 
 def _how_to_name(column: str, unit: str, option: str) -> str:
@@ -177,8 +180,11 @@ def _check_alike(model: Numbers, numbers: Sequence[Numbers], option: str) -> Non
                 hint = "give fit(..., max_reward=1) for a rate, and 100 for a percentage"
             elif model.choice.column == choice.column and model.choice.unit != choice.unit:
                 hint = _how_to_name(choice.column, "rate", option)
-            message = f"{error.message}; {model.said}, {number.said}"
-            raise InputError(error.slug, message, hint) from None
+            raise InputError(
+                error.slug,
+                f"{error.message}; {model.said}, {number.said}",
+                hint,
+            ) from None
 
 
 def scales_unlike(numbers: Sequence[Numbers], *, named: bool) -> list[Finding]:

@@ -54,8 +54,11 @@ def grouped(members: Sequence[Input], how: str | None = None, fewest: int = 2) -
             grouping.left_out.append(LeftOut(run=member.name, why=unread or reason, read=not unread))
     if not grouping.arms:
         names = listing([run.name for run in members], 8)
-        message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
-        raise UsageError("no-arm-recognised", message, HOW)
+        raise UsageError(
+            "no-arm-recognised",
+            f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}",
+            HOW,
+        )
     if len(grouping.arms) < fewest:
         sentences = [run.sentence for run in grouping.grouped]
         if grouping.left_out:
@@ -143,8 +146,11 @@ def _arm_in_column(member: Input, column: str) -> str | None:
     values = dict.fromkeys(filter(None, texts))
     if len(values) > 1:
         message = f"column {shown(column)} has {len(values)} values in run {shown(member.name)}: "
-        hint = f"name its runs apart with --run {column}, or give a column with one value per run"
-        raise InputError("arm-varies", message + listing(list(values), 4), hint)
+        raise InputError(
+            "arm-varies",
+            message + listing(list(values), 4),
+            f"name its runs apart with --run {column}, or give a column with one value per run",
+        )
     return next(iter(values), None)
 
 
@@ -153,13 +159,18 @@ def _arms_by_names(members: Sequence[Input], pattern: str) -> _Arms:
     try:
         arms = [arm_by_pattern(member.name, pattern) for member in members]
     except re.error as error:
-        message = f"--arms {pattern[:40]!r} is not a column, and not a regular expression: {error}"
-        raise UsageError("bad-option", message, HOW) from None
+        raise UsageError(
+            "bad-option",
+            f"--arms {pattern[:40]!r} is not a column, and not a regular expression: {error}",
+            HOW,
+        ) from None
     if not any(arms):
         names = listing([member.name for member in members], 8)
-        message = f"--arms {pattern!r} matches the name of no run, and is not a column of any: {names}"
-        hint = "give what names have in common, such as '[^-_]+' for their first part; or leave --arms out"
-        raise UsageError("no-such-arm", message, hint)
+        raise UsageError(
+            "no-such-arm",
+            f"--arms {pattern!r} matches the name of no run, and is not a column of any: {names}",
+            "give what names have in common, such as '[^-_]+' for their first part; or leave --arms out",
+        )
     return [(arm, f"--arms {pattern}") for arm in arms]
 
 

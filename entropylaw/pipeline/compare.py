@@ -45,12 +45,18 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
         arm = words[0] if len(words) == 2 else ""
         named.setdefault(arm, []).extend(_paths(arm, words[-1]))
     if arms is not None and any(named):
-        message = f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}"
-        raise UsageError("arms-named-twice", message, "leave out one of them")
+        raise UsageError(
+            "arms-named-twice",
+            f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}",
+            "leave out one of them",
+        )
     if "" in named and len(named) > 1:
         lone = named[""][0]
-        message = f"{quoted_path(lone)} has no arm, and other logs have one"
-        raise UsageError("arm-missing", message, f"type ARM={lone}, or name no arm at all")
+        raise UsageError(
+            "arm-missing",
+            f"{quoted_path(lone)} has no arm, and other logs have one",
+            f"type ARM={lone}, or name no arm at all",
+        )
     return named
 
 
@@ -145,11 +151,17 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
     """
     if options.baseline is not None and options.baseline not in names:
-        message = f"the baseline {shown(options.baseline)} is not an arm"
-        raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
+        raise UsageError(
+            "no-such-arm",
+            f"the baseline {shown(options.baseline)} is not an arm",
+            f"the arms are {listing(names)}",
+        )
     if options.all_pairs and options.baseline is not None:
-        message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
-        raise UsageError("baseline-of-all-pairs", message, "leave out one of them")
+        raise UsageError(
+            "baseline-of-all-pairs",
+            f"--all-pairs has no baseline, and --baseline {options.baseline} names one",
+            "leave out one of them",
+        )
     return "all" if options.all_pairs else options.baseline
 
 
@@ -256,8 +268,11 @@ def compare(
     """
     if not isinstance(arms, Mapping):
         kind = type(arms).__name__
-        message = f"arms: expected a mapping from names to runs, found an object of type {kind}"
-        raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
+        raise UsageError(
+            "bad-argument",
+            f"arms: expected a mapping from names to runs, found an object of type {kind}",
+            "write compare({'grpo': [...], 'clip_cov': [...]})",
+        )
     family = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)
     checked = given_options.checked(family)
     jobs = given_options.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1

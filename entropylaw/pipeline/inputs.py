@@ -198,9 +198,12 @@ def gather(
     sources = find(arguments, kinds, strict=strict)
     if sources.documents and fixed:
         # A settings file may have them.
-        message = f"{shown_path(sources.documents[0].path)} was given together with {', '.join(fixed)}, "
-        message += "an option of the fit"
-        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
+        raise UsageError(
+            "fit-is-fixed",
+            f"{shown_path(sources.documents[0].path)} was given together with {', '.join(fixed)}, "
+            "an option of the fit",
+            "give the log itself to fit it anew",
+        )
     documents = []
     if not strict:
         documents = [load(stored, kinds or ()) for stored in sources.documents]
@@ -278,9 +281,11 @@ def _documents_at(path: str, kinds: Sequence[str]) -> tuple[list[Stored], bool, 
     """
     document = document_at(path)
     if document is not None and not kinds:
-        message = f"{path} is a document of entropylaw, a log was expected"
-        hint = "`entropylaw predict` and `entropylaw report` read fit documents"
-        raise UsageError("already-a-fit", message, hint)
+        raise UsageError(
+            "already-a-fit",
+            f"{path} is a document of entropylaw, a log was expected",
+            "`entropylaw predict` and `entropylaw report` read fit documents",
+        )
     if document is not None:
         return [document], False, False
     if kinds and path != "-" and is_folder(path):
@@ -398,9 +403,11 @@ def same_settings(settings: Sequence[FitOptions | PhaseOptions]) -> FitOptions |
         other_value = getattr(options, option.name, None)
         if value != other_value:
             differ = f"{option.name} {value} and {other_value}"
-            message = f"fits with different settings ({differ}), but one document has one"
-            hint = "fit the logs anew with the same options, or treat them one by one"
-            raise UsageError("settings-differ", message, hint)
+            raise UsageError(
+                "settings-differ",
+                f"fits with different settings ({differ}), but one document has one",
+                "fit the logs anew with the same options, or treat them one by one",
+            )
     return common
 
 

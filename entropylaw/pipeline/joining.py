@@ -52,9 +52,11 @@ def joined(runs: Sequence[Run], table: dict[str, Run], options: Joined) -> list[
     InputError ``join-no-steps``: it has no step of the only one.
     """
     if "" in table and len(runs) > 1:
-        message = f"{shown_path(str(options.join))} has no column `run`, and there are {len(runs)} runs"
-        hint = "entropylaw samples --by run names the run by the folder of its file"
-        raise UsageError("join-needs-runs", message, hint)
+        raise UsageError(
+            "join-needs-runs",
+            f"{shown_path(str(options.join))} has no column `run`, and there are {len(runs)} runs",
+            "entropylaw samples --by run names the run by the folder of its file",
+        )
     return [_with_rows(run, table.get("", table.get(run.name)), table, options) for run in runs]
 
 
@@ -74,9 +76,11 @@ def _with_rows(run: Run, rows: Run | None, table: dict[str, Run], options: Joine
     left_out = rows.step[~matched]
     if not matched.any() and "" in table:
         steps = counted(len(rows.step), "step")
-        message = f"the log has none of the {steps} of {shown_path(str(options.join))} ({_steps(left_out)})"
-        hint = "--join-nearest joins each row with the next step of the log"
-        raise InputError("join-no-steps", message, hint)
+        raise InputError(
+            "join-no-steps",
+            f"the log has none of the {steps} of {shown_path(str(options.join))} ({_steps(left_out)})",
+            "--join-nearest joins each row with the next step of the log",
+        )
     columns = dict(run.columns)
     for column, values in rows.columns.items():
         if column in _OF_ROWS:

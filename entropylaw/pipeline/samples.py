@@ -146,9 +146,11 @@ def _rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
     base_rows = np.flatnonzero(inside).tolist()
     rows = np.flatnonzero(~inside).tolist()
     if not base_rows or not rows or (len(base_rows) > 1 and not group):
-        message = f"--against {against}: {len(base_rows)} rows are of it, and {len(rows)} are not"
-        hint = f"{column} is {listing([*dict.fromkeys(cells)])}; see --only"
-        raise UsageError("no-such-row", message, hint)
+        raise UsageError(
+            "no-such-row",
+            f"--against {against}: {len(base_rows)} rows are of it, and {len(rows)} are not",
+            f"{column} is {listing([*dict.fromkeys(cells)])}; see --only",
+        )
     row = rows[-1] if group else _row_of_last_step(sampled)
     return row, base_rows[-1]
 
@@ -160,8 +162,11 @@ def _row_of_last_step(sampled: Sampled) -> int:
     if len(rows) > 1:
         message = f"{len(rows)} rows of the last step could be compared, such as "
         message += " and ".join(map(sampled.name, rows[:2]))
-        hint = "take one by --only COLUMN=VALUE, or all together by --by ''"
-        raise UsageError("several-rows", message, hint)
+        raise UsageError(
+            "several-rows",
+            message,
+            "take one by --only COLUMN=VALUE, or all together by --by ''",
+        )
     return rows[0]
 
 

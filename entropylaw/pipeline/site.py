@@ -126,8 +126,11 @@ def report_logs(
     check_targets(targets)
     existing = next((path for path in targets if os.path.lexists(path)), None)
     if existing is not None and not is_own(_earlier_index(folder)):
-        message = f"{existing} would be overwritten, and {folder} is not a report that entropylaw wrote"
-        raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
+        raise UsageError(
+            "not-a-report",
+            f"{existing} would be overwritten, and {folder} is not a report that entropylaw wrote",
+            "choose another folder with -o, or move that file away",
+        )
     with only_writer(folder):
         is_new = not _earlier_index(folder)
         if is_new:

@@ -121,8 +121,11 @@ class Watcher:
         self._reward = texts(reward, "reward")
         self.stop_on = texts(stop_on, "stop_on")
         if unknown := set(self.stop_on) - set(STATES):
-            message = f"stop_on has {shown(min(unknown))}, expected some of {', '.join(STATES)}"
-            raise UsageError("bad-argument", message, "give ('stop', 'lost')")
+            raise UsageError(
+                "bad-argument",
+                f"stop_on has {shown(min(unknown))}, expected some of {', '.join(STATES)}",
+                "give ('stop', 'lost')",
+            )
         self.say = as_callable(say, "say")
         self.lines: tuple[StopLine, ...] = ()
         self._judged: dict[tuple[object, ...], StopLine] = {}

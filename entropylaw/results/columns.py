@@ -108,20 +108,29 @@ def limit_in(unit: str, text: str, column: str = "") -> float:
     if not unit:
         raise _unit_not_known(name)
     if unit not in LARGEST:
-        message = f"{name} is neither a rate nor in percent, so {text} of it means nothing"
-        raise InputError("unlike-limit", message, "give a number in the column's own unit, without %")
+        raise InputError(
+            "unlike-limit",
+            f"{name} is neither a rate nor in percent, so {text} of it means nothing",
+            "give a number in the column's own unit, without %",
+        )
     return float(text[:-1]) if unit == "percent" else written_number(text)
 
 
 def _unit_not_known(name: str) -> InputError:
-    message = f"the document does not say the unit of {name}"
-    return InputError("unit-not-known", message, "fit the log again, which stores the unit")
+    return InputError(
+        "unit-not-known",
+        f"the document does not say the unit of {name}",
+        "fit the log again, which stores the unit",
+    )
 
 
 def _unlike(name: str, ours: str, theirs: str) -> InputError:
     """The error for two rewards that differ in one of their properties, by its name in words."""
-    message = f"two rewards are not compared: their {name} is {shown(ours, 400)} and {shown(theirs, 400)}"
-    return InputError("unlike-rewards", message, "name the same column of both with --reward")
+    return InputError(
+        "unlike-rewards",
+        f"two rewards are not compared: their {name} is {shown(ours, 400)} and {shown(theirs, 400)}",
+        "name the same column of both with --reward",
+    )
 
 
 TOKEN = "token entropy"

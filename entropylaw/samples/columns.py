@@ -153,8 +153,11 @@ class SampleColumns:
         base, fields = column
         self.stored[base] = None
         if self.plain and (fields or lists):
-            message = f"--backend spark reads no fields and lists, and {shown(name)} is one"
-            raise UsageError("spark-plain-columns", message, "use --backend duckdb")
+            raise UsageError(
+                "spark-plain-columns",
+                f"--backend spark reads no fields and lists, and {shown(name)} is one",
+                "use --backend duckdb",
+            )
         if self.plain:
             return f"CAST({quoted(base)} AS VARCHAR)"
         if self.file.kind == "csv":
@@ -165,8 +168,11 @@ class SampleColumns:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
         match, hint = _CONDITION.fullmatch(condition), f"such as {option} 'score>=0.5'"
         if match is None:
-            message = f"{option} {shown(condition)} is not a comparison of a column"
-            raise UsageError("bad-condition", message, hint)
+            raise UsageError(
+                "bad-condition",
+                f"{option} {shown(condition)} is not a comparison of a column",
+                hint,
+            )
         name, operator, value = match.groups()
         column = f"CAST({OCCURRENCE} AS VARCHAR)" if name == OCCURRENCE else self.expression(name)
         operator = {"==": "=", "!=": "<>"}.get(operator, operator)
@@ -174,8 +180,11 @@ class SampleColumns:
             number = float(value)
         except ValueError:
             if operator not in ("=", "<>"):
-                message = f"{option} {shown(condition)} compares with {shown(value)}, which is not a number"
-                raise UsageError("bad-condition", message, hint) from None
+                raise UsageError(
+                    "bad-condition",
+                    f"{option} {shown(condition)} compares with {shown(value)}, which is not a number",
+                    hint,
+                ) from None
             return f"{column} {operator} {text(value)}"
         # 'true' is 1 where a verdict is compared with a number.
         value = f"CASE {column} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {column} END"
@@ -279,10 +288,16 @@ def only_reward(columns: SampleColumns, names: Sequence[str]) -> str:
         return numbers[0]
     name = shown(columns.file.name)
     if columns.layout == "TRL" and numbers:
-        message = f"{name} has several rewards: {listing(numbers)}"
-        raise InputError("several-verdicts", message, "name one with --right, or --right-when 'reward>=1'")
-    message = f"{name} has no column with verdicts by name; its columns are {listing([*types])}"
-    raise InputError("no-verdict-column", message, "name it with --right, or --right-when 'score>=0.5'")
+        raise InputError(
+            "several-verdicts",
+            f"{name} has several rewards: {listing(numbers)}",
+            "name one with --right, or --right-when 'reward>=1'",
+        )
+    raise InputError(
+        "no-verdict-column",
+        f"{name} has no column with verdicts by name; its columns are {listing([*types])}",
+        "name it with --right, or --right-when 'score>=0.5'",
+    )
 
 
 def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> list[str]:
@@ -295,9 +310,12 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
         return []
     if "answer" not in lists:
         if options.right is None:
-            message = f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, "
-            message += "and no column has a list of answers"
-            raise InputError("list-of-verdicts", message, "name it with --right where each is of one sample")
+            raise InputError(
+                "list-of-verdicts",
+                f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, "
+                "and no column has a list of answers",
+                "name it with --right where each is of one sample",
+            )
         named.pop("answer", None)
     return lists
 

@@ -97,8 +97,11 @@ def _task_of(source: Source) -> str:
 
 
 def _no_sample_files(path: str) -> InputError:
-    message = f"the folder {shown_path(path)} has no files of samples"
-    return InputError("no-sample-files", message, f"expected {', '.join(READ)}")
+    return InputError(
+        "no-sample-files",
+        f"the folder {shown_path(path)} has no files of samples",
+        f"expected {', '.join(READ)}",
+    )
 
 
 def _opened(source: Source, target: Path) -> tuple[TableFile, list[str]]:
@@ -180,18 +183,27 @@ def _document(source: Source, size: int, target: Path) -> tuple[TableFile, list[
     """One JSON document, and notes on it."""
     name = shown(source.name)
     if packing_of(source.path) or size > MOST_UNPACKED:
-        message = f"{name} has no JSON object in its first line, and is too large for one document"
-        raise InputError("file-corrupt", message, "write JSON lines: one object per line")
+        raise InputError(
+            "file-corrupt",
+            f"{name} has no JSON object in its first line, and is too large for one document",
+            "write JSON lines: one object per line",
+        )
     try:
         document = json.loads(source.path.read_bytes())
     except (ValueError, RecursionError) as problem:
-        message = f"{name} is neither JSON lines nor one JSON document ({shown(str(problem))})"
-        raise InputError("file-corrupt", message, "copy or write the file again") from None
+        raise InputError(
+            "file-corrupt",
+            f"{name} is neither JSON lines nor one JSON document ({shown(str(problem))})",
+            "copy or write the file again",
+        ) from None
     layout = _layout_of_document(document)
     rows = document if isinstance(document, list) else [document]
     if not rows or not all(isinstance(row, dict) for row in rows):
-        message = f"{name} is not a list of objects, one per sample"
-        raise InputError("file-corrupt", message, "write JSON lines: one object per sample")
+        raise InputError(
+            "file-corrupt",
+            f"{name} is not a list of objects, one per sample",
+            "write JSON lines: one object per sample",
+        )
     notes = _status(document, source.name) if layout == "inspect" else []
     rows = list(_DOCUMENTS[layout](document)) if layout else rows
     file = _as_lines(source, size, rows, target, layout)
@@ -203,8 +215,11 @@ def _as_lines(
 ) -> TableFile:
     """Rows of a document as JSON lines."""
     if not rows:
-        message = f"{shown(source.name)} has no samples, only results of them"
-        raise InputError("no-samples", message, "write the samples themselves (inspect: --log-samples)")
+        raise InputError(
+            "no-samples",
+            f"{shown(source.name)} has no samples, only results of them",
+            "write the samples themselves (inspect: --log-samples)",
+        )
     with target.open("x", encoding="utf-8") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
     types = record_types(rows)
@@ -246,8 +261,11 @@ def _paired(
     """Verdicts and answers of a problem, which may have no answers; InputError ``lists-differ``."""
     answers = answers or [None] * len(verdicts)
     if len(verdicts) != len(answers):
-        message = f"problem {shown(problem)} has {len(verdicts)} verdicts and {len(answers)} answers"
-        raise InputError("lists-differ", message, "write one verdict per answer")
+        raise InputError(
+            "lists-differ",
+            f"problem {shown(problem)} has {len(verdicts)} verdicts and {len(answers)} answers",
+            "write one verdict per answer",
+        )
     return zip(verdicts, answers, strict=True)
 
 
@@ -308,8 +326,11 @@ def inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile,
             head = next((key for key in ("header.json", _JOURNAL) if key in names), None)
             if head is None:
                 content = listing(names, 3)
-                message = f"{name} is an archive that inspect did not write: it has {content}"
-                raise InputError("file-corrupt", message, "unpack it, and name the files of samples")
+                raise InputError(
+                    "file-corrupt",
+                    f"{name} is an archive that inspect did not write: it has {content}",
+                    "unpack it, and name the files of samples",
+                )
             # No part beyond the limit is unpacked.
             for unpacked_bytes in accumulate(entry.file_size for entry in archive.infolist()):
                 check_unpacked(source.name, size, unpacked_bytes)
@@ -319,8 +340,11 @@ def inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile,
             rows = list(_inspect({**header, "samples": samples}))
     # The last for an encrypted archive, and JSON that is too deep
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
-        message = f"{name} cannot be read as a log of inspect: {shown(str(problem))}"
-        raise InputError("file-corrupt", message, "copy it again, or `inspect log dump` it as JSON") from None
+        raise InputError(
+            "file-corrupt",
+            f"{name} cannot be read as a log of inspect: {shown(str(problem))}",
+            "copy it again, or `inspect log dump` it as JSON",
+        ) from None
     notes = _status(header, source.name)
     if head == _JOURNAL:
         count = counted(len(members), "sample")
@@ -337,5 +361,8 @@ def _check_packed(source: Source, size: int) -> None:
                 unpacked_bytes += len(piece)
                 check_unpacked(source.name, size, unpacked_bytes)
     except OSError as problem:
-        message = f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}"
-        raise InputError("file-corrupt", message, "copy or write the file again") from None
+        raise InputError(
+            "file-corrupt",
+            f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}",
+            "copy or write the file again",
+        ) from None

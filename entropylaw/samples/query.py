@@ -105,8 +105,11 @@ def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:
             difference = f"differ in {name!r} ({size} values: {shown(low)} … {shown(row['high'])})"
             if name == OCCURRENCE:
                 difference = f"repeat their document {size} times: one for each filter, which no column names"
-            message = f"rows {difference}: they are not samples of one problem"
-            raise UsageError("rows-are-not-samples", message, f"read one of them: --only {name}={low}")
+            raise UsageError(
+                "rows-are-not-samples",
+                f"rows {difference}: they are not samples of one problem",
+                f"read one of them: --only {name}={low}",
+            )
 
 
 def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:

@@ -233,11 +233,17 @@ def notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, An
 def check_options(options: SampleOptions) -> None:
     """Refuse options that contradict each other."""
     if options.right is not None and options.right_when is not None:
-        message = "--right and --right-when both say what is right"
-        raise UsageError("two-verdicts", message, "give one of them: --right-when names its own column")
+        raise UsageError(
+            "two-verdicts",
+            "--right and --right-when both say what is right",
+            "give one of them: --right-when names its own column",
+        )
     if not 0 <= options.solved < 1:
-        message = f"--solved {options.solved:g} is not a probability from 0 to below 1"
-        raise UsageError("bad-solved", message, "0.01: a problem is solved where p > 0.01")
+        raise UsageError(
+            "bad-solved",
+            f"--solved {options.solved:g} is not a probability from 0 to below 1",
+            "0.01: a problem is solved where p > 0.01",
+        )
 
 
 def check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
@@ -248,8 +254,11 @@ def check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
         (sizes[chosen.file.name],) = engine.run(f"SELECT COUNT(*) AS size FROM {source}")["size"].to_pylist()
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
-        message = f"no column identifies problems, and {shown(short)} has {low} rows, {shown(long)} {high}"
-        raise InputError("no-problem-column", message, "name the column of problems with --problem")
+        raise InputError(
+            "no-problem-column",
+            f"no column identifies problems, and {shown(short)} has {low} rows, {shown(long)} {high}",
+            "name the column of problems with --problem",
+        )
 
 
 def union(
@@ -369,11 +378,12 @@ def _check_sizes(table: Mapping[str, Any]) -> None:
     most = int(n.max())
     # A count is known up to a limit.
     number = f"{most:,}" if most < HUGE else f"{HUGE:,} or more"
-    message = (
+    raise InputError(
+        "too-many-samples",
         f"a step has {number} samples of problem {such}; at most {MOST_OF_PROBLEM:,} samples of a problem "
+        f"and {MOST_OF_STEP:,} of a step are counted",
+        "check the counts; --count names another column",
     )
-    message += f"and {MOST_OF_STEP:,} of a step are counted"
-    raise InputError("too-many-samples", message, "check the counts; --count names another column")
 
 
 def _check_steps(rows: Mapping[Key, Mapping[str, Any]], column: str) -> None:
@@ -381,12 +391,18 @@ def _check_steps(rows: Mapping[Key, Mapping[str, Any]], column: str) -> None:
     steps = [key[0] for key in rows if key[0] is not None]
     stepless = sum(int(table["stepless"].sum()) for table in rows.values())
     if steps and stepless:
-        message = f"{counted(stepless, 'row')} have no step in {shown(column)} "
-        message += "(null, nan, infinite, or text that is not a number), and others have one"
-        raise InputError("step-missing", message, "give every sample its step, or leave these rows out")
+        raise InputError(
+            "step-missing",
+            f"{counted(stepless, 'row')} have no step in {shown(column)} "
+            "(null, nan, infinite, or text that is not a number), and others have one",
+            "give every sample its step, or leave these rows out",
+        )
     if steps and max(map(abs, steps)) >= TOO_HIGH:
-        message = f"step {max(steps, key=abs):g} is not below 2^53, where numbers are no longer exact"
-        raise InputError("step-not-whole", message, "name the step column with --step; a time is not a step")
+        raise InputError(
+            "step-not-whole",
+            f"step {max(steps, key=abs):g} is not below 2^53, where numbers are no longer exact",
+            "name the step column with --step; a time is not a step",
+        )
 
 
 def described(key: Key, groups: Sequence[str]) -> str:
@@ -402,8 +418,11 @@ def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
     """
     least, most = min(fewest), max(fewest)
     if max(requested, default=0) > most:
-        message = f"--k {max(requested)}, and every problem has at most {most} samples at a step"
-        raise UsageError("k-too-large", message, "pass@k beyond n would be an extrapolation; see --missing")
+        raise UsageError(
+            "k-too-large",
+            f"--k {max(requested)}, and every problem has at most {most} samples at a step",
+            "pass@k beyond n would be an extrapolation; see --missing",
+        )
     return sorted(
         {1, *requested} if requested else {1 << i for i in range(most.bit_length())} | {most, least}
     )

@@ -117,11 +117,13 @@ def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
             kind = _stored_as(file, column)
             if kind == expected or (file.kind == "jsonl" and _is_alike_in_json(kind, expected)):
                 continue
-            message = f"{shown(file.name)} has column {shown(column)} {_storage(kind)}, "
-            message += f"{shown(files[0].name)} has it {_storage(expected)}"
-            hint = "write all files with the same columns and types, or name only those that belong "
-            hint += f"together; the file's columns are {listing(list(file.types))}"
-            raise InputError("shards-differ", message, hint)
+            raise InputError(
+                "shards-differ",
+                f"{shown(file.name)} has column {shown(column)} {_storage(kind)}, "
+                f"{shown(files[0].name)} has it {_storage(expected)}",
+                "write all files with the same columns and types, or name only those that belong "
+                f"together; the file's columns are {listing(list(file.types))}",
+            )
 
 
 def _stored_as(file: TableFile, column: str) -> pa.DataType | str | None:

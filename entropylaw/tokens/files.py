@@ -140,14 +140,20 @@ def find(tables: Sequence[str], folder: Path, keys: Iterable[str] = ()) -> tuple
             continue
         message = f"{shown(file.name)} was written by entropylaw, and holds no tokens"
         if not source.in_folder:
-            hint = "leave it out, and give the token files of all shards in one call"
-            raise InputError("already-summarised", message, hint)
+            raise InputError(
+                "already-summarised",
+                message,
+                "leave it out, and give the token files of all shards in one call",
+            )
         gathered.skip(source.name, message)
     gathered.check_any(files, "no-token-files")
     lines = [file.name for file in files if file.kind == "jsonl"]
     if 0 < len(lines) < len(files):
-        message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
-        raise InputError("mixed-formats", message, "write the files in one format")
+        raise InputError(
+            "mixed-formats",
+            f"the table has Parquet files and {shown(lines[0])}, one format is needed",
+            "write the files in one format",
+        )
     return files, gathered
 
 
@@ -168,24 +174,32 @@ def _kind_of(source: Source) -> Kind:
 
 def _no_token_files(path: str) -> InputError:
     """The error for an argument without any file of tokens."""
-    message = f"{shown_path(path)} is no file or folder with token logs, expected .parquet, .jsonl or .arrow"
-    hint = "name a folder or files, with one row per token or one sequence of tokens per row"
-    return InputError("no-token-files", message, hint)
+    return InputError(
+        "no-token-files",
+        f"{shown_path(path)} is no file or folder with token logs, expected .parquet, .jsonl or .arrow",
+        "name a folder or files, with one row per token or one sequence of tokens per row",
+    )
 
 
 def size_of(source: Source) -> int:
     """The bytes of a file; InputErrors ``file-empty``, ``file-unreadable``, ``name-not-utf8``."""
     name = shown(source.name)
     if not is_utf8(str(source.path)):
-        message = f"the name {name} is not UTF-8, as documents have names"
-        raise InputError("name-not-utf8", message, "rename the file")
+        raise InputError(
+            "name-not-utf8",
+            f"the name {name} is not UTF-8, as documents have names",
+            "rename the file",
+        )
     try:
         # What may not be read is found out here.
         with source.path.open("rb"):
             size = source.path.stat().st_size
     except OSError as problem:
-        message = f"{name} cannot be read: {problem.strerror or type(problem).__name__}"
-        raise InputError("file-unreadable", message, "check the file's permissions") from None
+        raise InputError(
+            "file-unreadable",
+            f"{name} cannot be read: {problem.strerror or type(problem).__name__}",
+            "check the file's permissions",
+        ) from None
     if not size:
         raise InputError("file-empty", f"{name} has 0 bytes", "write it again")
     return size
@@ -201,8 +215,11 @@ def _plain_link(source: Source, target: Path) -> Path:
         with suppress(OSError, NotImplementedError):
             make(file, target)
             return target
-    message = f"no link to {shown(source.name)} could be made in the folder for temporary files"
-    raise InputError("file-unreadable", message, "set TMPDIR to a folder with free space")
+    raise InputError(
+        "file-unreadable",
+        f"no link to {shown(source.name)} could be made in the folder for temporary files",
+        "set TMPDIR to a folder with free space",
+    )
 
 
 def opened(source: Source, kind: Kind, target: Path) -> TableFile:
@@ -242,9 +259,11 @@ def _with_columns(file: TableFile) -> TableFile:
             schema = stored.schema_arrow
             rows = stored.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
-        message = f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
-        hint = "copy or write the file again: a killed job leaves Parquet without its footer"
-        raise InputError("file-corrupt", message, hint) from None
+        raise InputError(
+            "file-corrupt",
+            f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
+            "copy or write the file again: a killed job leaves Parquet without its footer",
+        ) from None
     return replace(
         file,
         types={field.name: plain_type(field.type) for field in schema},
@@ -273,8 +292,11 @@ def check_distinct(file: TableFile, names: Iterable[str]) -> None:
     """Refuse columns that are not the only ones of their name: ``columns-repeat``."""
     for name in names:
         if name.casefold() in file.repeated:
-            message = f"{shown(file.name)} has several columns {shown(name)}, in any case of the letters"
-            raise InputError("columns-repeat", message, "rename all but one of them, or take them out")
+            raise InputError(
+                "columns-repeat",
+                f"{shown(file.name)} has several columns {shown(name)}, in any case of the letters",
+                "rename all but one of them, or take them out",
+            )
 
 
 def _is_arrow(source: Source) -> bool:
@@ -302,8 +324,11 @@ def _write_parquet(source: Source, target: Path, size: int) -> None:
                     check_unpacked(source.name, size, unpacked_bytes)
                     writer.write_batch(batch)
     except (pa.ArrowException, OSError, ValueError) as problem:
-        message = f"{shown(source.name)} cannot be read as Arrow: {shown(str(problem).splitlines()[0])}"
-        raise InputError("file-corrupt", message, "copy it again, or write it as Parquet") from None
+        raise InputError(
+            "file-corrupt",
+            f"{shown(source.name)} cannot be read as Arrow: {shown(str(problem).splitlines()[0])}",
+            "copy it again, or write it as Parquet",
+        ) from None
 
 
 def _unpack(source: Source, target: Path, size: int) -> None:
@@ -316,8 +341,11 @@ def _unpack(source: Source, target: Path, size: int) -> None:
                 check_unpacked(source.name, size, unpacked_bytes)
                 plain.write(piece)
     except OSError as problem:
-        message = f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}"
-        raise InputError("file-corrupt", message, "copy or write the file again") from None
+        raise InputError(
+            "file-corrupt",
+            f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}",
+            "copy or write the file again",
+        ) from None
 
 
 def check_unpacked(name: str, size: int, unpacked_bytes: int) -> None:
@@ -325,8 +353,11 @@ def check_unpacked(name: str, size: int, unpacked_bytes: int) -> None:
     most = min(max(MOST_RATIO * size, LEAST_REFUSED), MOST_UNPACKED)
     if unpacked_bytes > most:
         limit = f"{MOST_RATIO} times its bytes" if most < MOST_UNPACKED else f"{most >> 20:,} MiB"
-        message = f"{shown(name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}"
-        raise InputError("archive-too-large", message, "split the file, or unpack it")
+        raise InputError(
+            "archive-too-large",
+            f"{shown(name)} would be more than {most >> 20:,} MiB unpacked: the limit is {limit}",
+            "split the file, or unpack it",
+        )
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -351,8 +382,11 @@ def _csv_columns(file: TableFile) -> TableFile:
         if start:
             file = replace(file, path=_without_start(file.path, start))
     except (OSError, csv.Error) as problem:
-        message = f"{shown(file.name)} cannot be read as CSV: {shown(str(problem))}"
-        raise InputError("file-corrupt", message, "copy or write the file again") from None
+        raise InputError(
+            "file-corrupt",
+            f"{shown(file.name)} cannot be read as CSV: {shown(str(problem))}",
+            "copy or write the file again",
+        ) from None
     mark = max(rows, key=lambda mark: len(rows[mark]))
     names = [cell.strip() or f"column{number}" for number, cell in enumerate(rows[mark], start=1)]
     types = dict[str, pa.DataType]()
@@ -406,12 +440,18 @@ def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
                 if size >= 1 << 22:
                     return
     except OSError as problem:
-        message = f"{shown(name)} cannot be read: {shown(str(problem))}"
-        raise InputError("file-corrupt", message, "copy or write the file again") from None
+        raise InputError(
+            "file-corrupt",
+            f"{shown(name)} cannot be read: {shown(str(problem))}",
+            "copy or write the file again",
+        ) from None
     except (TypeError, ValueError, RecursionError) as problem:
         if not size:
-            message = f"the first line of {shown(name)} is not a JSON object ({shown(str(problem))})"
-            raise InputError("file-corrupt", message, hint) from None
+            raise InputError(
+                "file-corrupt",
+                f"the first line of {shown(name)} is not a JSON object ({shown(str(problem))})",
+                hint,
+            ) from None
     if not size:
         raise InputError("file-corrupt", f"{shown(name)} has only empty lines", hint)
 
@@ -424,8 +464,11 @@ def similar_columns(names: Sequence[str], columns: Sequence[str]) -> str:
 
 def no_column(file: str, name: str, columns: Sequence[str]) -> InputError:
     """The error for a column that an option names and a file does not have."""
-    message = f"{shown(file)} has no column {shown(name)}; {similar_columns([name], columns)}"
-    return InputError("column-not-found", message, "name one of the table's columns")
+    return InputError(
+        "column-not-found",
+        f"{shown(file)} has no column {shown(name)}; {similar_columns([name], columns)}",
+        "name one of the table's columns",
+    )
 
 
 def _json_type(values: Sequence[Any]) -> pa.DataType:

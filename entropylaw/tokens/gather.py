@@ -168,10 +168,16 @@ def gather(
 def _nowhere(path: str) -> InputError:
     """The error of an argument that is neither a file nor a folder."""
     if _exists(path):
-        message = f"{shown_path(path)} is a pipe, a socket or a device, a file was expected"
-        return InputError("file-unreadable", message, "write its content into a file first")
-    message = f"there is no file or folder {shown_path(path)}"
-    return InputError("file-not-found", message, "check the path, or name a folder")
+        return InputError(
+            "file-unreadable",
+            f"{shown_path(path)} is a pipe, a socket or a device, a file was expected",
+            "write its content into a file first",
+        )
+    return InputError(
+        "file-not-found",
+        f"there is no file or folder {shown_path(path)}",
+        "check the path, or name a folder",
+    )
 
 
 def _exists(path: str | Path) -> bool:
@@ -257,15 +263,20 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
     if last in PICKLES:
         return pickled(source.name)
     if last in _NOT_READ or not _TABLES.isdisjoint(inner):
-        message = f"{name} may be a table, in a format or a compression that is not read here ({last})"
-        hint = f"unpack it, or write it as one of {', '.join(sorted(suffixes))}"
-        return InputError("format-not-read", message, hint)
+        return InputError(
+            "format-not-read",
+            f"{name} may be a table, in a format or a compression that is not read here ({last})",
+            f"unpack it, or write it as one of {', '.join(sorted(suffixes))}",
+        )
     if last in (".json", *_JSON_BUT_NO_TABLE) or _SET_ASIDE.fullmatch(source.path.name):
         return None
     with suppress(OSError):
         if not _exists(source.path) or (is_file(source.path) and _may_be_table(source.path)):
-            message = f"{name} may be a table, and its name does not say which format it has"
-            return InputError("format-not-read", message, f"rename it: {', '.join(sorted(suffixes))}")
+            return InputError(
+                "format-not-read",
+                f"{name} may be a table, and its name does not say which format it has",
+                f"rename it: {', '.join(sorted(suffixes))}",
+            )
     return None
 
 

@@ -174,11 +174,17 @@ def parse_grams(text: str, source: str) -> GramList:
             )
         grams.setdefault(" ".join(units), words)
     if not grams:
-        message = f"{source} holds no gram, at least one line that is not a comment was expected"
-        raise InputError("grams-empty", message, "write one gram per line, such as let's try")
+        raise InputError(
+            "grams-empty",
+            f"{source} holds no gram, at least one line that is not a comment was expected",
+            "write one gram per line, such as let's try",
+        )
     if len(grams) > _MOST_GRAMS:
-        message = f"{source} holds {len(grams):,} grams, at most {_MOST_GRAMS:,} were expected"
-        raise InputError("grams-too-many", message, "keep the grams that many responses share")
+        raise InputError(
+            "grams-too-many",
+            f"{source} holds {len(grams):,} grams, at most {_MOST_GRAMS:,} were expected",
+            "keep the grams that many responses share",
+        )
     return GramList(grams)
 
 
@@ -329,9 +335,11 @@ class GramScan:
         column = table[self._token].combine_chunks()
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if kind not in (pa.string(), pa.large_string(), pa.string_view()):
-            message = f"column {shown(self._token)} holds {kind}, the text of tokens was expected"
-            hint = "decode the token ids with the tokenizer of the run first"
-            raise InputError("tokens-without-text", message, hint)
+            raise InputError(
+                "tokens-without-text",
+                f"column {shown(self._token)} holds {kind}, the text of tokens was expected",
+                "decode the token ids with the tokenizer of the run first",
+            )
         coded = column.cast(pa.string()).dictionary_encode()
         if self._notation is None:
             self._notation = token_notation(column.drop_null()[:100_000].cast(pa.string()).to_pylist())
@@ -351,11 +359,13 @@ class GramScan:
         back = np.flatnonzero((rise <= 0) & ~starts)
         if len(back):
             row = back[0]
-            message = f"column {shown(self._position)} goes from {position[row - 1]} to {position[row]} "
-            message += "within one response, "
-            message += "it was expected to increase"
-            hint = "name every column that identifies a response with --response"
-            raise InputError("tokens-unordered", message, hint)
+            raise InputError(
+                "tokens-unordered",
+                f"column {shown(self._position)} goes from {position[row - 1]} to {position[row]} "
+                "within one response, "
+                "it was expected to increase",
+                "name every column that identifies a response with --response",
+            )
         return np.asarray((rise > 1) & ~starts)
 
 
@@ -394,9 +404,11 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
     """A column without nulls as one array, decoded if it is a dictionary."""
     array = table[name].combine_chunks()
     if array.null_count:
-        message = f"column {shown(name)} is null in {array.null_count} rows"
-        hint = "leave out rows whose step, response or position is unknown"
-        raise InputError("tokens-without-column", message, hint)
+        raise InputError(
+            "tokens-without-column",
+            f"column {shown(name)} is null in {array.null_count} rows",
+            "leave out rows whose step, response or position is unknown",
+        )
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
@@ -406,6 +418,8 @@ def _integers(table: pa.Table, name: str) -> IntArray:
     try:
         return np.asarray(array.cast(pa.int64()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        message = f"column {shown(name)} holds {array.type}, whole numbers were expected"
-        hint = "name the columns of step, response, position and token"
-        raise InputError("tokens-without-column", message, hint) from None
+        raise InputError(
+            "tokens-without-column",
+            f"column {shown(name)} holds {array.type}, whole numbers were expected",
+            "name the columns of step, response, position and token",
+        ) from None

@@ -65,8 +65,11 @@ def duckdb_backend(progress: Progress | None = None, memory: str = MEMORY) -> It
     try:
         import duckdb
     except ImportError as error:
-        message = f"tables of tokens and samples need duckdb, which cannot be imported ({error})"
-        raise UsageError("duckdb-not-installed", message, "pip install 'entropylaw[tokens]'") from None
+        raise UsageError(
+            "duckdb-not-installed",
+            f"tables of tokens and samples need duckdb, which cannot be imported ({error})",
+            "pip install 'entropylaw[tokens]'",
+        ) from None
     with temporary_folder() as folder, duckdb.connect() as connection:
         connection.execute(";".join((*_SETTINGS, f"SET memory_limit = '{memory}'")))
         connection.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
@@ -185,9 +188,11 @@ def _explained(names: Mapping[str, str]) -> Iterator[None]:
         hint = "free space in the folder for temporary files, or use --backend spark"
         raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:
-        message = f"the table cannot be read: {shown(without_quotations(str(error), names), 300)}"
-        hint = "copy or write the file again"
-        raise InputError("file-corrupt", message, hint) from None
+        raise InputError(
+            "file-corrupt",
+            f"the table cannot be read: {shown(without_quotations(str(error), names), 300)}",
+            "copy or write the file again",
+        ) from None
 
 
 def without_quotations(message: str, names: Mapping[str, str]) -> str:

@@ -52,8 +52,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             session = builder.getOrCreate()
         except Exception as error:
             where = f"Spark could not be started at {shown(master or 'its configured master')}"
-            hint = "check --master, and that JAVA_HOME is a Java 17 or later"
-            raise UsageError("spark-failed", f"{where}: {shown(first_line(error), 200)}", hint) from None
+            raise UsageError(
+                "spark-failed",
+                f"{where}: {shown(first_line(error), 200)}",
+                "check --master, and that JAVA_HOME is a Java 17 or later",
+            ) from None
         stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
             # Spark's own handler calls Java during a call of Java, and fails.
@@ -114,8 +117,11 @@ class Spark:
         if self._session.sparkContext.master.startswith("local") or not file.path.is_symlink():
             return file.path
         if file.source.name.startswith(("_", ".")):
-            message = f"Spark leaves out files such as {shown(file.name)}, whose name begins so"
-            raise InputError("name-hidden-from-spark", message, "rename the file, or use --backend duckdb")
+            raise InputError(
+                "name-hidden-from-spark",
+                f"Spark leaves out files such as {shown(file.name)}, whose name begins so",
+                "rename the file, or use --backend duckdb",
+            )
         return file.source
 
     def by_file(self, values: Mapping[Path, object]) -> str:
@@ -130,8 +136,11 @@ class Spark:
 
     def keep_order(self) -> None:
         """Refuse to number rows: Spark has no order of them."""
-        message = "--backend spark cannot number the rows of a file, which has no column for what they are"
-        raise UsageError("spark-has-no-order", message, "name the columns, or use --backend duckdb")
+        raise UsageError(
+            "spark-has-no-order",
+            "--backend spark cannot number the rows of a file, which has no column for what they are",
+            "name the columns, or use --backend duckdb",
+        )
 
     def view(self, name: str, query: str) -> Table:
         """As :meth:`DuckDB.view`."""
@@ -164,10 +173,11 @@ class Spark:
             yield
         except (Py4JError, PySparkException) as error:
             line = without_quotations(first_line(error), self._names)
-            message = f"Spark could not finish the query: {shown(line, 300)}"
-            hint = "every worker must see the files at the same path; "
-            hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
-            raise InputError("spark-failed", message, hint) from None
+            raise InputError(
+                "spark-failed",
+                f"Spark could not finish the query: {shown(line, 300)}",
+                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
+            ) from None
 
 
 def _quoted(name: str) -> str:

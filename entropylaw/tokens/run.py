@@ -125,21 +125,29 @@ def backend(
     """
     if name != "spark":
         if master is not None:
-            message = f"--master {shown(master)} names a Spark cluster"
-            raise UsageError("master-needs-spark", message, "add --backend spark")
+            raise UsageError(
+                "master-needs-spark",
+                f"--master {shown(master)} names a Spark cluster",
+                "add --backend spark",
+            )
         return duckdb_backend(progress, memory)
     if master is not None and not _MASTER.fullmatch(master):
-        message = f"--master {shown(master)} is not a Spark master"
-        raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
+        raise UsageError(
+            "spark-failed",
+            f"--master {shown(master)} is not a Spark master",
+            "spark://HOST:7077, yarn, k8s://HOST, local or local[4]",
+        )
     try:
         # ibis and pyspark warn about the newest pandas, which nothing here uses.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from entropylaw.tokens.on_spark import spark_backend
     except ImportError as error:
-        message = f"--backend spark needs pyspark, which cannot be imported ({error})"
-        hint = "pip install 'entropylaw[spark]', and Java 17 or later"
-        raise UsageError("spark-not-installed", message, hint) from None
+        raise UsageError(
+            "spark-not-installed",
+            f"--backend spark needs pyspark, which cannot be imported ({error})",
+            "pip install 'entropylaw[spark]', and Java 17 or later",
+        ) from None
     return spark_backend(master, console=progress is not None)
 
 
@@ -147,16 +155,23 @@ def _check_options(options: TokenOptions) -> None:
     """Refuse options that contradict each other."""
     share = options.top_quantile
     if share is not None and not 0 < share < 1:
-        message = f"--top-quantile {share:g} is not a share, expected a number between 0 and 1"
-        hint = "0.2 classes the fifth of each step's tokens with the highest entropy as planning"
-        raise UsageError("bad-quantile", message, hint)
+        raise UsageError(
+            "bad-quantile",
+            f"--top-quantile {share:g} is not a share, expected a number between 0 and 1",
+            "0.2 classes the fifth of each step's tokens with the highest entropy as planning",
+        )
     if options.grams is not None and options.backend == "spark":
-        message = "--grams reads the tokens of each response in order, which --backend spark does not support"
-        hint = "mark the tokens in a column of the table, or use --backend duckdb"
-        raise UsageError("grams-need-duckdb", message, hint)
+        raise UsageError(
+            "grams-need-duckdb",
+            "--grams reads the tokens of each response in order, which --backend spark does not support",
+            "mark the tokens in a column of the table, or use --backend duckdb",
+        )
     if sum(map(bool, (options.planning, share, options.grams))) > 1:
-        message = "--class, --top-quantile and --grams each define classes, and several were given"
-        raise UsageError("two-class-rules", message, "give one of them")
+        raise UsageError(
+            "two-class-rules",
+            "--class, --top-quantile and --grams each define classes, and several were given",
+            "give one of them",
+        )
 
 
 def tokens_of(engine: Backend, files: Sequence[TableFile], columns: query.TokenColumns) -> query.Table:
@@ -211,8 +226,11 @@ def _by_grams(
     assert isinstance(engine, DuckDB)
     if missing := [role for role in ("token", "response", "position") if not getattr(columns, role)]:
         message = "grams are matched in the text of each response, and there is no column of "
-        hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
-        raise InputError("grams-need-text", message + ", ".join(missing), hint)
+        raise InputError(
+            "grams-need-text",
+            message + ", ".join(missing),
+            f"name it with --{', --'.join(missing)}; token ids are not text: decode them first",
+        )
     grams = read_grams(listed)
     with temporary_folder() as folder:
         target = folder / "marked.parquet"

@@ -218,10 +218,12 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     nats = total / count / POINT
     rows_read = sum(sums.counts().values())
     where = f", {at_start:,} of them at position 0" if at_start else ""
-    message = f"{count:,} of {rows_read:,} values of '{columns.entropy}' are equal, {nats:.4f} nats"
-    message += f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has"
-    hint = "prime-rl pads position 0 like this; name the mask column with --mask, or drop these tokens"
-    raise InputError("entropy-padding", message, hint)
+    raise InputError(
+        "entropy-padding",
+        f"{count:,} of {rows_read:,} values of '{columns.entropy}' are equal, {nats:.4f} nats"
+        f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has",
+        "prime-rl pads position 0 like this; name the mask column with --mask, or drop these tokens",
+    )
 
 
 def notes_on_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
@@ -235,10 +237,12 @@ def notes_on_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
         absent = counts[f"no_{number}"]
         if different:
             step = counts[f"step_{number}"]
-            message = f"{shown(name)} has another length than {shown(entropy)} in {different:,} of {rows:,} "
-            message += f"sequences, first at step {step:g}: values cannot be assigned to tokens"
-            hint = f"write lists of one length, one value per token, or leave {shown(name)} out"
-            raise InputError("lists-differ", message, hint)
+            raise InputError(
+                "lists-differ",
+                f"{shown(name)} has another length than {shown(entropy)} in {different:,} of {rows:,} "
+                f"sequences, first at step {step:g}: values cannot be assigned to tokens",
+                f"write lists of one length, one value per token, or leave {shown(name)} out",
+            )
         if absent:
             lost = "their tokens have no entropy" if name == entropy else "its values are unknown there"
             notes.append(f"{absent:,} of {sequences} have no list {shown(name)}: {lost}")

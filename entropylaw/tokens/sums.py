@@ -109,15 +109,20 @@ class Sums:
         tokens = to_numpy(cells.column("tokens"))
         missing = ~np.isfinite(numbers)
         if missing.any():
-            message = f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
-            message += "(null, nan, or text that is not a whole number)"
-            raise InputError("step-missing", message, "give every token its step, or leave these rows out")
+            raise InputError(
+                "step-missing",
+                f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
+                "(null, nan, or text that is not a whole number)",
+                "give every token its step, or leave these rows out",
+            )
         broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > 2.0**53)
         if broken.any():
-            message = f"step {numbers[broken].min():g} is not a whole number below 2^53 "
-            message += f"({int(tokens[broken].sum()):,} rows)"
-            hint = "name the step column with --step; an epoch or a time is not a step"
-            raise InputError("step-not-whole", message, hint)
+            raise InputError(
+                "step-not-whole",
+                f"step {numbers[broken].min():g} is not a whole number below 2^53 "
+                f"({int(tokens[broken].sum()):,} rows)",
+                "name the step column with --step; an epoch or a time is not a step",
+            )
         has_logprob = "logprobs" in cells.column_names
         columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))
         columns["square_high"], columns["square_low"] = halves(cells.column("square"), HALF)

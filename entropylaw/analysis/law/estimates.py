@@ -55,8 +55,11 @@ def checked_gain(gain: float) -> float:
     """A gain of reward above 0, or a :class:`UsageError`."""
     number = as_number(gain, "gain")
     if not 0 < number <= LARGEST:
-        message = f"gain {number:g}, expected a reward above 0, at most {LARGEST:g}"
-        raise UsageError("bad-gain", message, "give 0.01 for one point")
+        raise UsageError(
+            "bad-gain",
+            f"gain {number:g}, expected a reward above 0, at most {LARGEST:g}",
+            "give 0.01 for one point",
+        )
     return number
 
 
