@@ -126,7 +126,7 @@ def so_far(
     )
 
 
-def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
+def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[FloatArray, FloatArray]:
     """Location and scale of the mean of three evaluations, ``lead`` lengths of the run after its end.
 
     All changes count by the root of the lead: at a lead of half a length they count once.
@@ -143,7 +143,7 @@ def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[Any, Any]:
     return np.minimum(run.level + times * move + shift * scale, run.most), scale
 
 
-def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> Any:
+def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> FloatArray:
     """Probability that the mean of three evaluations is at least ``reward``; 0 above the largest one."""
     location, scale = ahead(run, lead, path)
     return np.where(reward > run.most, 0.0, stdtr(DF, (location - reward) / scale))

@@ -115,7 +115,7 @@ def settings_used(inputs: Inputs) -> Iterator[SettingsUsed]:
             yield SettingsUsed(of=shown_path(document.path), values=values)
 
 
-def changed(settings: Mapping[str, Any], family: type) -> dict[str, Any]:
+def changed(settings: Mapping[str, object], family: type) -> dict[str, object]:
     """The settings that differ from the defaults of a family of options, by their keys."""
     return {
         option.key: settings[name]

@@ -98,7 +98,7 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
     return call
 
 
-def _as_given(value: Any) -> Any:
+def _as_given(value: object) -> object:
     """Several values as a tuple."""
     return tuple(value) if isinstance(value, list) else value
 

@@ -33,7 +33,7 @@ Settings = Mapping[str, Option]
 
 def in_force(
     named: str | None, settings: Callable[[], Settings], *, no_config: bool
-) -> tuple[ConfigFile | None, Mapping[str, Any]]:
+) -> tuple[ConfigFile | None, Mapping[str, object]]:
     """The settings file that is ``named`` or in the current folder, and its values by key.
 
     ``settings`` gives those of all commands.
@@ -54,7 +54,7 @@ def in_force(
     return None, {}
 
 
-def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[str, Any]]:
+def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[str, object]]:
     """Read and check a file of settings: its values by key.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-toml``); UsageError
@@ -83,7 +83,7 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
     return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
 
 
-def defaults_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
+def defaults_of(table: Mapping[str, object], options: Settings) -> dict[str, object]:
     """Name of a field → its default as it would be typed, of all that a file sets for some options.
 
     An empty list sets nothing.
@@ -95,7 +95,7 @@ def defaults_of(table: Mapping[str, Any], options: Settings) -> dict[str, Any]:
     }
 
 
-def _as_typed(value: Any, option: Option) -> Any:
+def _as_typed(value: object, option: Option) -> object:
     """A value of a file as a command line has it: a text, some of them, or whether a flag is there."""
     if option.many:
         # A value alone needs no brackets.
@@ -124,7 +124,7 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", HINT)
 
 
-def toml_of(content: bytes, shown: str) -> dict[str, Any]:
+def toml_of(content: bytes, shown: str) -> dict[str, object]:
     """A file as TOML; an error names the line."""
     try:
         return tomllib.loads(content.decode("utf-8-sig"))

@@ -57,7 +57,7 @@ def parse(content: bytes) -> Any:
     return json.loads(content, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
 
 
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
     """The members of an object, each key once."""
     unique = dict(members)
     if len(unique) < len(members):

@@ -28,6 +28,6 @@ class TokenSummary(Result, frozen=True, kw_only=True):
     about: Mapping[str, Any]
     notes: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The summary as JSON values."""
         return {**self.about, "notes": list(self.notes), "steps": list(self.rows)}

@@ -205,7 +205,7 @@ def summarise_tables(
     )
 
 
-def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def filled(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Rows with the same columns, in the order of the longest, without those that have a value in no row."""
     every = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
     names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
