@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -70,18 +70,17 @@ def in_one_unit(columns: Mapping[str, Sequence[Numbers]], option: str = "--rewar
         ``unlike-rewards``: two runs differ in more than that. ``unit-unclear``: numbers of at most 1, beside
         percentages, may be either.
     """
-    with_units = {label: [*_with_units(numbers, option)] for label, numbers in columns.items()}
+    with_units: dict[str, list[Numbers]] = {}
+    for label, numbers in columns.items():
+        moving = [number for number in numbers if number.values.any()]
+        choices = [replace(number.choice, unit=_unit_of(number, moving, option)) for number in numbers]
+        with_units[label] = [
+            number._replace(choice=choice) for number, choice in zip(numbers, choices, strict=True)
+        ]
     moved = [number for number in chain.from_iterable(with_units.values()) if number.values.any()]
     units = [number.choice.unit for number in moved]
     unit = "percent" if units.count("percent") > units.count("rate") else "rate"
     return {label: _converted(numbers, unit, option) for label, numbers in with_units.items()}
-
-
-def _with_units(numbers: Sequence[Numbers], option: str) -> Iterator[Numbers]:
-    """The numbers with their units, by those of other runs of the column where their own are not clear."""
-    moved = [number for number in numbers if number.values.any()]
-    for number in numbers:
-        yield number._replace(choice=replace(number.choice, unit=_unit_of(number, moved, option)))
 
 
 def _unit_of(number: Numbers, moved: Sequence[Numbers], option: str) -> RewardUnit:
