@@ -316,7 +316,10 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[_
             is_score = series.reward_choice.is_score
             yield _Evaluations(label, step, entropies, values, series.max_reward, is_score)
     except InputError as error:
-        columns = tuple(reward) or _catalogued(run)
+        columns = tuple(reward)
+        if not columns:
+            matches = catalog.found(run, "validation") or catalog.found(run, "training")
+            columns = tuple(match.column for match in matches)
         if error.slug != "no-entropy-column" or not columns:
             raise
         for column in columns:
@@ -326,12 +329,6 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[_
                 is_score = sort_of_number(column) in LOSABLE
                 most = largest_reward(column, values)
                 yield _Evaluations(column, run.step[logged], None, values, most, is_score)
-
-
-def _catalogued(run: Run) -> tuple[str, ...]:
-    """The validation rewards that the catalog has, or else the training rewards."""
-    matches = catalog.found(run, "validation") or catalog.found(run, "training")
-    return tuple(match.column for match in matches)
 
 
 class EntropyLawCallback:
@@ -377,7 +374,10 @@ class EntropyLawCallback:
         with watcher._guarded():
             watcher._silent = not getattr(state, "is_world_process_zero", True)
             run = self._run(state)
-            watcher.steps = self._steps or _planned_end(state)
+            planned = None if self._steps else _number(state.max_steps)
+            watcher.steps = self._steps
+            if planned is not None and 0 < planned < math.inf:
+                watcher.steps = planned
             if run is not None:
                 watcher._judge(_rewards(run, watcher._entropy, watcher._reward))
             if watcher.should_stop:
@@ -386,7 +386,11 @@ class EntropyLawCallback:
     def _run(self, state: Any) -> Run | None:
         """The run by the log of a trainer, of which only what is new is read; None without any record."""
         history = [dict(record) if isinstance(record, dict) else {} for record in state.log_history]
-        if not _begins_with(history, self._history):
+        is_continued = False
+        # Arrays cannot be compared: they may be others.
+        with suppress(Exception):
+            is_continued = bool(history[: len(self._history)] == self._history)
+        if not is_continued:
             # Another training, or this one from an earlier step.
             self._forget()
         for record in history[len(self._history) :]:
@@ -401,20 +405,3 @@ class EntropyLawCallback:
             return None
         table = Table(columns=self._records.columns(0)[0], rows=self._records.rows)
         return run_in(table, "trainer", "trainer-state")
-
-
-def _begins_with(history: list[Any], earlier: list[Any]) -> bool:
-    """Whether the records of a log begin with those of an earlier reading."""
-    try:
-        return bool(history[: len(earlier)] == earlier)
-    except Exception:
-        # Arrays cannot be compared: they may be others.
-        return False
-
-
-def _planned_end(state: Any) -> float | None:
-    """The step at which a trainer ends; None where it has no such step."""
-    planned = _number(state.max_steps)
-    if planned is None or not 0 < planned < math.inf:
-        return None
-    return planned
