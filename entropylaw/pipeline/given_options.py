@@ -43,10 +43,6 @@ def checked_option(value: Any, option: Option, name: str) -> Any:
             return option.from_toml(value)
         except ValueError as error:
             slug = getattr(error.__cause__, "slug", slug)
-    raise bad_argument(name, option.kind.expected, _short_value(value), slug)
-
-
-def _short_value(value: Any) -> str:
-    """A value in an error message, or its type where the value would be long."""
-    short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
-    return repr(value)[:40] if short else type_of(value)
+    is_short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
+    shown_value = repr(value)[:40] if is_short else type_of(value)
+    raise bad_argument(name, option.kind.expected, shown_value, slug)
