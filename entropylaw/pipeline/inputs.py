@@ -126,7 +126,11 @@ class _Found:
 
     def take_all(self, path: str, documents: Sequence[Stored], *, others: bool, folder: bool) -> None:
         """All documents at a path, and its logs, for gates: nothing is skipped in silence."""
-        if others and _is_own_table(path):
+        first_bytes = b""
+        if others and Path(path).suffix.lower() == ".csv" and is_file(path):
+            with suppress(OSError), Path(path).open("rb") as file:
+                first_bytes = file.read(100)
+        if first_bytes and is_own(first_bytes):
             name = shown_path(path)
             message = f"{name} is a table that entropylaw wrote, and gates read documents"
             hint = "give the JSON of the same call, or the folder of the report"
@@ -409,12 +413,3 @@ def same_settings(settings: Sequence[FitOptions | PhaseOptions]) -> FitOptions |
                 "fit the logs anew with the same options, or treat them one by one",
             )
     return common
-
-
-def _is_own_table(path: str) -> bool:
-    """Whether a file is a table that entropylaw wrote."""
-    if Path(path).suffix.lower() != ".csv" or not is_file(path):
-        return False
-    with suppress(OSError), Path(path).open("rb") as file:
-        return is_own(file.read(100))
-    return False
