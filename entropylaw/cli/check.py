@@ -50,7 +50,13 @@ def check(options: CheckCommand) -> None:
             "add --fail-if EXPR, such as --fail-if lost, or fail-if to entropylaw.toml",
         )
     formats = output.destinations(options.output, options.format, FORMATS)
-    summary = summary_file() if options.github_summary else None
+    summary = os.environ.get(SUMMARY) if options.github_summary else None
+    if options.github_summary and not summary:
+        raise UsageError(
+            "no-step-summary",
+            f"--github-summary was given, and {SUMMARY} is not set",
+            "leave it out outside GitHub Actions, or write -o summary.md",
+        )
     baselines = load_baselines(gates)
     settings = part(options, FitOptions)
     fixed = options.flags_given(FitOptions)
@@ -60,8 +66,10 @@ def check(options: CheckCommand) -> None:
     subjects = joined(subjects_in(inputs, gates, options))
     rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_fails")}
     cases = decide(gates, subjects, baselines, Rules(**rules))
+    files = list(map(checked_file, inputs.documents))
+    files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
     document = CheckDocument(
-        inputs=checked_files(inputs),
+        inputs=tuple(dict.fromkeys(files)),
         config=options.config,
         settings=tuple(settings_used(inputs)),
         gates=tuple(gate.shown for gate in gates),
@@ -95,13 +103,6 @@ def show_refusals(subjects: Iterable[Subject], *, printed: bool = False) -> None
             show_error(output.refused(subject.name, refusal))
     for (slug, hint), number in hints.items():
         show_error(InputError(slug, f"{counted(number, 'run')} could not be used", hint))
-
-
-def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
-    """The documents and the logs that were read, each once."""
-    files = list(map(checked_file, inputs.documents))
-    files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
-    return tuple(dict.fromkeys(files))
 
 
 def settings_used(inputs: Inputs) -> Iterator[SettingsUsed]:
@@ -151,17 +152,6 @@ def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None) -> list[
     return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
 
 
-def summary_file() -> str:
-    """The file of a step's summary; raises UsageError (``no-step-summary``)."""
-    if file := os.environ.get(SUMMARY):
-        return file
-    raise UsageError(
-        "no-step-summary",
-        f"--github-summary was given, and {SUMMARY} is not set",
-        "leave it out outside GitHub Actions, or write -o summary.md",
-    )
-
-
 def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
     """Refuse settings of a file that cannot apply to a stored document, as it was made with others.
 
@@ -201,26 +191,16 @@ def write_check(
     for path in written:
         say(f"wrote {path}", quiet=quiet)
     if summary is not None:
+        # Appended, as other steps do.
         try:
-            append_summary(document, summary)
+            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(output.rendered(document, "markdown"))
             say(f"appended to {SUMMARY}", quiet=quiet)
-        except OutputError as error:
-            problems = [*problems, error]
+        except OSError as error:
+            message = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
+            hint = "leave out --github-summary, or write -o summary.md"
+            problems = [*problems, OutputError("cannot-write", message, hint)]
             unwritten = True
     for problem in problems:
         show_error(problem)
     return unwritten
-
-
-def append_summary(document: CheckDocument, summary: str) -> None:
-    """Append a check to the file of a step's summary, as other steps do.
-
-    Raises OutputError (``cannot-write``).
-    """
-    try:
-        with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(output.rendered(document, "markdown"))
-    except OSError as error:
-        message = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
-        hint = "leave out --github-summary, or write -o summary.md"
-        raise OutputError("cannot-write", message, hint) from error
