@@ -80,7 +80,11 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
         sources = {field: getattr(context.get_parameter_source(field), "name", "") for field in values}
         typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
         from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
-        chosen = {field: _as_given(values[field]) for field in (*typed, *from_file)}
+        chosen = {field: values[field] for field in (*typed, *from_file)}
+        # typer has lists of several values.
+        chosen = {
+            field: tuple(value) if isinstance(value, list) else value for field, value in chosen.items()
+        }
         options = family(**chosen, given=typed, from_file=from_file, config=settings.config)
         if settings.config is not None:
             say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
@@ -96,11 +100,6 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
     function.__signature__ = inspect.Signature([context, *parameters])
     function.__annotations__ = {}
     return call
-
-
-def _as_given(value: object) -> object:
-    """Several values as a tuple."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 def all_settings() -> dict[str, Option]:
