@@ -23,7 +23,6 @@ from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Inputs
-    from entropylaw.results.arms import ArmComparison
 
 MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
@@ -33,7 +32,12 @@ def compare(options: CompareCommand) -> None:
     """Run ``entropylaw compare``."""
     choices = (*SUFFIXES, "html")
     formats = output.destinations(options.output, output.format_with_details(options), choices)
-    refuse_domain_alone(options)
+    if options.domain is not None and options.stage is None:
+        raise UsageError(
+            "domain-without-stage",
+            f"--domain {options.domain} divides the stages of training, and no --stage names them",
+            "add --stage COLUMN",
+        )
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
     fit = partial(answered, steps.Law(inputs.settings), jobs=options.jobs)
@@ -44,27 +48,12 @@ def compare(options: CompareCommand) -> None:
         document = replace(compared(grouping, runs, settings, inputs), config=options.config)
         arms_compared = set(grouping.arms)
         if settings.stage is None:
-            arms_compared = arms_with_runs(document.comparison)
+            arms_compared = {arm.arm for arm in document.comparison.arms if any(run.n for run in arm.runs)}
         output.deliver(document, formats, quiet=options.quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
     lacking = [run for run in runs if run.arm not in arms_compared]
     if lacking or fitted:
         output.finish_fits([run.entry for run in lacking or runs if run.entry is not None])
-
-
-def refuse_domain_alone(options: CompareCommand) -> None:
-    """Raise UsageError ``domain-without-stage``."""
-    if options.domain is not None and options.stage is None:
-        raise UsageError(
-            "domain-without-stage",
-            f"--domain {options.domain} divides the stages of training, and no --stage names them",
-            "add --stage COLUMN",
-        )
-
-
-def arms_with_runs(comparison: ArmComparison) -> set[str]:
-    """The arms in which a run has evaluations to compare."""
-    return {arm.arm for arm in comparison.arms if any(run.n for run in arm.runs)}
 
 
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
