@@ -224,13 +224,6 @@ def refuse_link(folder: str) -> None:
         )
 
 
-def finish_runs(document: Any, formats: Mapping[str, str], *, quiet: bool) -> None:
-    """Write a document of some runs, without a text where none has a result; then as :func:`finish_fits`."""
-    written = {path: format for path, format in formats.items() if document.answered or format != "text"}
-    deliver(document, written, quiet=quiet)
-    finish_fits(document.runs)
-
-
 def finish_fits(runs: Sequence[Entry[Any]]) -> None:
     """Show the errors of runs without a result; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]

@@ -16,4 +16,7 @@ def phases(options: PhasesCommand) -> None:
     inputs = output.gather(options.logs, options, part(options, PhaseOptions), kinds=())
     document = document_of(Phases, inputs, options.jobs)
     output.say_skipped(document.warnings, quiet=options.quiet)
-    output.finish_runs(document, targets, quiet=options.quiet)
+    # There is no text of runs without a result, whose errors are shown.
+    written = {path: format for path, format in targets.items() if document.answered or format != "text"}
+    output.deliver(document, written, quiet=options.quiet)
+    output.finish_fits(document.runs)
