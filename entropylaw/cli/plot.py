@@ -82,36 +82,27 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]
-    refuse_other_document(held[0], options.source, phases=phases)
+    other = "fit" if phases else "phases"
+    if held[0].kind == other:
+        lacking = "phases" if phases else "law"
+        command = "phases" if phases else "fit"
+        raise UsageError(
+            "figure-not-in-source",
+            f"{options.source} is a {other} document, which holds no {lacking}",
+            f"give the log, or what `entropylaw {command}` wrote",
+        )
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
     chosen = _chosen(held, options)
     result, *others = result_of(step, [chosen])
     labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
     if others:
-        say(other_rewards(labels, stored=bool(chosen.entries)), quiet=options.quiet)
+        # A document is fixed: of another reward it is its log that is drawn.
+        flag = "of its log --reward" if chosen.entries else "--reward"
+        rest = listing(labels[1:], MOST_NAMED)
+        say(f"{labels[0]} is drawn; {flag} names another: {rest}", quiet=options.quiet)
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
     return result if isinstance(result, RunReport) else RunReport(fit=result)
-
-
-def other_rewards(labels: Sequence[str], *, stored: bool) -> str:
-    """Which reward of several is drawn, and how another is: of a document by its log, as it is fixed."""
-    named = "of its log --reward names another" if stored else "--reward names another"
-    return f"{labels[0]} is drawn; {named}: {listing(labels[1:], MOST_NAMED)}"
-
-
-def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:
-    """Refuse a document of fits where phases are drawn, and of phases where something else is.
-
-    Raises UsageError (``figure-not-in-source``).
-    """
-    kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
-    if held.kind == kind:
-        raise UsageError(
-            "figure-not-in-source",
-            f"{source} is a {kind} document, which holds no {expected}",
-            f"give the log, or what `entropylaw {command}` wrote",
-        )
 
 
 def _phases(report: RunReport) -> Entry[PhaseFit]:
