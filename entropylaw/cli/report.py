@@ -22,7 +22,6 @@ from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.site import Outcome, report_logs
-from entropylaw.results.columns import Refusal
 
 LISTED = 20
 """Failures that are printed one by one; the others are counted, and on their pages."""
@@ -108,7 +107,12 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
         say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
         say(f"nothing was fitted: {unwritten}", quiet=False)
-    show_refused(list(chain.from_iterable(run.refused for run in failures)))
+    refused = list(chain.from_iterable(run.refused for run in failures))
+    for name, refusal in refused[:LISTED]:
+        show_error(output.refused(name, refusal))
+    if len(refused) > LISTED:
+        rest = counted(len(refused) - LISTED, "more run")
+        say(f"{rest} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
         say(outcome.interrupted[0], quiet=False)
         raise typer.Exit(130)
@@ -120,12 +124,3 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
     whole = " for every reward" if any(run.fitted for run in failures) else ""
     unused = f"{len(failures)} of {runs} could not be used{whole}"
     say(f"{unused}; --strict makes this an error", quiet=False)
-
-
-def show_refused(refused: Sequence[tuple[str, Refusal]]) -> None:
-    """Show the errors of runs by their names, the first :data:`LISTED`, and the number of the others."""
-    for name, refusal in refused[:LISTED]:
-        show_error(output.refused(name, refusal))
-    if len(refused) > LISTED:
-        rest = counted(len(refused) - LISTED, "more run")
-        say(f"{rest} could not be fitted; the report has them all", quiet=False)
