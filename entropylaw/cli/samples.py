@@ -8,7 +8,6 @@ from msgspec import to_builtins
 from entropylaw.cli import output
 from entropylaw.cli.commands import SamplesCommand
 from entropylaw.cli.streams import print_result, say, share_shown
-from entropylaw.documents.samples import SamplesDocument
 from entropylaw.errors import InputError
 from entropylaw.escaping import one_line
 from entropylaw.files import write_atomically
@@ -35,15 +34,11 @@ def samples(options: SamplesCommand) -> None:
     check_targets(options.output)
     for path in [path for path, format in formats.items() if format == "parquet"]:
         del formats[path]
-        write_atomically(path, as_parquet(_table_of(document)))
+        read = {"files": to_builtins(document.tables), "unread": to_builtins(document.unread)}
+        table = pa.Table.from_pylist([*map(dict, document.rows)])
+        table = with_metadata(table, {"format": "entropylaw samples 1", "read": read})
+        write_atomically(path, as_parquet(table))
         say(f"wrote {path}", quiet=options.quiet)
     output.deliver(document, formats, quiet=options.quiet)
     errors = [InputError(file.slug, file.why, file.hint) for file in document.refused]
     output.finish(errors, answered=True, read=True)
-
-
-def _table_of(document: SamplesDocument) -> pa.Table:
-    """The rows of a document with the files that were read, and those that were not."""
-    read = {"files": to_builtins(document.tables), "unread": to_builtins(document.unread)}
-    table = pa.Table.from_pylist([*map(dict, document.rows)])
-    return with_metadata(table, {"format": "entropylaw samples 1", "read": read})
