@@ -61,7 +61,21 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
     (``unknown-setting``, ``bad-setting``).
     """
     shown = shown_path(path)
-    content = bytes_of(path, shown)
+    note_input(path)
+    try:
+        content = read_regular(path, LARGEST)
+    except FileNotFoundError:
+        raise InputError(
+            "file-not-found",
+            f"{shown} does not exist, a file of settings was expected",
+            "check the path",
+        ) from None
+    except OSError as error:
+        raise InputError(
+            "file-unreadable",
+            f"{shown} could not be read ({error.strerror}), a file of settings was expected",
+            "name another file, or leave it out with --no-config",
+        ) from error
     values = toml_of(content, shown)
     columns = values.pop(GROUP, {})
     if not isinstance(columns, dict):
@@ -143,22 +157,3 @@ def toml_of(content: bytes, shown: str) -> dict[str, object]:
         f"{shown} is not TOML: {reason}",
         "correct the line, or leave the file out with --no-config",
     )
-
-
-def bytes_of(path: str, shown: str) -> bytes:
-    """The bytes of a file of settings."""
-    note_input(path)
-    try:
-        return read_regular(path, LARGEST)
-    except FileNotFoundError:
-        raise InputError(
-            "file-not-found",
-            f"{shown} does not exist, a file of settings was expected",
-            "check the path",
-        ) from None
-    except OSError as error:
-        raise InputError(
-            "file-unreadable",
-            f"{shown} could not be read ({error.strerror}), a file of settings was expected",
-            "name another file, or leave it out with --no-config",
-        ) from error
