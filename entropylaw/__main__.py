@@ -13,8 +13,13 @@ OBJECTS = 100_000
 
 def main() -> None:
     """Start the command line; an interrupt during its import ends it as quietly as later ones."""
-    if sys.argv[1:] == ["--version"] and _prints_version():
-        return
+    if sys.argv[1:] == ["--version"]:
+        # Without typer, whose import takes longer than the rest.
+        try:
+            print(f"entropylaw {__version__}", flush=True)
+            return
+        except OSError:
+            pass  # The command line reports it.
     if not sys.warnoptions:
         # Warnings of numpy are handled, or reported in a sentence. `python -W default` shows them.
         warnings.simplefilter("ignore")
@@ -30,15 +35,6 @@ def main() -> None:
         sys.exit(130)
     finally:
         gc.freeze()
-
-
-def _prints_version() -> bool:
-    """Print the version without typer; False where it cannot be written, which the command line reports."""
-    try:
-        print(f"entropylaw {__version__}", flush=True)
-    except OSError:
-        return False
-    return True
 
 
 if __name__ == "__main__":
