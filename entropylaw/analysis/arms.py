@@ -90,10 +90,14 @@ def undecided(
             f"{len(names)} arm, expected at least 2",
             "give two: entropylaw compare a=LOGS b=LOGS",
         )
-    chosen, how = None, ""
-    if pairs is None:
+    chosen: str | None = None
+    how = ""
+    if pairs is None and baseline == "all":
+        pairs = [(later, earlier) for earlier, later in combinations(names, 2)]
+    elif pairs is None:
         numbers = {name: len(runs) for name, runs in arms.items()}
-        pairs, chosen, how = _chosen_pairs(numbers, baseline)
+        chosen, how = baseline_of(numbers) if baseline is None else (baseline, "as named")
+        pairs = [(name, chosen) for name in names if name != chosen]
     seeds, refused = seeds_of(arms)
     if margin is None:
         series = [seed.series for seed in seeds]
@@ -127,16 +131,6 @@ def undecided(
         paired=paired,
         findings=tuple(design.findings()),
     )
-
-
-def _chosen_pairs(
-    seeds: Mapping[str, int], baseline: str | None
-) -> tuple[list[tuple[str, str]], str | None, str]:
-    """The pairs that are compared, their baseline and how it was chosen; of ``"all"`` pairs there is none."""
-    if baseline == "all":
-        return [(later, earlier) for earlier, later in combinations(seeds, 2)], None, ""
-    chosen, how = baseline_of(seeds) if baseline is None else (baseline, "as named")
-    return [(arm, chosen) for arm in seeds if arm != chosen], chosen, how
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
