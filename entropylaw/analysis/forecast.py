@@ -253,7 +253,12 @@ def forecast_of(
     gain = checked_gain(gain)
     best, best_level, p_better = best_of(levels, r)
     lost = lost_reward(used.reward) if is_score else None
-    fall = s.size if lost is None else _falls_at(r, lost)
+    fall = s.size
+    if lost is not None:
+        # From there on it is never again above the middle between its best and its last.
+        best_reward, last_reward = (float(str(lost.values[name])) for name in ("best", "last"))
+        above = np.flatnonzero(r > (best_reward + last_reward) / 2.0)
+        fall = int(above[-1]) + 1 if above.size else 0
     if FEWEST_LEVELS <= fall < s.size:
         # A smooth level spreads the fall over the evaluations before it: the best is of those alone.
         best, best_level, _ = best_of(levels_of(s[:fall], r[:fall], may_jump=True), r[:fall])
@@ -309,13 +314,6 @@ def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
     levels = replace(levels, mean=mean)
     best = int(np.argmax(levels.level()))
     return best, float(levels.level()[best]), levels.p_above(best, last) if best < last else 0.0
-
-
-def _falls_at(reward: FloatArray, lost: Finding) -> int:
-    """Index from which on a lost reward is never again above the middle between its best and its last."""
-    best, last = (float(str(lost.values[name])) for name in ("best", "last"))
-    above = np.flatnonzero(reward > (best + last) / 2.0)
-    return int(above[-1]) + 1 if above.size else 0
 
 
 def rests_on(chance: float, constants: Constants) -> RestsOn:
