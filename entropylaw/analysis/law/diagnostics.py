@@ -77,8 +77,12 @@ def reasons_of(
     jumps = 0 if verdict is Verdict.holds else _jump_at_start(law.entropy, law.reward)
     if jumps:
         yield reason("jump-at-start", first=jumps)
-    if why is Why.no_relation and not jumps:
-        yield _no_relation(tests, law)
+    is_unrelated = why is Why.no_relation and not jumps
+    falls = law.a.high is not None and law.a.high < 0 and least_squares(law.entropy, law.reward)[1] < 0
+    if is_unrelated and falls:
+        yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
+    elif is_unrelated:
+        yield reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
     elif why is Why.more_than_entropy:
         name = max(IN_STEP, key=lambda curve: getattr(tests, f"odds_{curve}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
@@ -101,14 +105,6 @@ def _jump_at_start(entropy: FloatArray, reward: FloatArray) -> int:
         if flat and within <= (1.0 - JUMP_SHARE) * n * np.var(reward):
             return first
     return 0
-
-
-def _no_relation(tests: LawTests, law: LawFit) -> Finding:
-    """Whether reward falls as entropy does, or does not follow it."""
-    rises = least_squares(law.entropy, law.reward)[1] < 0
-    if rises and law.a.high is not None and law.a.high < 0:
-        return reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
-    return reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
 
 
 def _another_curve(tests: LawTests, forms: Sequence[FormAnswer]) -> Finding:
