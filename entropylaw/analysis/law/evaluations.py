@@ -223,7 +223,14 @@ def refuse(
         )
     check_steps(step)
     check_scale("reward", reward)
-    _check_entropies(entropy)
+    known = entropy[np.isfinite(entropy)]
+    if known.size and np.abs(known).max() > HIGHEST_ENTROPY:
+        largest = known[np.abs(known).argmax()]
+        raise FitError(
+            "entropy-not-a-mean",
+            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            "this looks like a sum over tokens: divide it by the response length",
+        )
     if law:
         check_scale("entropy", entropy, SMALLEST_ENTROPY)
     if law and is_constant(entropy):
@@ -243,18 +250,6 @@ def refuse(
 def is_constant(values: FloatArray) -> bool:
     """Whether values (n,) differ by no more than rounding."""
     return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
-
-
-def _check_entropies(entropy: FloatArray) -> None:
-    """Raise where an entropy is none of a token; one that is nan is not known."""
-    known = entropy[np.isfinite(entropy)]
-    if known.size and np.abs(known).max() > HIGHEST_ENTROPY:
-        largest = known[np.abs(known).argmax()]
-        raise FitError(
-            "entropy-not-a-mean",
-            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
-            "this looks like a sum over tokens: divide it by the response length",
-        )
 
 
 def check_steps(step: FloatArray) -> None:
