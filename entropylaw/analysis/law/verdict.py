@@ -148,7 +148,13 @@ def rule(
     if falls or _refuted(tests):
         return Verdict.fails, _why(tests, falls=falls)
     seen = span >= constants.SPAN and r_squared >= constants.LEAST_R_SQUARED
-    if seen and a.low is not None and a.low > 0 and _more_probable(tests):
+    odds = _rival_odds(tests)
+    is_probable = (
+        law_probability(tests) >= constants.HOLDS
+        and all(odds.get(name, 0.0) <= 1.0 for name in ("line", *IN_STEP))
+        and odds.get("constant", 0.0) <= 1.0 / constants.CONSTANT_LIMIT
+    )
+    if seen and a.low is not None and a.low > 0 and is_probable:
         return Verdict.holds, None
     return Verdict.undecided, None
 
@@ -161,16 +167,6 @@ def _refuted(tests: LawTests) -> bool:
         counted = tuple(name for name in ODDS if name != "saturation")
     remaining = min(law_probability(tests, among, lagged=True) for among in (counted, OF_ENTROPY))
     return remaining < constants.FAILS or least_p < constants.REJECTED_STEP
-
-
-def _more_probable(tests: LawTests) -> bool:
-    """Whether the law is as probable beside its rivals as it has to be to hold."""
-    odds = _rival_odds(tests)
-    return (
-        law_probability(tests) >= constants.HOLDS
-        and all(odds.get(name, 0.0) <= 1.0 for name in ("line", *IN_STEP))
-        and odds.get("constant", 0.0) <= 1.0 / constants.CONSTANT_LIMIT
-    )
 
 
 def _why(tests: LawTests, *, falls: bool) -> Why:
