@@ -126,7 +126,14 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
             f"form {shown(form, 40)}, expected one of {', '.join(sorted(curves))}",
             "choose one of these",
         )
-    if cause := _obstacle(form, float(law.smoothed_entropy.min()), float(law.step[0])):
+    lowest = float(law.smoothed_entropy.min())
+    first = float(law.step[0])
+    cause = ""
+    if form == "power" and lowest < 0:
+        cause = f"entropy reaches {lowest:.3g}, and a power of it needs H ≥ 0"
+    elif form == "scalerl" and first < 0:
+        cause = f"steps begin at {first:g}, and the sigmoid counts from 0"
+    if cause:
         message = f"the form {form!r} cannot be fitted: {cause}"
         raise FitError("form-not-shown", message, "choose another form")
     curve, grids = curves[form]
@@ -142,15 +149,6 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
         margin = 1e-3 * (high - low)
         model.set_param_hint(name, value=min(max(value, low + margin), high - margin), min=low, max=high)
     return model
-
-
-def _obstacle(form: str, lowest: float, first: float) -> str:
-    """Why a form cannot be fitted to a run with this lowest entropy and first step; empty where it can."""
-    if form == "power" and lowest < 0:
-        return f"entropy reaches {lowest:.3g}, and a power of it needs H ≥ 0"
-    if form == "scalerl" and first < 0:
-        return f"steps begin at {first:g}, and the sigmoid counts from 0"
-    return ""
 
 
 def _best_start(
