@@ -12,7 +12,7 @@ from entropylaw.analysis.between_seeds import random_effects, share_interval
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.rise import WIDER, Fitted, fit_curve, level_findings, of_draws
 from entropylaw.arguments import as_floats, checked_level, of_kind, several
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.engine.windows import DRAWS
 from entropylaw.errors import FitError, UsageError
@@ -321,7 +321,7 @@ def _point_cautions(name: str, step: FloatArray, entropy: FloatArray) -> Iterato
         )
 
 
-def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+def far_off(values: FloatArray) -> IntArray:
     """Indices of the single values that are far from their neighbours.
 
     A value is compared with the 8 nearest to it, half on either side where there are as many. It is far off
