@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -82,12 +82,19 @@ def stages_as_arms(
     pairs: list[tuple[str, str]] = []
     for arm, runs in arms.items():
         stages = _stages(arm, runs)
-        domains = _domains_of(runs)
+        domains = list(dict.fromkeys(chain.from_iterable(run.rewards for run in runs)))
+        if len(domains) < 2:
+            # The empty name is for all problems.
+            domains = [""]
         start = f"{arm}: " if len(arms) > 1 else ""
         for domain in domains:
             of_domain = [run for run in runs if domain in ("", *run.rewards)]
-            names = _stage_names(start, domain, stages, named)
-            for number, name in enumerate(names):
+            names: list[str] = []
+            for number, stage in enumerate(stages):
+                name = f"{start}{domain} after {stage}" if domain else f"{start}{stage}"
+                if name in named:
+                    name += f" ({number + 1})"
+                names.append(name)
                 named[name] = [run.within(number, domain) for run in of_domain if number < len(run.stages)]
             pairs += zip(names[1:], names, strict=False)
         earlier = transfers([run for run in runs if len(run.stages) == len(stages)])
@@ -96,21 +103,6 @@ def stages_as_arms(
             named[last], named[first] = earlier
             pairs.append((last, first))
     return named, pairs
-
-
-def _domains_of(runs: Sequence[StagedRun]) -> list[str]:
-    """The domains with a reward in any of the runs; of fewer than two the empty name, for all problems."""
-    domains = list(dict.fromkeys(chain.from_iterable(run.rewards for run in runs)))
-    return domains if len(domains) > 1 else [""]
-
-
-def _stage_names(start: str, domain: str, stages: Sequence[str], taken: Iterable[str]) -> list[str]:
-    """The stages of an arm, of a domain, as names of arms; a name that is ``taken`` gets its number."""
-    names: list[str] = []
-    for number, stage in enumerate(stages, 1):
-        name = f"{start}{domain} after {stage}" if domain else f"{start}{stage}"
-        names.append(f"{name} ({number})" if name in (*taken, *names) else name)
-    return names
 
 
 def transfers(runs: Sequence[StagedRun]) -> tuple[list[RunSeries], list[RunSeries]] | None:
