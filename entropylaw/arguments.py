@@ -143,7 +143,7 @@ def as_path(value: Any, name: str) -> str:
     raise bad_argument(name, "a path", type_of(value))
 
 
-def as_callable(value: Any, name: str) -> Callable[..., Any]:
+def as_callable(value: Any, name: str) -> Callable[..., object]:
     """``value``, if it can be called."""
     if not callable(value):
         raise bad_argument(name, "a function", type_of(value))
