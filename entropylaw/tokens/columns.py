@@ -63,7 +63,10 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     """
     leader = files[0]
     types = dict(leader.types)
-    keys = _keys_used(leader, options)
+    stored = set(map(str.casefold, leader.types))
+    named = named_keys(options)
+    # A column of the file comes before a key of its folders.
+    keys = [key for key in leader.keys if key in named and key.casefold() not in stored]
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for file, (name, kind) in product(files[1:], leader.types.items()):
@@ -100,13 +103,6 @@ def named_keys(options: TokenOptions) -> set[str]:
     """The keys in the names of folders that may be columns: those of a step, and those that options name."""
     named = {getattr(options, role) for role in NAMES} - {None}
     return {*NAMES["step"], *named, *options.response}
-
-
-def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
-    """The keys of a file's folders that may be columns: no column of the file has such a name."""
-    stored = set(map(str.casefold, file.types))
-    named = named_keys(options)
-    return [key for key in file.keys if key in named and key.casefold() not in stored]
 
 
 def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
@@ -171,27 +167,17 @@ def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns
 
 
 def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
-    """The columns that the options name, and by their own names those without an option."""
+    """The columns that the options name, and by their own names those without an option.
+
+    InputErrors are ``column-not-found``, ``no-step-column``, ``no-entropy-column``.
+    """
     folded = {name.casefold(): name for name in reversed(names)}
     columns: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
         columns[role] = getattr(options, role) or None
         if getattr(options, role) is None:
             columns[role] = next(filter(None, map(folded.get, candidates)), None)
-    _check_named(columns, options.response, names, file)
-    responses = options.response or _response_columns(folded)
-    if options.prompt is None:
-        # The other names of a prompt are found in any case.
-        column = next((name for name in responses if name.casefold() == "prompt"), None)
-        columns["prompt"] = columns["prompt"] or column
-    return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
-
-
-def _check_named(
-    columns: Mapping[str, str | None], response: Sequence[str], names: Sequence[str], file: str
-) -> None:
-    """Refuse an option that names no column of the table, and a table without step or entropy."""
-    for column in filter(None, (*columns.values(), *response)):
+    for column in filter(None, (*columns.values(), *options.response)):
         if column not in names:
             raise no_column(file, column, names)
     for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
@@ -200,6 +186,12 @@ def _check_named(
             message = f"{shown(file)} has no {role} column by name, such as {examples}; "
             message += similar_columns(NAMES[role], names)
             raise InputError(f"no-{role}-column", message, f"name it with {hint}")
+    responses = options.response or _response_columns(folded)
+    if options.prompt is None:
+        # The other names of a prompt are found in any case.
+        prompt = next((name for name in responses if name.casefold() == "prompt"), None)
+        columns["prompt"] = columns["prompt"] or prompt
+    return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 
 def _response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
