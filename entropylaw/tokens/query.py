@@ -182,9 +182,9 @@ def cells(table: Table, columns: TokenColumns) -> str:
     sums = {"tokens": "COUNT(*)", "total": _sum("q"), "square": _wide("q * q")}
     if columns.logprob is not None:
         usable = f"logprob > {_number(LEAST_LOGPROB)} AND logprob <= 1"
-        parts["known"] = f"CASE WHEN {usable} THEN 1 ELSE 0 END"
+        parts["has_logprob"] = f"CASE WHEN {usable} THEN 1 ELSE 0 END"
         parts["l"] = _fixed(f"CASE WHEN {usable} THEN logprob ELSE 0 END", LOGPROB_POINT)
-        sums |= {"logprobs": _sum("known"), "logprob_total": _sum("l")}
+        sums |= {"logprobs": _sum("has_logprob"), "logprob_total": _sum("l")}
     grouped = _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
     codes = {name: f"COALESCE(CAST({name} AS TINYINT), CAST({UNCLASSED} AS TINYINT))" for name in keys[1:]}
     return _select({name: name for name in (*keys, "bin", *sums)} | codes, f"({grouped}) AS grouped")
@@ -221,7 +221,7 @@ def responses(table: Table, columns: TokenColumns) -> str:
     parts = {"step": "step", "n": "n", "t": f"(s + {1 << (SUM_SHIFT - 1)}) >> {SUM_SHIFT}", "m": mean}
     sums = {"responses": "COUNT(*)", "mean_total": _sum("m"), "n": _sum("n"), "t": _sum("t")}
     sums |= {"tt": _wide("t * t"), "tn": _wide("t * n"), "nn": _wide("n * n")}
-    return _summed(_select(parts, f"({each_response(table, columns)}) AS one"), ("step",), sums)
+    return _summed(_select(parts, f"({each_response(table, columns)}) AS by_response"), ("step",), sums)
 
 
 def high(table: Table, columns: TokenColumns) -> str:
