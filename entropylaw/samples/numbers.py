@@ -58,8 +58,8 @@ class Counts:
 def log_without(n: IntArray, marked: IntArray, k: IntArray | int) -> FloatArray:
     """Logarithm of C(n − marked, k) / C(n, k): the chance that none of k samples is among the marked ones."""
     possible = np.asarray(n - marked >= k)
-    rest = np.where(possible, n - marked, k)
-    log = gammaln(rest + 1) - gammaln(rest - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
+    unmarked = np.where(possible, n - marked, k)
+    log = gammaln(unmarked + 1) - gammaln(unmarked - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
     return np.asarray(np.where(possible, np.minimum(log, 0.0), -np.inf))
 
 
@@ -76,11 +76,11 @@ def all_right(n: IntArray, right: IntArray, k: int) -> FloatArray:
 def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
     """The chance that more than half of k samples are right."""
     total = np.zeros(len(n))
-    for good in range(k // 2 + 1, k + 1):
-        possible = (right >= good) & (n - right >= k - good)
+    for right_drawn in range(k // 2 + 1, k + 1):
+        possible = (right >= right_drawn) & (n - right >= k - right_drawn)
         c = np.where(possible, right, k)
         wrong = np.where(possible, n - right, k)
-        ways = _log_choose(c, good) + _log_choose(wrong, k - good) - _log_choose(n, k)
+        ways = _log_choose(c, right_drawn) + _log_choose(wrong, k - right_drawn) - _log_choose(n, k)
         total += np.where(possible, np.exp(ways), 0.0)
     return np.minimum(total, 1.0)
 

@@ -289,10 +289,10 @@ def _row_of(
     counts: Counts,
     labels: Mapping[str, Any] | None,
     summary: Mapping[str, float | None],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The columns of a row: problems and samples, those without a verdict, the ``summary``, tokens, label."""
     lengths = int(table["lengths"].sum())
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "problems": len(counts.n),
         "samples": int(counts.n.sum()),
         "n": counts.least,

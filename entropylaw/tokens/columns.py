@@ -75,14 +75,18 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     columns = named_columns([*types], options, leader.name)
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     _check_types(columns, types, leader.name)
-    nested = pa.types.is_list(types[columns.entropy])
-    lists = _list_columns(columns, types)
+    lists = [name for name in columns.all if pa.types.is_list(types[name])]
+    nested = columns.entropy in lists
     notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
         unused = {role: None for role in NAMES if getattr(columns, role) in lists}
         columns = replace(columns, **unused)  # type: ignore[arg-type]
-        lists = ()
+        lists = []
+    if nested:
+        # Next to lists of entropies a column without a value holds lists, too.
+        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
+        lists += [name for name in per_token if types[name] == pa.null()]
     runs = ("run", "run_id", "run_name", "seed")
     notes += [
         f"column {shown(name)} is not used: all rows count as one run"
@@ -96,7 +100,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     _check_alike(files, (*columns.stored, *columns.keys))
     for file in files:
         check_distinct(file, columns.stored)
-    return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
+    return replace(columns, lists=tuple(name for name in columns.all if name in lists)), notes
 
 
 def named_keys(options: TokenOptions) -> set[str]:
@@ -140,15 +144,6 @@ def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) 
         a = a.value_type
         b = b.value_type
     return pa.null() in (a, b) or {a, b} <= {pa.int64(), pa.float64()}
-
-
-def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
-    """The columns of lists; next to lists of entropies a column without a value holds lists, too."""
-    lists = {name for name in columns.all if pa.types.is_list(types[name])}
-    if columns.entropy in lists:
-        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
-        lists |= {name for name in per_token if types[name] == pa.null()}
-    return tuple(name for name in columns.all if name in lists)
 
 
 def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:

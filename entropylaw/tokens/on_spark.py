@@ -93,9 +93,9 @@ class Spark:
         reader = self._session.read
         self._places |= {file.path: self._place(file) for file in files}
         self._names |= {str(file.path): file.name for file in files}
-        places = [self._places[file.path].absolute().as_posix() for file in files]
+        posix_paths = [self._places[file.path].absolute().as_posix() for file in files]
         # As Hadoop names a file: it decodes no URI, and takes some characters for a pattern.
-        paths = ["file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", place) for place in places]
+        paths = ["file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in posix_paths]
         with self._explained():
             if leader.kind == "parquet":
                 frame = reader.option("mergeSchema", "true").parquet(*paths)

@@ -277,7 +277,7 @@ def inspected(table: Table, columns: TokenColumns) -> str:
 def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str:
     """The step, codes for class and correctness, and entropies; an entropy below 0 is a code."""
     entropy = f"CAST({quoted(columns.entropy)} AS DOUBLE)"
-    good = f"{entropy} >= 0 AND {entropy} < {_number(LIMIT)}"
+    usable = f"{entropy} >= 0 AND {entropy} < {_number(LIMIT)}"
     branches = [
         (f"ISNAN({entropy}) OR ABS({entropy}) = CAST('Infinity' AS DOUBLE)", NOT_FINITE),
         (f"{entropy} IS NULL", MISSING),
@@ -287,14 +287,14 @@ def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str
     if columns.mask is not None:
         counts, dropped, unknown = _flag(table, columns.mask)
         # The common case comes first, so that a usable entropy needs no other comparison.
-        good = f"({counts}) AND {good}"
+        usable = f"({counts}) AND {usable}"
         outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({counts})", MASK_UNKNOWN)]
         branches = [*outside, *branches]
     codes = " ".join(f"WHEN {condition} THEN {_number(code)}" for condition, code in branches)
     nothing = "CAST(-1 AS TINYINT)"
     parts = {
         "step": _step(table, columns.step),
-        "entropy": f"CASE WHEN {good} THEN {entropy} {codes} ELSE {_number(ROUNDED)} END",
+        "entropy": f"CASE WHEN {usable} THEN {entropy} {codes} ELSE {_number(ROUNDED)} END",
         "planning": nothing if columns.planning is None else _class_code(table, columns.planning),
         "correct": nothing if columns.correct is None else _flag_code(table, columns.correct),
     }
