@@ -288,7 +288,13 @@ def table_of(
         prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
     blocks = _Blocks(columns, products, prior).all()
-    chosen = _covariances_that_matter(blocks)
+    # The covariances on which a number of some curve depends; the others are left out.
+    matters = np.zeros(len(blocks[0].level), dtype=bool)
+    for block in blocks:
+        for form in np.unique(block.form):
+            log_weight = block.log_weight[:, block.form == form].max(axis=1)
+            matters |= log_weight > log_weight.max() + np.log(constants.LEFT_OUT)
+    chosen = np.flatnonzero(matters)
     blocks = [block.only(chosen) for block in blocks]
     return Table(
         candidates=columns,
@@ -326,16 +332,6 @@ def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Pri
                 of_drifts = weight[1 : likely.size + 1].reshape(likely.shape) / weight.sum()
                 likely = np.maximum(likely, of_drifts)
     return narrowed(prior, likely, nodes)
-
-
-def _covariances_that_matter(blocks: Sequence[Block]) -> IntArray:
-    """Numbers of the covariances on which a number of some curve depends."""
-    matters = np.zeros(len(blocks[0].level), dtype=bool)
-    for block in blocks:
-        for form in np.unique(block.form):
-            log_weight = block.log_weight[:, block.form == form].max(axis=1)
-            matters |= log_weight > log_weight.max() + np.log(constants.LEFT_OUT)
-    return np.flatnonzero(matters)
 
 
 class _Blocks:

@@ -13,8 +13,11 @@ from scipy.special import betainc, betaln, ndtri, stdtrit
 from entropylaw.arrays import FloatArray
 from entropylaw.samples.numbers import Counts, IntArray, log_without
 
-DRAWS, SEED = 4000, 20_260_101
-"""Draws of the multiplier bootstrap, and the seed of all generators."""
+DRAWS = 4000
+"""Draws of the multiplier bootstrap."""
+
+SEED = 20_260_101
+"""Seed of all generators."""
 
 SHAPES = tuple(product((0.3, 0.8, 2.0, 5.0, 12.0), (0.3, 0.8, 2.0, 5.0, 12.0, 30.0)))
 """Beta distributions of the chance of a right sample, of which the mixture is made."""
@@ -60,8 +63,10 @@ def chances(now: Counts, base: Counts, solved: float) -> tuple[FloatArray, IntAr
     """
     (ours, ours_solved), (theirs, theirs_solved) = (_components(side, solved) for side in (now, base))
     share = np.append(np.full(len(SHAPES), (1.0 - 2.0 * ATOM) / len(SHAPES)), [ATOM, ATOM])
-    random, size = np.random.default_rng(SEED), len(now.n)
-    total, draws = np.zeros((size, len(CLASSES))), []
+    random = np.random.default_rng(SEED)
+    size = len(now.n)
+    total = np.zeros((size, len(CLASSES)))
+    draws = []
     for _ in range(REPEATS):
         weights = np.outer(*(share * random.gamma(SPREAD, size=(2, len(share)))))
         times = random.exponential(size=size)

@@ -138,7 +138,7 @@ class SampleColumns:
         fields = name.split(".")
         for end in range(len(fields) - 1, 0, -1):
             base = ".".join(fields[:end])
-            if base in self.file.types and not is_flag_or_number(self.file.types[base]):
+            if base in self.file.types and not _is_flag_or_number(self.file.types[base]):
                 return base, fields[end:]
         return None
 
@@ -166,7 +166,8 @@ class SampleColumns:
 
     def condition(self, condition: str, option: str) -> str:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
-        match, hint = _CONDITION.fullmatch(condition), f"such as {option} 'score>=0.5'"
+        match = _CONDITION.fullmatch(condition)
+        hint = f"such as {option} 'score>=0.5'"
         if match is None:
             raise UsageError(
                 "bad-condition",
@@ -208,46 +209,40 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     ``several-verdicts``, ``list-of-verdicts``, ``columns-repeat``; UsageErrors ``bad-condition``,
     ``spark-plain-columns``.
     """
-    columns = SampleColumns(file=file, layout=layout_of(file), plain=options.backend == "spark")
+    # What wrote a file is said by columns that only it writes together, or by the document that it was.
+    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
+    layout = next(by_columns, file.layout or "table")
+    columns = SampleColumns(file=file, layout=layout, plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
-    named, read = named_columns(columns, options, folded), columns.expression
+    named = named_columns(columns, options, folded)
     by_name = named.pop("problem", "")
     keys = options.problem or tuple(filter(None, [by_name]))
     columns.lists = unrolled(file, options, named)
-    columns.roles = {role: read(name, lists=role in columns.lists) for role, name in named.items()}
-    columns.roles["problem"] = key_of(*map(read, keys))
+    for role, name in named.items():
+        columns.roles[role] = columns.expression(name, lists=role in columns.lists)
+    # A problem is identified by one column as it is, or by several together.
+    identities = [columns.expression(key) for key in keys]
+    if len(identities) > 1:
+        identities = [f"COALESCE({identity}, '')" for identity in identities]
+    columns.roles["problem"] = " || '|' || ".join(identities)
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
-    columns.hashed = not options.problem and is_prompt(file, *keys)
+    # Prompts are hashed, and ids are not.
+    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    by_prompt = not options.problem and not file.layout
+    columns.hashed = by_prompt and not all(is_number(file.types[key]) for key in prompts)
     used = (*named.values(), *keys)
     unused = {name: column for name, column in folded.items() if column not in used}
-    columns.groups = groups_of(columns, options, unused)
-    columns.variants = variants_of(columns, unused)
+    columns.groups = _groups_of(columns, options, unused)
+    columns.variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
+    if layout == "lm-evaluation-harness" and "filter" not in columns.variants:
+        columns.variants[OCCURRENCE] = OCCURRENCE
     check_distinct(file, columns.stored)
     return columns
-
-
-def layout_of(file: TableFile) -> str:
-    """What wrote a file, by its content."""
-    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
-    return next(by_columns, file.layout or "table")
-
-
-def key_of(*columns: str) -> str:
-    """What identifies a problem in SQL, as it is: one column, or several together; empty for none."""
-    if len(columns) < 2:
-        return "".join(columns)
-    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
-
-
-def is_prompt(file: TableFile, *keys: str) -> bool:
-    """Whether a column holds prompts, which are hashed, and not ids."""
-    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
-    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(
@@ -257,7 +252,7 @@ def named_columns(
     named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
     _, by_layout = _LAYOUTS.get(columns.layout, ((), {}))
     named |= {role: name if columns.located(name) else "" for role, name in by_layout.items()}
-    if not is_cell(columns.file.types.get(named["count"], pa.string())):
+    if not _is_cell(columns.file.types.get(named["count"], pa.string())):
         named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
         if (option := getattr(options, role)) is not None:
@@ -265,25 +260,26 @@ def named_columns(
     if options.right_when:
         named["right"] = ""
     elif not named["right"]:
-        named["right"] = only_reward(columns, [*named.values()])
+        named["right"] = _only_reward(columns, [*named.values()])
     return {role: name for role, name in named.items() if name}
 
 
-def is_flag_or_number(kind: pa.DataType) -> bool:
+def _is_flag_or_number(kind: pa.DataType) -> bool:
     """Whether a type is of numbers, true and false among them."""
     return pa.types.is_boolean(kind) or is_number(kind)
 
 
-def is_cell(kind: pa.DataType) -> bool:
+def _is_cell(kind: pa.DataType) -> bool:
     """Whether a type is of text or numbers, and not of true and false, lists, objects or nothing."""
     checks = (pa.types.is_boolean, pa.types.is_list, pa.types.is_struct, pa.types.is_null)
     return not any(check(kind) for check in checks)
 
 
-def only_reward(columns: SampleColumns, names: Sequence[str]) -> str:
+def _only_reward(columns: SampleColumns, names: Sequence[str]) -> str:
     """The one column of numbers that has no other role, as TRL has one for each function of rewards."""
-    used, types = {*map(str.casefold, names), *_NO_REWARDS}, columns.file.types
-    numbers = [name for name in types if is_flag_or_number(types[name]) and name.casefold() not in used]
+    used = {*map(str.casefold, names), *_NO_REWARDS}
+    types = columns.file.types
+    numbers = [name for name in types if _is_flag_or_number(types[name]) and name.casefold() not in used]
     if columns.layout == "TRL" and len(numbers) == 1:
         return numbers[0]
     name = shown(columns.file.name)
@@ -320,16 +316,16 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
     return lists
 
 
-def groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> dict[str, str]:
+def _groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> dict[str, str]:
     """The columns that divide the rows, of the options or by their names; '' is the run's file."""
-    file, read = columns.file, columns.expression
+    file = columns.file
     if options.by:
         return {name: _group(columns, name) for name in options.by if name}
     groups = {"domain": text(file.task)} if file.task else dict[str, str]()
     for group, names in GROUPS.items():
         column = next(filter(None, map(unused.get, names)), None)
-        if column is not None and is_cell(file.types[column]):
-            groups[group] = read(column)
+        if column is not None and _is_cell(file.types[column]):
+            groups[group] = columns.expression(column)
     return groups
 
 
@@ -338,14 +334,6 @@ def _group(columns: SampleColumns, name: str) -> str:
     if columns.located(name) is None and name in columns.file.keys:
         return text(columns.file.keys[name])
     return "" if columns.located(name) is None and name == "run" else columns.expression(name)
-
-
-def variants_of(columns: SampleColumns, unused: Mapping[str, str]) -> dict[str, str]:
-    """The columns that do not make samples of rows."""
-    variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
-    if columns.layout == "lm-evaluation-harness" and "filter" not in variants:
-        variants[OCCURRENCE] = OCCURRENCE
-    return variants
 
 
 def canonical(
@@ -361,8 +349,13 @@ def canonical(
     problem = f"NULLIF({stripped(raw)}, '')"
     padded = f"{raw} <> {stripped(raw)}"
     if columns.hashed:
-        # In a query of its own, this is done once for each row.
-        source = f"(SELECT *, {_question(raw)} AS {PROMPT} FROM {source})"
+        # The prompt without its chat template: in a query of its own, this is done once for each row.
+        turns = " ".join(
+            f"WHEN {raw} LIKE {text(f'%{mark}%')} THEN "
+            f"COALESCE(NULLIF(regexp_extract({raw}, {text(turn)}, 1), ''), {raw})"
+            for mark, turn in USER_TURNS.items()
+        )
+        source = f"(SELECT *, TRIM(CASE {turns} ELSE {raw} END) AS {PROMPT} FROM {source})"
         problem = f"CASE WHEN LENGTH({PROMPT}) > {LONGEST_KEY} THEN md5({PROMPT}) ELSE {PROMPT} END"
         padded = "FALSE"
     if OCCURRENCE in columns.variants:
@@ -384,7 +377,13 @@ def canonical(
         **{f"by_{name}": columns.groups.get(name, NONE) or run for name in groups},
         **{f"only_{name}": f"CAST({columns.variants.get(name, 'NULL')} AS VARCHAR)" for name in variants},
     }
-    fields |= {role: _per_sample(columns, role) for role in PER_SAMPLE}
+    for role in PER_SAMPLE:
+        value = roles.get(role, "NULL")
+        if role in columns.lists:
+            # A list is unrolled where it is as long as that of verdicts.
+            same_length = f"LEN({value}) = LEN({roles['right']})"
+            value = f"UNNEST(CASE WHEN {same_length} THEN {value} ELSE ERROR('lists of other lengths') END)"
+        fields[role] = f"CAST({value} AS {'DOUBLE' if role == 'tokens' else 'VARCHAR'})"
     where = " AND ".join(("TRUE", *columns.conditions))
     if columns.named["right"].casefold() not in RIGHT_COUNTS or "count" not in roles:
         return _select(fields, source, where)
@@ -403,27 +402,8 @@ def _count(expression: str) -> str:
 
 
 def _select(fields: Mapping[str, str], source: str, where: str) -> str:
-    names = ", ".join(f"{made} AS {quoted(name)}" for name, made in fields.items())
-    return f"SELECT {names} FROM {source} WHERE {where}"
-
-
-def _per_sample(columns: SampleColumns, role: str) -> str:
-    """A role of a sample in SQL; a list is unrolled where it is as long as that of verdicts."""
-    value, kind = columns.roles.get(role, "NULL"), "DOUBLE" if role == "tokens" else "VARCHAR"
-    if role in columns.lists:
-        alike = f"LEN({value}) = LEN({columns.roles['right']})"
-        value = f"UNNEST(CASE WHEN {alike} THEN {value} ELSE ERROR('lists of other lengths') END)"
-    return f"CAST({value} AS {kind})"
-
-
-def _question(prompt: str) -> str:
-    """A prompt without its chat template in SQL."""
-    cases = " ".join(
-        f"WHEN {prompt} LIKE {text(f'%{mark}%')} THEN "
-        f"COALESCE(NULLIF(regexp_extract({prompt}, {text(turn)}, 1), ''), {prompt})"
-        for mark, turn in USER_TURNS.items()
-    )
-    return f"TRIM(CASE {cases} ELSE {prompt} END)"
+    named = ", ".join(f"{expression} AS {quoted(name)}" for name, expression in fields.items())
+    return f"SELECT {named} FROM {source} WHERE {where}"
 
 
 def _flag(expression: str) -> str:

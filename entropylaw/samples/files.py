@@ -35,6 +35,7 @@ from entropylaw.tokens.files import (
     record_types,
     repeated_names,
     size_of,
+    unpack,
 )
 from entropylaw.tokens.gather import (
     PICKLES,
@@ -44,7 +45,6 @@ from entropylaw.tokens.gather import (
     packing_of,
     pickled,
     suffix_of,
-    unpacked,
 )
 
 READ = (*SUFFIXES, ".json", ".csv", ".tsv", ".eval")
@@ -73,7 +73,7 @@ def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[l
 
     gathered = gather(tables, READ, _no_sample_files, place)
     files = list[TableFile]()
-    alike = len({source.path.name for source in gathered.sources}) == 1
+    same_names = len({source.path.name for source in gathered.sources}) == 1
     for number, source in enumerate(gathered.sources):
         try:
             file, notes = _opened(source, folder / str(number))
@@ -83,7 +83,7 @@ def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[l
         if file.ours or file.types.keys() >= _OURS:
             gathered.skip(source.name, f"{shown(source.name)} was written by entropylaw, and has no samples")
             continue
-        run = source.path.resolve().parent.name if alike else source.path.name.split(".")[0]
+        run = source.path.resolve().parent.name if same_names else source.path.name.split(".")[0]
         files.append(replace(file, step=step_of(source), run=run, task=_task_of(source)))
         gathered.notes += notes
     gathered.check_any(files, "no-sample-files")
@@ -113,11 +113,12 @@ def _opened(source: Source, target: Path) -> tuple[TableFile, list[str]]:
     if source.path.suffix.lower() in PICKLES or re.match(rb"\x80[\x02-\x05]|\x93NUMPY", start):
         raise pickled(source.name)
     if start[:4] == b"PK\x03\x04":
-        return inspect_archive(source, size, target.with_suffix(".jsonl"))
+        return _inspect_archive(source, size, target.with_suffix(".jsonl"))
     if start[:4] == b"PAR1" or start[:6] == b"ARROW1" or SUFFIXES.get(suffix) == "parquet":
         return opened(source, "parquet", target), []
     if packing_of(source.path):
-        _check_packed(source, size)
+        # What is damaged, or unpacks to too much, is refused before an engine reads it.
+        unpack(source, Path(os.devnull), size)
     if suffix in (".csv", ".tsv"):
         return opened(source, "csv", target), []
     return _json(source, size, target)
@@ -128,12 +129,12 @@ def step_of(source: Source) -> int | None:
 
     Folders are those below the argument, and the last one in it.
     """
-    below = len(Path(source.name).parts)
-    for part in reversed(source.path.parts[-below - 1 :]):
-        stem = part.split(".")[0]
+    depth = len(Path(source.name).parts)
+    for name in reversed(source.path.parts[-depth - 1 :]):
+        stem = name.split(".")[0]
         if stem.isascii() and stem.isdigit():
             return int(stem)
-        if match := _STEP.search(part):
+        if match := _STEP.search(name):
             return int(match[1])
     return None
 
@@ -146,7 +147,7 @@ def is_step(key: str, value: str) -> bool:
 def _json(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]]:
     """JSON lines, or a document; a half-written last line is left out and said."""
     file = for_engine(source, "jsonl", target)
-    records = list[dict[str, Any]]()
+    records = list[dict[str, object]]()
     with suppress(InputError):
         records += json_records(file.path, file.name)
     if not records:
@@ -156,13 +157,13 @@ def _json(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]
     single = len(records) == 1 and suffix_of(source.name) == ".json"
     types = record_types(records)
     file = replace(file, types=types, repeated=repeated_names(types), single=single)
-    if packing_of(file.path) or (whole := _whole_lines(file.path)) == file.path.stat().st_size:
+    if packing_of(file.path) or (whole_bytes := _whole_lines(file.path)) == file.path.stat().st_size:
         return file, []
     notes = [f"the last line of {shown(file.name)} is half-written, and is not read"]
-    cut = target.with_name(f"{target.name}-whole.jsonl")
-    shutil.copyfile(file.path, cut)
-    os.truncate(cut, whole)
-    return replace(file, path=cut), notes
+    shortened = target.with_name(f"{target.name}-whole.jsonl")
+    shutil.copyfile(file.path, shortened)
+    os.truncate(shortened, whole_bytes)
+    return replace(file, path=shortened), notes
 
 
 def _whole_lines(path: Path) -> int:
@@ -247,7 +248,7 @@ def _layout_of_document(document: Any) -> str:
     return ""
 
 
-def _cruxeval(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _cruxeval(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
     """CRUXEval: lists of verdicts and of answers by problem."""
     answers = document.get("raw_generations", {})
     for problem, verdicts in document["raw_scored_generations"].items():
@@ -257,7 +258,7 @@ def _cruxeval(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _paired(
     problem: str, verdicts: Sequence[Any], answers: Sequence[Any] | None
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[object, object]]:
     """Verdicts and answers of a problem, which may have no answers; InputError ``lists-differ``."""
     answers = answers or [None] * len(verdicts)
     if len(verdicts) != len(answers):
@@ -269,16 +270,17 @@ def _paired(
     return zip(verdicts, answers, strict=True)
 
 
-def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
     """EvalPlus: a sample passes ``plus`` where it passes the base tests and the further ones."""
     for problem, results in document["eval"].items():
         if isinstance(results, dict):
             # Versions before 0.2 have a list of [status, details] for each set of tests.
-            first, second = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
-            pairs = _paired(problem, first, second)
+            of_base, of_plus = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
+            pairs = _paired(problem, of_base, of_plus)
             results = [{"base_status": base, "plus_status": plus} for base, plus in pairs]
         for result in results:
-            base, plus = result.get("base_status"), result.get("plus_status")
+            base = result.get("base_status")
+            plus = result.get("plus_status")
             if plus is not None and base not in (None, "pass", "success"):
                 plus = base
             yield {"problem": problem, "base": base, "plus": plus, "solution": result.get("solution")}
@@ -291,7 +293,7 @@ def _status(document: Mapping[str, Any], name: str) -> list[str]:
     return [f"{shown(name)} has the status {shown(status)}: it may lack samples"]
 
 
-def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
     """A log of inspect: a row per sample and scorer, and per value of one that has several."""
     about = document.get("eval") or {}
     for sample in document.get("samples") or ():
@@ -305,8 +307,9 @@ def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "model": about.get("model"),
         }
         for scorer, score in (sample.get("scores") or {None: {}}).items():
-            value, answer = score.get("value"), score.get("answer")
+            value = score.get("value")
             values = value if isinstance(value, dict) else {None: value}
+            answer = score.get("answer")
             for metric, right in values.items():
                 yield {**row, "scorer": scorer, "metric": metric, "right": right, "answer": answer}
 
@@ -315,7 +318,7 @@ _DOCUMENTS = {"CRUXEval": _cruxeval, "EvalPlus": _evalplus, "inspect": _inspect}
 """What wrote a document → its samples, a row each."""
 
 
-def inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]]:
+def _inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]]:
     """The samples of an ``.eval`` file; InputErrors for any other archive, and one that is too large."""
     name = shown(source.name)
     try:
@@ -350,19 +353,3 @@ def inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile,
         count = counted(len(members), "sample")
         notes.append(f"{name} is of an evaluation that has not ended: {count} so far")
     return _as_lines(source, size, rows, target, "inspect"), notes
-
-
-def _check_packed(source: Source, size: int) -> None:
-    """Refuse a compressed file that is damaged or unpacks to too much."""
-    unpacked_bytes = 0
-    try:
-        with unpacked(source.path) as content:
-            while piece := content.read(1 << 20):
-                unpacked_bytes += len(piece)
-                check_unpacked(source.name, size, unpacked_bytes)
-    except OSError as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown(source.name)} cannot be unpacked: {shown(str(problem))}",
-            "copy or write the file again",
-        ) from None

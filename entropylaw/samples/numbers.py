@@ -19,8 +19,11 @@ from entropylaw.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
 
-SHUFFLED, SEED = 1 << 15, 20_260_101
-"""Samples that are shuffled for maj@k, at least once and at most 16 times; the seed of the generator."""
+SHUFFLED = 1 << 15
+"""Samples that are shuffled for maj@k, at least once and at most 16 times."""
+
+SEED = 20_260_101
+"""Seed of the generator that shuffles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,8 +58,8 @@ class Counts:
 def log_without(n: IntArray, marked: IntArray, k: IntArray | int) -> FloatArray:
     """Logarithm of C(n − marked, k) / C(n, k): the chance that none of k samples is among the marked ones."""
     possible = np.asarray(n - marked >= k)
-    rest = np.where(possible, n - marked, k)
-    log = gammaln(rest + 1) - gammaln(rest - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
+    unmarked = np.where(possible, n - marked, k)
+    log = gammaln(unmarked + 1) - gammaln(unmarked - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
     return np.asarray(np.where(possible, np.minimum(log, 0.0), -np.inf))
 
 
@@ -73,10 +76,11 @@ def all_right(n: IntArray, right: IntArray, k: int) -> FloatArray:
 def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
     """The chance that more than half of k samples are right."""
     total = np.zeros(len(n))
-    for good in range(k // 2 + 1, k + 1):
-        possible = (right >= good) & (n - right >= k - good)
-        c, wrong = np.where(possible, right, k), np.where(possible, n - right, k)
-        ways = _log_choose(c, good) + _log_choose(wrong, k - good) - _log_choose(n, k)
+    for right_drawn in range(k // 2 + 1, k + 1):
+        possible = (right >= right_drawn) & (n - right >= k - right_drawn)
+        c = np.where(possible, right, k)
+        wrong = np.where(possible, n - right, k)
+        ways = _log_choose(c, right_drawn) + _log_choose(wrong, k - right_drawn) - _log_choose(n, k)
         total += np.where(possible, np.exp(ways), 0.0)
     return np.minimum(total, 1.0)
 
@@ -90,8 +94,11 @@ def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
 
     The mean over disjoint sets of k samples of each problem after some shuffles: exact with all samples.
     """
-    n, size, random = counts.n, int(counts.n.sum()), np.random.default_rng(SEED)
-    owner, start = np.repeat(np.arange(len(n)), n), np.cumsum(n) - n
+    n = counts.n
+    size = int(n.sum())
+    random = np.random.default_rng(SEED)
+    owner = np.repeat(np.arange(len(n)), n)
+    start = np.cumsum(n) - n
     rows = np.repeat(counts.answers, counts.answers[:, 3], axis=0)
     rows = rows[rows[:, 0].argsort(kind="stable")]
     answered = np.bincount(rows[:, 0], rows[:, 2], len(n)).astype(np.int64)
@@ -103,7 +110,8 @@ def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
     for _ in range(shuffles):
         shuffled = answer[(owner + random.random(size)).argsort()]
         for k in ks:
-            sets, position = n // k, np.arange(size) - start[owner]
+            sets = n // k
+            position = np.arange(size) - start[owner]
             votes = (position < k * sets[owner]) & (shuffled >= 0)
             number = (np.cumsum(sets) - sets)[owner] + position // k
             pairs, times = np.unique(number[votes] * len(rows) + shuffled[votes], return_counts=True)
@@ -161,7 +169,9 @@ def entropies(counts: Counts) -> dict[str, FloatArray]:
 
 def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, FloatArray]:
     """The numbers of each problem (P,) by the name of their column, for k up to the fewest samples."""
-    n, right, ks = counts.n, counts.right, [k for k in ks if k <= counts.least]
+    n = counts.n
+    right = counts.right
+    ks = [k for k in ks if k <= counts.least]
     values = {f"pass@{k}": pass_at(n, right, k) for k in ks}
     for few, k in pairwise(ks):
         values[f"gain@{k}"] = (values[f"pass@{k}"] - values[f"pass@{few}"]) / np.log2(k / few)

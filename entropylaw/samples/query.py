@@ -100,8 +100,10 @@ def variants(table: str, names: Sequence[str]) -> str:
 def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:
     """Refuse rows that differ in a filter, a metric, a grader: UsageError ``rows-are-not-samples``."""
     for row in rows:
-        name, size, low = row["name"], row["size"], row["low"]
+        name = row["name"]
+        size = row["size"]
         if size > 1:
+            low = row["low"]
             difference = f"differ in {name!r} ({size} values: {shown(low)} … {shown(row['high'])})"
             if name == OCCURRENCE:
                 difference = f"repeat their document {size} times: one for each filter, which no column names"
@@ -120,7 +122,8 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     one is below 0, as that of wrong samples is where more are right than there are. ``stepless`` counts rows
     whose column of steps has no number, ``padded`` those whose problem has white space at its ends.
     """
-    keys, again = keys_of(groups), "FALSE"
+    keys = _keys_of(groups)
+    again = "FALSE"
     if "sample" in roles:
         again = "COUNT(sample) > COUNT(DISTINCT sample)"
     elif "count" in roles:
@@ -151,9 +154,9 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
 
 def answers(table: str, groups: Sequence[str]) -> str:
     """Per step, group, problem and verdict: how many answers were given so many times."""
-    keys = keys_of(groups)
+    keys = _keys_of(groups)
     counts = (
-        f"SELECT {keys}, problem, verdict, TRIM(answer) AS one, CAST(SUM(times) AS BIGINT) AS given "
+        f"SELECT {keys}, problem, verdict, TRIM(answer) AS trimmed, CAST(SUM(times) AS BIGINT) AS given "
         f"FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
         f"GROUP BY {keys}, problem, verdict, TRIM(answer)"
     )
@@ -165,13 +168,13 @@ def answers(table: str, groups: Sequence[str]) -> str:
 
 def labels(table: str, groups: Sequence[str]) -> str:
     """Per step, group and label: samples."""
-    keys = keys_of(groups)
+    keys = _keys_of(groups)
     return (
         f"SELECT {keys}, label, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE label IS NOT NULL "
         f"GROUP BY {keys}, label ORDER BY {keys}, samples DESC, label"
     )
 
 
-def keys_of(groups: Sequence[str]) -> str:
+def _keys_of(groups: Sequence[str]) -> str:
     """The columns that make a row of the summary."""
     return ", ".join(("step", *(quoted(f"by_{name}") for name in groups)))

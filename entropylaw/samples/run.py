@@ -118,7 +118,7 @@ def opened(
         with starting as engine:
             if any(chosen.ordered for chosen in columns):
                 engine.keep_order()
-                check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
+                _check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
             samples = engine.view("samples", union(engine, columns, groups, names)).name
             verdicts = engine.run(query.verdicts(samples)).to_pylist()
             yield Opened(
@@ -173,26 +173,29 @@ def summarise_tables(
     UsageError
         ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``, ``two-verdicts``, ``bad-solved``.
     """
-    check_options(options)
+    _check_options(options)
     with opened(tables, options, backend(options.backend, options.master, progress, MEMORY)) as source:
-        first, groups = source.columns[0], source.groups
-        query.check_verdicts(source.verdicts, first.named["right"])
+        leader = source.columns[0]
+        groups = source.groups
+        query.check_verdicts(source.verdicts, leader.named["right"])
         query.check_variants(source.variants)
-        run, table = source.engine.run, source.samples
-        problems = by_key(run(query.problems(table, groups, first.roles)), groups)
-        answers = by_key(run(query.answers(table, groups)), groups) if "answer" in first.roles else {}
-        labels = by_key(run(query.labels(table, groups)), groups) if "label" in first.roles else {}
-    check_problems(problems)
-    _check_steps(problems, first.named.get("step", ""))
-    counts = {key: counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
+        run = source.engine.run
+        table = source.samples
+        problems = by_key(run(query.problems(table, groups, leader.roles)), groups)
+        answers = by_key(run(query.answers(table, groups)), groups) if "answer" in leader.roles else {}
+        labels = by_key(run(query.labels(table, groups)), groups) if "label" in leader.roles else {}
+    _check_problems(problems)
+    _check_steps(problems, leader.named.get("step", ""))
+    counts = {key: _counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
-    ks, rarefied = sizes(fewest, options.k), min(fewest)
+    ks = sizes(fewest, options.k)
+    rarefied = min(fewest)
     rows = [
         dict(zip(("step", *groups), key, strict=True))
-        | row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
+        | _row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
         for key, count in counts.items()
     ]
-    about = {"format": source.layout, "columns": first.named, "rarefied": rarefied}
+    about = {"format": source.layout, "columns": leader.named, "rarefied": rarefied}
     about["missing"] = options.missing
     return Sampled(
         files=[(chosen.file.name, chosen.file.size) for chosen in source.columns],
@@ -201,7 +204,7 @@ def summarise_tables(
         counts=[*counts.values()],
         groups=groups,
         about=about,
-        notes=(*source.notes, *notes_on_problems(first, problems), *sentences(rows, about, rarefied)),
+        notes=(*source.notes, *_notes_on_problems(leader, problems), *sentences(rows, about, rarefied)),
     )
 
 
@@ -212,7 +215,7 @@ def filled(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     return [{name: row.get(name) for name in names} for row in rows]
 
 
-def notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, Any]]) -> Iterator[str]:
+def _notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, Any]]) -> Iterator[str]:
     """What identifies problems, where that is not an id as it is; and where a step is no number."""
     if columns.hashed:
         prompt = shown(columns.named["problem"])
@@ -230,7 +233,7 @@ def notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, An
         yield f"{shown(columns.named['step'])} has no number: all rows count as one step"
 
 
-def check_options(options: SampleOptions) -> None:
+def _check_options(options: SampleOptions) -> None:
     """Refuse options that contradict each other."""
     if options.right is not None and options.right_when is not None:
         raise UsageError(
@@ -246,7 +249,7 @@ def check_options(options: SampleOptions) -> None:
         )
 
 
-def check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
+def _check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
     for chosen in columns:
@@ -271,24 +274,25 @@ def union(
         header = (file.mark, *file.types) if file.kind == "csv" else ()
         sets[file.kind, header, repr(chosen), file.step is None, chosen.ordered and file.path].append(chosen)
     queries = []
-    for first, *others in sets.values():
-        files = [first.file, *(chosen.file for chosen in others)]
-        source = engine.scan(files, dict.fromkeys(first.stored, "JSON"))
+    for together in sets.values():
+        leader = together[0]
+        files = [chosen.file for chosen in together]
+        source = engine.scan(files, dict.fromkeys(leader.stored, "JSON"))
         steps = engine.by_file({file.path: file.step for file in files if file.step is not None})
         runs = engine.by_file({file.path: text(file.run) for file in files})
-        queries.append(canonical(first, source, steps, runs, groups, variants))
+        queries.append(canonical(leader, source, steps, runs, groups, variants))
     return " UNION ALL ".join(queries)
 
 
-def row_of(
+def _row_of(
     table: Mapping[str, Any],
     counts: Counts,
     labels: Mapping[str, Any] | None,
     summary: Mapping[str, float | None],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The columns of a row: problems and samples, those without a verdict, the ``summary``, tokens, label."""
     lengths = int(table["lengths"].sum())
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "problems": len(counts.n),
         "samples": int(counts.n.sum()),
         "n": counts.least,
@@ -311,7 +315,10 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
     Texts stay in Arrow.
     """
     names = ["step", *(f"by_{name}" for name in groups)]
-    keys = [np.array(table[name].to_pylist(), dtype=object) for name in names]
+    by_name = table.select(names).to_pydict()
+    # A whole step is an integer.
+    steps = [int(step) if step is not None and step.is_integer() else step for step in by_name["step"]]
+    keys = [np.array(cells, dtype=object) for cells in (by_name | {"step": steps}).values()]
     columns = {name: table[name].combine_chunks() for name in table.column_names[len(names) :]}
     columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
     begins = np.arange(len(table)) == 0
@@ -319,16 +326,12 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
         begins[1:] |= cells[1:] != cells[:-1]
     tables: dict[Key, dict[str, Any]] = {}
     for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        key = _whole_step(*(cells[start] for cells in keys))
+        key = tuple(cells[start] for cells in keys)
         tables[key] = {name: values[start:stop] for name, values in columns.items()}
-    return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(ordinal, key)])}
+    return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(_ordinal, key)])}
 
 
-def _whole_step(step: float | None, *groups: str | None) -> Key:
-    return (int(step) if step is not None and step.is_integer() else step, *groups)
-
-
-def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
+def _ordinal(cell: float | str | None) -> tuple[bool, float, str]:
     """Sort key of a cell: nothing first, numbers by their value, also where they are text."""
     order = query.number(cell or 0.0)
     if order is None or math.isnan(order):
@@ -336,16 +339,18 @@ def ordinal(cell: float | str | None) -> tuple[bool, float, str]:
     return cell is not None, order, str(cell)
 
 
-def counts_of(
+def _counts_of(
     key: Key, table: Mapping[str, Any], answers: Mapping[str, Any] | None, groups: Sequence[str]
 ) -> Counts:
     """The counts of a row without the problems that have no verdict; InputError ``no-verdicts``."""
-    problem, rows = table["problem"].to_pylist(), np.empty((0, 4), dtype=np.int64)
+    problem = table["problem"].to_pylist()
+    rows = np.empty((0, 4), dtype=np.int64)
     if answers is not None:
         number = {name: row for row, name in enumerate(problem)}
         numbered = [number[name] for name in answers["problem"].to_pylist()]
         rows = np.column_stack([numbered, *(answers[name] for name in ("verdict", "given", "alike"))])
-    n, right = table["n"].astype(np.int64), table["c"].astype(np.int64)
+    n = table["n"].astype(np.int64)
+    right = table["c"].astype(np.int64)
     if not n.any():
         raise InputError(
             "no-verdicts", f"no sample of {described(key, groups)} has a verdict", "see --missing"
@@ -354,18 +359,18 @@ def counts_of(
     return counts if n.all() else counts.take(np.flatnonzero(n))
 
 
-def check_problems(rows: Mapping[Key, Mapping[str, Any]]) -> None:
+def _check_problems(rows: Mapping[Key, Mapping[str, Any]]) -> None:
     """Refuse problems with one of the :data:`query.FLAWS`, and tables without any: ``no-samples``."""
     if not rows:
         raise InputError("no-samples", "the tables have no samples", "check --only, and the files")
     for key, table in rows.items():
-        first = int(table["flaw"].min())
-        if first < len(query.FLAWS):
-            slug, words, hint = query.FLAWS[first]
-            at = np.flatnonzero(table["flaw"] == first)
+        flaw = int(table["flaw"].min())
+        if flaw < len(query.FLAWS):
+            slug, words, hint = query.FLAWS[flaw]
+            at = np.flatnonzero(table["flaw"] == flaw)
             step = "" if key[0] is None else f" of step {key[0]:g}"
-            such = shown(table["problem"][int(at[0])].as_py())
-            raise InputError(slug, f"{counted(len(at), 'problem')}{step} {words}, such as {such}", hint)
+            example = shown(table["problem"][int(at[0])].as_py())
+            raise InputError(slug, f"{counted(len(at), 'problem')}{step} {words}, such as {example}", hint)
         _check_sizes(table)
 
 
@@ -374,13 +379,13 @@ def _check_sizes(table: Mapping[str, Any]) -> None:
     n = table["n"] + table["missing"]
     if n.max() <= MOST_OF_PROBLEM and n.sum() <= MOST_OF_STEP:
         return
-    such = shown(table["problem"][int(n.argmax())].as_py())
+    problem = shown(table["problem"][int(n.argmax())].as_py())
     most = int(n.max())
     # A count is known up to a limit.
     number = f"{most:,}" if most < HUGE else f"{HUGE:,} or more"
     raise InputError(
         "too-many-samples",
-        f"a step has {number} samples of problem {such}; at most {MOST_OF_PROBLEM:,} samples of a problem "
+        f"a step has {number} samples of problem {problem}; at most {MOST_OF_PROBLEM:,} samples of a problem "
         f"and {MOST_OF_STEP:,} of a step are counted",
         "check the counts; --count names another column",
     )
@@ -416,16 +421,15 @@ def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
 
     UsageError ``k-too-large`` for one that no step has of every problem.
     """
-    least, most = min(fewest), max(fewest)
+    most = max(fewest)
     if max(requested, default=0) > most:
         raise UsageError(
             "k-too-large",
             f"--k {max(requested)}, and every problem has at most {most} samples at a step",
             "pass@k beyond n would be an extrapolation; see --missing",
         )
-    return sorted(
-        {1, *requested} if requested else {1 << i for i in range(most.bit_length())} | {most, least}
-    )
+    powers = {1 << i for i in range(most.bit_length())}
+    return sorted({1, *requested} if requested else powers | {most, min(fewest)})
 
 
 def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least: int) -> Iterator[str]:
@@ -456,18 +460,18 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
 def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]:
     """What would be read of some tables, a line each; what would be refused is one of them."""
     with opened(tables, options, duckdb_backend(memory=MEMORY)) as source:
-        first = source.columns[0]
+        leader = source.columns[0]
         lines = {"format": source.layout, "files": f"{len(source.columns)}"}
         for role in ("problem", "right", "answer", "step", "sample", "tokens", "count", "error", "truncated"):
-            lines[role] = first.named.get(role, "none")
-            if role in first.lists:
+            lines[role] = leader.named.get(role, "none")
+            if role in leader.lists:
                 lines[role] += ", one per sample"
         steps = [chosen.file.step for chosen in source.columns if chosen.file.step is not None]
-        if "step" not in first.roles and steps:
+        if "step" not in leader.roles and steps:
             lines["step"] = f"by the names of files: {min(steps)} to {max(steps)}"
         lines["a row for each"] = ", ".join(("step", *source.groups))
-        used = {name.partition(".")[0] for name in first.named.values()}
-        lines["not used"] = listing([name for name in first.file.types if name not in used])
+        used = {name.partition(".")[0] for name in leader.named.values()}
+        lines["not used"] = listing([name for name in leader.file.types if name not in used])
         lines |= contents(source)
     yield from (f"{name:<16}  {value}" for name, value in lines.items())
     yield from (f"not read          {unread.why}" for unread in source.unread)
@@ -476,16 +480,17 @@ def column_lines(tables: Sequence[str], options: SampleOptions) -> Iterator[str]
 
 def contents(source: Opened) -> dict[str, str]:
     """Filters, verdicts, and how many problems and samples there are; or why the verdicts are refused."""
-    first, lines = source.columns[0], dict[str, str]()
+    leader = source.columns[0]
+    lines = dict[str, str]()
     if source.variants:
         values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
         lines["filters"] = ", ".join(values)
     lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
     try:
-        query.check_verdicts(source.verdicts, first.named["right"])
+        query.check_verdicts(source.verdicts, leader.named["right"])
     except InputError as error:
         return {**lines, "refused": f"{error.message}; {error.hint}"}
-    columns = source.engine.run(query.problems(source.samples, source.groups, first.roles)).to_pydict()
+    columns = source.engine.run(query.problems(source.samples, source.groups, leader.roles)).to_pydict()
     return {
         **lines,
         "problems": f"{len(set(columns['problem'])):,}",

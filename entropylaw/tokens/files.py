@@ -236,10 +236,12 @@ def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
     size = size_of(source)
     packing = packing_of(source.path)
     path = target.with_name(f"{target.name}.{kind}")
-    if kind == "parquet" and _is_arrow(source):
+    with source.path.open("rb") as content:
+        start = content.read(6)
+    if kind == "parquet" and (start == b"ARROW1" or suffix_of(source.name) in ARROW):
         _write_parquet(source, path, size)
     elif packing == ".zst":
-        _unpack(source, path, size)
+        unpack(source, path, size)
     else:
         path = _plain_link(source, path.with_name(path.name + packing))
     return TableFile(
@@ -299,12 +301,6 @@ def check_distinct(file: TableFile, names: Iterable[str]) -> None:
             )
 
 
-def _is_arrow(source: Source) -> bool:
-    """Whether a file holds Arrow's format for files or streams, by its name or its first bytes."""
-    with source.path.open("rb") as content:
-        return content.read(6) == b"ARROW1" or suffix_of(source.name) in ARROW
-
-
 def _write_parquet(source: Source, target: Path, size: int) -> None:
     """Convert Arrow's file or stream; InputErrors ``file-corrupt``, ``archive-too-large``."""
     try:
@@ -331,11 +327,11 @@ def _write_parquet(source: Source, target: Path, size: int) -> None:
         ) from None
 
 
-def _unpack(source: Source, target: Path, size: int) -> None:
-    """Unpack a file; InputErrors ``file-corrupt``, ``archive-too-large``."""
+def unpack(source: Source, target: Path, size: int) -> None:
+    """Unpack a file of ``size`` bytes; InputErrors ``file-corrupt``, ``archive-too-large``."""
     unpacked_bytes = 0
     try:
-        with unpacked(source.path) as content, target.open("xb") as plain:
+        with unpacked(source.path) as content, target.open("wb") as plain:
             while piece := content.read(1 << 20):
                 unpacked_bytes += len(piece)
                 check_unpacked(source.name, size, unpacked_bytes)
@@ -380,7 +376,12 @@ def _csv_columns(file: TableFile) -> TableFile:
         head, start = _header(file.path)
         rows = {mark: next(csv.reader([head], delimiter=mark), []) for mark in _MARKS}
         if start:
-            file = replace(file, path=_without_start(file.path, start))
+            # Engines take an empty line for the header: they read a copy, unpacked, from the header on.
+            below_start = file.path.with_name(f"{file.path.name.partition('.')[0]}-below.csv")
+            with unpacked(file.path) as content, below_start.open("xb") as copy:
+                content.read(start)
+                shutil.copyfileobj(content, copy)
+            file = replace(file, path=below_start)
     except (OSError, csv.Error) as problem:
         raise InputError(
             "file-corrupt",
@@ -407,15 +408,6 @@ def _header(path: Path) -> tuple[str, int]:
     return "", 0
 
 
-def _without_start(path: Path, start: int) -> Path:
-    """A copy of a file, unpacked, without its first bytes: engines take an empty line for the header."""
-    copy = path.with_name(f"{path.name.partition('.')[0]}-below.csv")
-    with unpacked(path) as content, copy.open("xb") as below:
-        content.read(start)
-        shutil.copyfileobj(content, below)
-    return copy
-
-
 def record_types(records: Iterable[Mapping[str, Any]]) -> dict[str, pa.DataType]:
     """Types of the fields of some objects; null for a field without a value in them."""
     values: dict[str, list[Any]] = defaultdict(list)
@@ -425,7 +417,7 @@ def record_types(records: Iterable[Mapping[str, Any]]) -> dict[str, pa.DataType]
     return {key: _json_type(cells) for key, cells in values.items()}
 
 
-def json_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
+def json_records(path: Path, name: str) -> Iterator[dict[str, object]]:
     """Up to 1000 objects or 4 MiB of JSON lines; stops at a malformed line, which must not be the first."""
     hint = "one JSON object per line is needed"
     size = 0

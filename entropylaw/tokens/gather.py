@@ -158,26 +158,17 @@ def gather(
                     gathered.refuse(shown_path(path), nothing(path))
             elif is_file(path):
                 gathered.sources.append(Source(Path(path).name, Path(path), in_folder=False))
+            elif _exists(path):
+                message = f"{shown_path(path)} is a pipe, a socket or a device, a file was expected"
+                error = InputError("file-unreadable", message, "write its content into a file first")
+                gathered.refuse(shown_path(path), error)
             else:
-                gathered.refuse(shown_path(path), _nowhere(path))
+                message = f"there is no file or folder {shown_path(path)}"
+                error = InputError("file-not-found", message, "check the path, or name a folder")
+                gathered.refuse(shown_path(path), error)
     gathered.sources.sort(key=_order)
     gathered.sources = list(_without_copies(gathered, place))
     return gathered
-
-
-def _nowhere(path: str) -> InputError:
-    """The error of an argument that is neither a file nor a folder."""
-    if _exists(path):
-        return InputError(
-            "file-unreadable",
-            f"{shown_path(path)} is a pipe, a socket or a device, a file was expected",
-            "write its content into a file first",
-        )
-    return InputError(
-        "file-not-found",
-        f"there is no file or folder {shown_path(path)}",
-        "check the path, or name a folder",
-    )
 
 
 def _exists(path: str | Path) -> bool:

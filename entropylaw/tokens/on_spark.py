@@ -93,7 +93,9 @@ class Spark:
         reader = self._session.read
         self._places |= {file.path: self._place(file) for file in files}
         self._names |= {str(file.path): file.name for file in files}
-        paths = [_location(self._places[file.path]) for file in files]
+        posix_paths = [self._places[file.path].absolute().as_posix() for file in files]
+        # As Hadoop names a file: it decodes no URI, and takes some characters for a pattern.
+        paths = ["file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in posix_paths]
         with self._explained():
             if leader.kind == "parquet":
                 frame = reader.option("mergeSchema", "true").parquet(*paths)
@@ -190,11 +192,6 @@ def _spark_type(kind: str) -> str:
     if kind.endswith("[]"):
         return f"array<{kind.removesuffix('[]')}>"
     return "string" if kind == "JSON" else kind
-
-
-def _location(path: Path) -> str:
-    """A file as Hadoop names it, which decodes no URI, and takes some characters for a pattern."""
-    return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())
 
 
 def first_line(error: BaseException) -> str:

@@ -182,9 +182,9 @@ def cells(table: Table, columns: TokenColumns) -> str:
     sums = {"tokens": "COUNT(*)", "total": _sum("q"), "square": _wide("q * q")}
     if columns.logprob is not None:
         usable = f"logprob > {_number(LEAST_LOGPROB)} AND logprob <= 1"
-        parts["known"] = f"CASE WHEN {usable} THEN 1 ELSE 0 END"
+        parts["has_logprob"] = f"CASE WHEN {usable} THEN 1 ELSE 0 END"
         parts["l"] = _fixed(f"CASE WHEN {usable} THEN logprob ELSE 0 END", LOGPROB_POINT)
-        sums |= {"logprobs": _sum("known"), "logprob_total": _sum("l")}
+        sums |= {"logprobs": _sum("has_logprob"), "logprob_total": _sum("l")}
     grouped = _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
     codes = {name: f"COALESCE(CAST({name} AS TINYINT), CAST({UNCLASSED} AS TINYINT))" for name in keys[1:]}
     return _select({name: name for name in (*keys, "bin", *sums)} | codes, f"({grouped}) AS grouped")
@@ -221,7 +221,7 @@ def responses(table: Table, columns: TokenColumns) -> str:
     parts = {"step": "step", "n": "n", "t": f"(s + {1 << (SUM_SHIFT - 1)}) >> {SUM_SHIFT}", "m": mean}
     sums = {"responses": "COUNT(*)", "mean_total": _sum("m"), "n": _sum("n"), "t": _sum("t")}
     sums |= {"tt": _wide("t * t"), "tn": _wide("t * n"), "nn": _wide("n * n")}
-    return _summed(_select(parts, f"({each_response(table, columns)}) AS one"), ("step",), sums)
+    return _summed(_select(parts, f"({each_response(table, columns)}) AS by_response"), ("step",), sums)
 
 
 def high(table: Table, columns: TokenColumns) -> str:
@@ -277,7 +277,7 @@ def inspected(table: Table, columns: TokenColumns) -> str:
 def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str:
     """The step, codes for class and correctness, and entropies; an entropy below 0 is a code."""
     entropy = f"CAST({quoted(columns.entropy)} AS DOUBLE)"
-    good = f"{entropy} >= 0 AND {entropy} < {_number(LIMIT)}"
+    usable = f"{entropy} >= 0 AND {entropy} < {_number(LIMIT)}"
     branches = [
         (f"ISNAN({entropy}) OR ABS({entropy}) = CAST('Infinity' AS DOUBLE)", NOT_FINITE),
         (f"{entropy} IS NULL", MISSING),
@@ -287,14 +287,14 @@ def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str
     if columns.mask is not None:
         counts, dropped, unknown = _flag(table, columns.mask)
         # The common case comes first, so that a usable entropy needs no other comparison.
-        good = f"({counts}) AND {good}"
+        usable = f"({counts}) AND {usable}"
         outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({counts})", MASK_UNKNOWN)]
         branches = [*outside, *branches]
     codes = " ".join(f"WHEN {condition} THEN {_number(code)}" for condition, code in branches)
     nothing = "CAST(-1 AS TINYINT)"
     parts = {
         "step": _step(table, columns.step),
-        "entropy": f"CASE WHEN {good} THEN {entropy} {codes} ELSE {_number(ROUNDED)} END",
+        "entropy": f"CASE WHEN {usable} THEN {entropy} {codes} ELSE {_number(ROUNDED)} END",
         "planning": nothing if columns.planning is None else _class_code(table, columns.planning),
         "correct": nothing if columns.correct is None else _flag_code(table, columns.correct),
     }

@@ -71,7 +71,7 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     steps, step_of = steps_of(cells)
     starts = np.searchsorted(cells["step"], steps)
     columns: dict[str, list[Value]] = {"step": steps.tolist()}
-    columns |= _group_columns(_cells_by_class(sums, len(steps), step_of))
+    columns |= _group_columns(sums, len(steps), step_of)
     columns |= _response_columns(sums, steps.tolist(), starts)
     if cuts is not None:
         columns["class_cut"] = [cuts[step] for step in steps.tolist()]
@@ -83,18 +83,19 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
 
 
-def _cells_by_class(sums: Sums, steps: int, step_of: IntArray) -> dict[str, Cells]:
-    """The cells of each step by the suffix of their class or correctness: '' for all, others where known."""
+def _group_columns(sums: Sums, steps: int, step_of: IntArray) -> dict[str, list[Value]]:
+    """Columns of each step's tokens, and with the suffix of a class or correctness of those that have it.
+
+    ``step_of`` is the number of each cell's step.
+    """
     subsets = {"": sums.usable}
     for column, codes in _SUBSETS.items():
         values = sums.cells[column]
         if (values >= 0).any():
             subsets |= {f"_{name}": sums.usable & (values == code) for name, code in codes.items()}
-    return {suffix: Cells.of(sums.rows(chosen), steps, step_of[chosen]) for suffix, chosen in subsets.items()}
-
-
-def _group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
-    """Columns of each step's tokens by the suffix of their class or correctness."""
+    groups = {
+        suffix: Cells.of(sums.rows(chosen), steps, step_of[chosen]) for suffix, chosen in subsets.items()
+    }
     columns: dict[str, list[Value]] = {}
     for suffix, cells in groups.items():
         if suffix == "_planning":
@@ -104,13 +105,13 @@ def _group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
         n = cells.n.tolist()
         deviations = cells.deviations()
         errors = [None if sd is None else sd / math.sqrt(m) for m, sd in zip(n, deviations, strict=True)]
-        values = zip(PERCENTS, cells.percentiles().T, strict=True)
+        percentiles = zip(PERCENTS, cells.percentiles().T, strict=True)
         kind: dict[str, list[Value]] = {
             "tokens": n,
             "entropy": _ratios(cells.fixed, cells.n * POINT),
             "entropy_sd": [*deviations],
             "entropy_se": [*errors],
-            **{f"entropy_p{p:02d}": _or_none(column) for p, column in values},
+            **{f"entropy_p{p:02d}": _or_none(column) for p, column in percentiles},
             "share_below_0.01": _ratios(cells.below(LOW), cells.n),
             "share_top20": _or_none(cells.shares_of_top()),
         }
