@@ -13,7 +13,7 @@ OBJECTS = 100_000
 
 def main() -> None:
     """Start the command line; an interrupt during its import ends it as quietly as later ones."""
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] == ["--version"] and sys.stdout is not None:
         # Without typer, whose import takes longer than the rest.
         try:
             print(f"entropylaw {__version__}", flush=True)

@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from entropylaw.cli.command import Commands, read_defaults
-from entropylaw.cli.streams import show_error
+from entropylaw.cli.streams import print_result, show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
 from entropylaw.version import __version__
@@ -28,7 +28,7 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:
     if value:
-        typer.echo(f"entropylaw {__version__}")
+        print_result(f"entropylaw {__version__}\n")
         raise typer.Exit
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from entropylaw.gates.subjects import Subject
     from entropylaw.pipeline.inputs import Inputs
 
-FAMILIES: Mapping[str, type] = {"phases": PhaseOptions, "comparison": CompareOptions}
+SETTINGS_OF: Mapping[str, type] = {"phases": PhaseOptions, "comparison": CompareOptions}
 """Kind of a document → the options of its settings; of the others they are those of a fit."""
 
 TRIPPED = 5
@@ -107,16 +107,16 @@ def show_refusals(subjects: Iterable[Subject], *, printed: bool = False) -> None
 
 def settings_used(inputs: Inputs) -> Iterator[SettingsUsed]:
     """The settings of logs and documents that differ from the defaults: a gate's outcome depends on them."""
-    if inputs.entries and (values := changed(encode(inputs.settings), FitOptions)):
+    if inputs.entries and (values := changed_settings(encode(inputs.settings), FitOptions)):
         yield SettingsUsed(of="logs", values=values)
     for document in inputs.documents:
         stored = (document.data or {}).get("settings")
-        family = FAMILIES.get(document.kind, FitOptions)
-        if isinstance(stored, dict) and (values := changed(stored, family)):
+        family = SETTINGS_OF.get(document.kind, FitOptions)
+        if isinstance(stored, dict) and (values := changed_settings(stored, family)):
             yield SettingsUsed(of=shown_path(document.path), values=values)
 
 
-def changed(settings: Mapping[str, object], family: type) -> dict[str, object]:
+def changed_settings(settings: Mapping[str, object], family: type) -> dict[str, object]:
     """The settings that differ from the defaults of a family of options, by their keys."""
     return {
         option.key: settings[name]

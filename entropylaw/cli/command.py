@@ -72,7 +72,6 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
 
     def call(context: typer.Context, **values: Any) -> None:
-        refuse_deleted_folder()
         settings: Settings = context.obj
         if settings.error is not None:
             raise settings.error
@@ -80,11 +79,7 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
         sources = {field: getattr(context.get_parameter_source(field), "name", "") for field in values}
         typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
         from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
-        chosen = {field: values[field] for field in (*typed, *from_file)}
-        # typer has lists of several values.
-        chosen = {
-            field: tuple(value) if isinstance(value, list) else value for field, value in chosen.items()
-        }
+        chosen = {field: _as_held(values[field]) for field in (*typed, *from_file)}
         options = family(**chosen, given=typed, from_file=from_file, config=settings.config)
         if settings.config is not None:
             say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
@@ -102,6 +97,11 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
     return call
 
 
+def _as_held(value: object) -> object:
+    """A value as options hold it: several are a tuple, of which typer makes a list."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def all_settings() -> dict[str, Option]:
     """The options of all commands by their key in a settings file, columns first."""
     settings: dict[str, Option] = {}
@@ -113,14 +113,14 @@ def all_settings() -> dict[str, Option]:
 
 def parameter_of(name: str, option: Option) -> inspect.Parameter:
     """An option as a parameter of typer: a flag without a value, or a text that the option reads."""
-    is_switch = option.kind is SWITCH
-    value_type: Any = bool if is_switch else list[str] if option.many else str
+    value_type: Any = list[str] if option.many else str
     default: Any = inspect.Parameter.empty
-    if is_switch:
+    if option.kind is SWITCH:
+        value_type = bool
         default = option.default
     elif not option.required:
-        default = None
         value_type = value_type | None
+        default = None
     declare: Any = typer.Option if option.flags else typer.Argument
     info = declare(
         *option.flags,
@@ -153,10 +153,10 @@ def read_defaults(context: typer.Context, config_file: str | None, *, no_config:
 
     name = str(context.invoked_subcommand)
     context.obj = Settings()
-    if name in WITHOUT:
-        return
     try:
         refuse_deleted_folder()
+        if name in WITHOUT:
+            return
         config, values = in_force(config_file, all_settings, no_config=no_config)
     except EntropyLawError as error:
         context.obj = Settings(error=error)

@@ -118,7 +118,7 @@ def _opened(source: Source, target: Path) -> tuple[TableFile, list[str]]:
         return opened(source, "parquet", target), []
     if packing_of(source.path):
         # What is damaged, or unpacks to too much, is refused before an engine reads it.
-        unpack(source, Path(os.devnull), size)
+        unpack(source, None, size)
     if suffix in (".csv", ".tsv"):
         return opened(source, "csv", target), []
     return _json(source, size, target)

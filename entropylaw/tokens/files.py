@@ -236,9 +236,7 @@ def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
     size = size_of(source)
     packing = packing_of(source.path)
     path = target.with_name(f"{target.name}.{kind}")
-    with source.path.open("rb") as content:
-        start = content.read(6)
-    if kind == "parquet" and (start == b"ARROW1" or suffix_of(source.name) in ARROW):
+    if kind == "parquet" and _is_arrow(source):
         _write_parquet(source, path, size)
     elif packing == ".zst":
         unpack(source, path, size)
@@ -301,6 +299,12 @@ def check_distinct(file: TableFile, names: Iterable[str]) -> None:
             )
 
 
+def _is_arrow(source: Source) -> bool:
+    """Whether a file holds Arrow's format for files or streams, by its name or its first bytes."""
+    with source.path.open("rb") as content:
+        return content.read(6) == b"ARROW1" or suffix_of(source.name) in ARROW
+
+
 def _write_parquet(source: Source, target: Path, size: int) -> None:
     """Convert Arrow's file or stream; InputErrors ``file-corrupt``, ``archive-too-large``."""
     try:
@@ -327,11 +331,16 @@ def _write_parquet(source: Source, target: Path, size: int) -> None:
         ) from None
 
 
-def unpack(source: Source, target: Path, size: int) -> None:
-    """Unpack a file of ``size`` bytes; InputErrors ``file-corrupt``, ``archive-too-large``."""
+def unpack(source: Source, target: Path | None, size: int) -> None:
+    """Unpack a file of ``size`` bytes into a new one, or into none, where it is only to be checked.
+
+    Raises InputError ``file-corrupt``, ``archive-too-large``.
+    """
     unpacked_bytes = 0
     try:
-        with unpacked(source.path) as content, target.open("wb") as plain:
+        place = Path(os.devnull) if target is None else target
+        mode = "wb" if target is None else "xb"
+        with unpacked(source.path) as content, place.open(mode) as plain:
             while piece := content.read(1 << 20):
                 unpacked_bytes += len(piece)
                 check_unpacked(source.name, size, unpacked_bytes)

@@ -337,6 +337,14 @@ def test_files_come_before_a_standard_output_that_is_broken(fit, tmp_path):
         assert (tmp_path / "x.json").stat().st_size > 0
 
 
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("| true", 0), ("> /dev/full", 3), (">&-", 3)])
+def test_a_version_that_cannot_be_written_is_an_error(tmp_path, end, code):
+    done = in_shell(f"--version {end}", tmp_path)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("error[cannot-write]: " if code else "")
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("cell", "shown"),
     [
