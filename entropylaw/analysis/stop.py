@@ -82,8 +82,6 @@ def stop_line(
     low_looks = _low_looks(used, ahead, partial(look, steps=steps)) if is_score else 0
     lost = lost_since(used.step, used.reward) if is_score else None
     exploded = exploded_since(used.step, used.entropy)
-    best = None if latest is None else latest.best_so_far
-    is_below_best = best is not None and best.p_better >= SURE
     end = now if ahead is None else ahead.step[0]
     steps_left = max((end if steps is None else steps) - now, 0.0)
     return StopLine(
@@ -91,7 +89,7 @@ def stop_line(
             is_score=is_score,
             is_lost=lost is not None,
             is_stop=low_looks == LOOKS or (n >= NOTHING and not used.reward.any()),
-            is_exploded=exploded is not None and is_below_best,
+            is_exploded=exploded is not None and _is_below_best(latest),
             is_finished=finished,
             is_known=not why_none,
         ),
@@ -141,6 +139,12 @@ def _numbers_of(ahead: Forecast | None, latest: Forecast | None) -> dict[str, An
             numbers["best"] = best.level
             numbers["p_better"] = best.p_better
     return numbers
+
+
+def _is_below_best(latest: Forecast | None) -> bool:
+    """Whether the reward is below its best for certain."""
+    best = None if latest is None else latest.best_so_far
+    return best is not None and best.p_better >= SURE
 
 
 def _low_looks(

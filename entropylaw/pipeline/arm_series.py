@@ -132,12 +132,7 @@ def results_of(
     rewards: dict[str, dict[str, list[RunSeries]]] = {}
     of_stages: Sequence[tuple[str, str]] | None = None
     for label, of_label in of_labels.items():
-        with_rewards = [member for member in of_label if member.reward is not None]
-        members = [
-            member._replace(series=member.series.times(factor), factor=factor)
-            for member, factor in zip(with_rewards, units[label].factors, strict=True)
-        ]
-        members += [member for member in of_label if member.reward is None]
+        members = _in_unit(of_label, units[label])
         whole = [member for member in members if member.series.step.size]
         _check_distinct(whole)
         if options.stage is None:
@@ -177,6 +172,16 @@ def _rewards_of(members: Sequence[Member]) -> list[Numbers]:
         for member in members
         if member.reward is not None
     ]
+
+
+def _in_unit(members: Sequence[Member], unit: InOneUnit) -> list[Member]:
+    """The runs with their rewards in one unit, and behind them those that have none."""
+    with_rewards = [member for member in members if member.reward is not None]
+    scaled = [
+        member._replace(series=member.series.times(factor), factor=factor)
+        for member, factor in zip(with_rewards, unit.factors, strict=True)
+    ]
+    return scaled + [member for member in members if member.reward is None]
 
 
 def _along_in_unit(members: Sequence[Member]) -> tuple[list[Member], Sequence[Finding]]:

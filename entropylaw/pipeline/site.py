@@ -120,18 +120,9 @@ def report_logs(
         outcome = _worked(outcome, jobs, progress)
         if not outcome.answered:
             return outcome
-        sections = [zlib.decompress(run.page).decode() for run in outcome.done]
-        page = sections[0]
-        if len(outcome.tasks) > 1:
-            # Below the index are the pages of all runs.
-            page = _index_html(_index_of(outcome), outcome, one_file=True, sections=sections)
-        write_atomically(target, page)
+        write_atomically(target, _one_page(outcome))
         return replace(outcome, written=(target,))
-    targets = [folder / name for name in (*FILES.values(), PAGE)]
-    for task in outcome.tasks:
-        targets += [folder / f"runs/{task.slug}.{suffix}" for suffix in ("json", "html")]
-        figures = product(NAMED, task.making.kinds or ())
-        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
+    targets = _targets_of(outcome.tasks, folder)
     check_targets(targets)
     existing = next((path for path in targets if os.path.lexists(path)), None)
     if existing is not None and not is_own(_earlier_index(folder)):
@@ -156,6 +147,14 @@ def report_logs(
         return outcome
 
 
+def _one_page(outcome: Outcome) -> str:
+    """A report as one page: that of its only run, or the index with all pages below it."""
+    sections = [zlib.decompress(run.page).decode() for run in outcome.done]
+    if len(outcome.tasks) == 1:
+        return sections[0]
+    return _index_html(_index_of(outcome), outcome, one_file=True, sections=sections)
+
+
 def _remove_figures(outcome: Outcome, folder: Path) -> None:
     """Remove the figures of these runs that an earlier call wrote, and that this report does not have."""
     current = set(chain.from_iterable(run.figures for run in outcome.done))
@@ -165,6 +164,16 @@ def _remove_figures(outcome: Outcome, folder: Path) -> None:
         is_of_these_runs = path.name.startswith(slugs) and path.name.endswith(ends)
         if is_of_these_runs and f"figures/{path.name}" not in current:
             path.unlink()
+
+
+def _targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
+    """All files that a report may write."""
+    targets = [folder / name for name in (*FILES.values(), PAGE)]
+    for task in tasks:
+        targets += [folder / f"runs/{task.slug}.{suffix}" for suffix in ("json", "html")]
+        figures = product(NAMED, task.making.kinds or ())
+        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
+    return targets
 
 
 def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:

@@ -63,10 +63,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     """
     leader = files[0]
     types = dict(leader.types)
-    stored = set(map(str.casefold, leader.types))
-    named = named_keys(options)
-    # A column of the file comes before a key of its folders.
-    keys = [key for key in leader.keys if key in named and key.casefold() not in stored]
+    keys = _keys_used(leader, options)
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for file, (name, kind) in product(files[1:], leader.types.items()):
@@ -75,18 +72,14 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     columns = named_columns([*types], options, leader.name)
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     _check_types(columns, types, leader.name)
-    lists = [name for name in columns.all if pa.types.is_list(types[name])]
-    nested = columns.entropy in lists
+    nested = pa.types.is_list(types[columns.entropy])
+    lists = _list_columns(columns, types)
     notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
         unused = {role: None for role in NAMES if getattr(columns, role) in lists}
         columns = replace(columns, **unused)  # type: ignore[arg-type]
-        lists = []
-    if nested:
-        # Next to lists of entropies a column without a value holds lists, too.
-        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
-        lists += [name for name in per_token if types[name] == pa.null()]
+        lists = ()
     runs = ("run", "run_id", "run_name", "seed")
     notes += [
         f"column {shown(name)} is not used: all rows count as one run"
@@ -100,13 +93,20 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     _check_alike(files, (*columns.stored, *columns.keys))
     for file in files:
         check_distinct(file, columns.stored)
-    return replace(columns, lists=tuple(name for name in columns.all if name in lists)), notes
+    return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
 
 
 def named_keys(options: TokenOptions) -> set[str]:
     """The keys in the names of folders that may be columns: those of a step, and those that options name."""
     named = {getattr(options, role) for role in NAMES} - {None}
     return {*NAMES["step"], *named, *options.response}
+
+
+def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
+    """The keys of a file's folders that may be columns: no column of the file has such a name."""
+    stored = set(map(str.casefold, file.types))
+    named = named_keys(options)
+    return [key for key in file.keys if key in named and key.casefold() not in stored]
 
 
 def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
@@ -146,6 +146,15 @@ def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) 
     return pa.null() in (a, b) or {a, b} <= {pa.int64(), pa.float64()}
 
 
+def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
+    """The columns of lists; next to lists of entropies a column without a value holds lists, too."""
+    lists = {name for name in columns.all if pa.types.is_list(types[name])}
+    if columns.entropy in lists:
+        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
+        lists |= {name for name in per_token if types[name] == pa.null()}
+    return tuple(name for name in columns.all if name in lists)
+
+
 def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
     """The columns with those that identify a response, and a note where a table has none."""
     notes = []
@@ -162,17 +171,27 @@ def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns
 
 
 def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
-    """The columns that the options name, and by their own names those without an option.
-
-    InputErrors are ``column-not-found``, ``no-step-column``, ``no-entropy-column``.
-    """
+    """The columns that the options name, and by their own names those without an option."""
     folded = {name.casefold(): name for name in reversed(names)}
     columns: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
         columns[role] = getattr(options, role) or None
         if getattr(options, role) is None:
             columns[role] = next(filter(None, map(folded.get, candidates)), None)
-    for column in filter(None, (*columns.values(), *options.response)):
+    _check_named(columns, options.response, names, file)
+    responses = options.response or _response_columns(folded)
+    if options.prompt is None:
+        # The other names of a prompt are found in any case.
+        column = next((name for name in responses if name.casefold() == "prompt"), None)
+        columns["prompt"] = columns["prompt"] or column
+    return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
+
+
+def _check_named(
+    columns: Mapping[str, str | None], response: Sequence[str], names: Sequence[str], file: str
+) -> None:
+    """Refuse an option that names no column of the table, and a table without step or entropy."""
+    for column in filter(None, (*columns.values(), *response)):
         if column not in names:
             raise no_column(file, column, names)
     for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
@@ -181,12 +200,6 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
             message = f"{shown(file)} has no {role} column by name, such as {examples}; "
             message += similar_columns(NAMES[role], names)
             raise InputError(f"no-{role}-column", message, f"name it with {hint}")
-    responses = options.response or _response_columns(folded)
-    if options.prompt is None:
-        # The other names of a prompt are found in any case.
-        prompt = next((name for name in responses if name.casefold() == "prompt"), None)
-        columns["prompt"] = columns["prompt"] or prompt
-    return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 
 def _response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
