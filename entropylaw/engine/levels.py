@@ -1,194 +1,271 @@
 """The level of a series: what its values would be without the noise of each, at all steps jointly, and later.
 
-    value(s) = level(s) + white noise,    level(s) = c + d·t + smooth trend(t) + random walk(s)
+    value(s) = level(s) + noise,    level(s) = c + f(s)
 
-with t a power of the step, so that a run may change early and be slow later. The trend is an integrated
-random walk in t, whose mean is a cubic spline (Wahba 1978, doi:10.1111/j.2517-6161.1978.tb01050.x). Its size,
-that of the walk and the power are summed over a grid by the restricted likelihood.
+f is 0, a random walk, or a smooth trend in a power of the step, so that a run may change early and be slow
+later. The trend is an integrated random walk with a random slope, whose mean is a cubic spline (Wahba 1978,
+doi:10.1111/j.2517-6161.1978.tb01050.x). The noise is white, correlated over two evaluations, or that of a
+share, whose variance follows its level. Sizes, powers and kinds of noise are averaged by their evidence, the
+restricted likelihood. That a level may be constant makes *flat* something that data can show.
+
+The covariance of all values, of a size q times f's and of the noise, is diagonal for every q in one basis
+that does not depend on q: one eigendecomposition serves all sizes of a walk or of a trend.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import stdtr
 
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.reads import Cells
 
-POWERS = (1.0, 0.5, 0.25, 0.12)
+MOST = 48
+"""Values above which a run is averaged over blocks of equal length."""
+
+WALKS = (0.5, 4.0, 30.0, 250.0, 2000.0)
+"""Variance of the random walk over the whole run, in variances of the noise."""
+
+TRENDS = (2.0, 20.0, 200.0, 2000.0, 20000.0)
+"""The size of the trend, likewise."""
+
+POWERS = (1.0, 0.4)
 """Powers of the step in which the trend is smooth."""
 
-TRENDS = (0.0, 0.02, 0.14, 1.0, 7.0, 50.0, 1000.0)
-"""Variance of the trend at the last step, in variances of the noise."""
+CONSTANT = 0.3
+"""Prior probability of a constant level; half of the rest is about that of a walk."""
 
-WALKS = (0.0, 0.25, 2.0, 15.0)
-"""Variance of the random walk over the whole run, likewise."""
+WALK = 0.3
 
-FREE_WALKS = (*WALKS, 120.0, 1000.0)
-"""The same where no trend is continued, so that values may have hardly any noise."""
+MEMORY = 2.0
+"""Evaluations over which a correlated noise falls to 1/e, and :data:`CORRELATED` the share of it that does."""
 
-_APART = 1e6
-"""Variance, likewise, of a first value that is from before any change, and apart from the others."""
+CORRELATED = 2.0 / 3.0
 
-_FAR = 4.0
-"""Standard deviations of the noise from which on the first value may be apart."""
+LEAST_CORRELATED = 0.5
+"""Prior probability of a correlated noise to that of white noise."""
 
 _NEGLIGIBLE = 1e-4
 """Probability below which a model is left out, relative to the best one."""
 
-MOST = 64
-"""Values above which a run is averaged over blocks of equal length."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Blocks:
+    """Means of neighbouring values: ``step`` and ``value`` (m,), of ``count`` (m,) values each.
+
+    All blocks but the first have ``size`` values.
+    """
+
+    step: FloatArray
+    value: FloatArray
+    count: FloatArray
+    size: int
+
+
+def blocks_of(step: FloatArray, values: FloatArray, most: int = MOST) -> Blocks:
+    """A series (n,) as at most ``most`` means of neighbours; the first block has what fills no other."""
+    size = -(-step.size // most)
+    first = step.size % size or size
+    starts = np.concatenate([[0], np.arange(first, step.size, size)])
+    count = np.diff([*starts, step.size]).astype(float)
+    return Blocks(
+        step=np.add.reduceat(step, starts) / count,
+        value=np.add.reduceat(values, starts) / count,
+        count=count,
+        size=size,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Levels:
-    """The level at m steps: a mixture of k multivariate t distributions.
+    """The level at p steps, those of m blocks and then later ones: a mixture of k multivariate t distributions.
 
-    ``weight`` (k,), ``mean`` and ``variance`` (k, m), and ``covariance`` (k, n, n) at the n steps of the
-    values, which come first: squared scales, all with ``df`` degrees of freedom.
+    ``weight`` (k,), ``mean`` (k, p), and ``covariance`` (k, p, p): squared scales, with ``df`` degrees of
+    freedom. ``noise`` is the standard deviation of one evaluation about the level.
     """
 
-    n: int
+    blocks: Blocks
     weight: FloatArray
     mean: FloatArray
-    variance: FloatArray
     covariance: FloatArray
     df: float
+    noise: float
+
+    @property
+    def last(self) -> int:
+        """The index of the last block."""
+        return self.blocks.step.size - 1
 
     def level(self) -> FloatArray:
-        """Posterior mean (m,)."""
+        """Posterior mean (p,)."""
         return np.asarray(self.weight @ self.mean)
 
-    def at(self, index: int) -> Cells:
-        """The level at one of the steps."""
-        scale = np.sqrt(self.variance[:, index])
-        df = np.full(self.weight.size, self.df)
-        return Cells(weight=self.weight, location=self.mean[:, index], scale=scale, df=df)
-
-    def p_below(self, value: float) -> FloatArray:
-        """Probability (m,) that the level at each step is at most ``value``."""
-        deviates = (value - self.mean) / np.sqrt(np.maximum(self.variance, 1e-300))
-        return np.asarray(self.weight @ stdtr(self.df, deviates))
-
-    def between(self, index: int, other: int) -> Cells:
-        """The level at one step less that at another, both of the values."""
-        covariance = self.covariance
-        square = covariance[:, index, index] + covariance[:, other, other] - 2.0 * covariance[:, index, other]
+    def of(self, contrast: FloatArray) -> Cells:
+        """A linear function of the level, with coefficients (p,)."""
+        square = np.einsum("i,kij,j->k", contrast, self.covariance, contrast, optimize=True)
         return Cells(
             weight=self.weight,
-            location=self.mean[:, index] - self.mean[:, other],
+            location=self.mean @ contrast,
             scale=np.sqrt(np.maximum(square, 1e-300)),
             df=np.full(self.weight.size, self.df),
         )
 
-    def p_above(self, index: int, other: int) -> float:
-        """Probability that the level at one step is above that at another."""
-        return float(self.between(other, index).below(np.zeros(1))[0])
+    def at(self, index: int) -> Cells:
+        """The level at one of the steps."""
+        return self.of(self._unit(index))
+
+    def between(self, index: int, other: int) -> Cells:
+        """The level at one step less that at another."""
+        return self.of(self._unit(index) - self._unit(other))
+
+    def along_line(self, share: float) -> Cells:
+        """The change over the last ``share`` of the steps, along the straight line through the level there.
+
+        The line goes through three blocks at least.
+        """
+        step = self.blocks.step
+        begin = step[-1] - share * (step[-1] - step[0])
+        inside = np.flatnonzero(step >= begin - 1e-9 * (step[-1] - step[0]))
+        if inside.size < 3:
+            inside = np.arange(step.size - 3, step.size)
+        x = step[inside] - step[inside].mean()
+        contrast = np.zeros(self.mean.shape[1])
+        contrast[inside] = x / (x @ x) * (step[-1] - step[inside[0]])
+        return self.of(contrast)
+
+    def p_below(self, value: float) -> FloatArray:
+        """Probability (p,) that the level at each step is at most ``value``."""
+        variance = np.diagonal(self.covariance, axis1=1, axis2=2)
+        deviates = (value - self.mean) / np.sqrt(np.maximum(variance, 1e-300))
+        return np.asarray(self.weight @ stdtr(self.df, deviates))
+
+    def _unit(self, index: int) -> FloatArray:
+        contrast = np.zeros(self.mean.shape[1])
+        contrast[index] = 1.0
+        return contrast
 
 
 def levels_of(
     step: FloatArray,
     values: FloatArray,
     later: FloatArray | None = None,
-    walks: tuple[float, ...] | None = None,
     *,
-    may_jump: bool = False,
+    is_share: bool = False,
+    most: int = MOST,
 ) -> Levels:
-    """The level of ``values`` (n,), n ≥ 4, at their steps and at ``later`` ones, by sizes of the walk.
+    """The level of ``values`` (n,), n ≥ 4, at their blocks and at ``later`` steps.
 
-    Where the values ``may_jump`` after the first one, and it is far from the next ones, models with a level
-    of its own are among the others.
+    Where they are a share of something counted, the noise of a share is among the kinds of noise.
     """
-    n = step.size
-    unit = float(np.ptp(values)) or 1.0
-    origin = float(values[-1])
-    every = step if later is None else np.concatenate([step, later])
-    x = (every - step[0]) / (step[-1] - step[0])
-    y = (values - values[-1]) / unit
-    noise = float(np.median(np.abs(np.diff(y[1:])))) / 0.6745 / np.sqrt(2.0)
-    far = may_jump and abs(y[0] - np.median(y[1:4])) > _FAR * noise
+    blocks = blocks_of(step, values, most)
+    unit = float(np.std(blocks.value)) or 1.0
+    origin = float(blocks.value.mean())
+    every = blocks.step if later is None else np.concatenate([blocks.step, later])
+    x = (every - blocks.step[0]) / (blocks.step[-1] - blocks.step[0])
+    y = (blocks.value - origin) / unit
     models = []
-    for power in POWERS:
-        models.append(_Models(x, y, power, walks or WALKS, 0.0))
-        if far:
-            models.append(_Models(x, y, power, walks or WALKS, _APART))
+    for noise, prior in _noises(blocks, is_share=is_share):
+        root = np.linalg.cholesky(noise)
+        for kernel, sizes, share in _kernels(x):
+            models.append(_Models(kernel, root, y, sizes, prior * share / len(sizes)))
     best = max(model.evidence.max() for model in models)
     # Only of what is plausible the level is computed, which takes longest.
-    posteriors = [model.posterior(model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
-    weight, mean, variance, covariance = map(np.concatenate, zip(*posteriors, strict=True))
-    weight = np.exp(weight - best)
+    kept = [(model, model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
+    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely)]
+    weight = np.exp([model.evidence[index] - best for model, index in parts])
+    weight /= weight.sum()
+    posteriors = [model.posterior(index) for model, index in parts]
+    variance = np.array([model.square[index] * model.noise for model, index in parts])
     return Levels(
-        n=n,
-        weight=weight / weight.sum(),
-        mean=mean * unit + origin,
-        variance=variance * unit**2,
-        covariance=covariance * unit**2,
-        df=float(n - 2),
+        blocks=blocks,
+        weight=weight,
+        mean=np.array([mean for mean, _ in posteriors]) * unit + origin,
+        covariance=np.array([covariance for _, covariance in posteriors]) * unit**2,
+        df=float(y.size - 1),
+        noise=float(np.sqrt(weight @ variance * blocks.size)) * unit,
     )
 
 
-def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Means over blocks of equal length, at most :data:`MOST` of them, and that length.
-
-    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
-    """
-    size = -(-step.size // MOST)
-    whole = slice(step.size % size, None)
-    steps = step[whole].reshape(-1, size).mean(axis=1)
-    means = values[whole].reshape(-1, size).mean(axis=1)
-    return steps, means, size
-
-
 def level_now(step: FloatArray, values: FloatArray) -> Cells:
-    """The level of a run (n,), n ≥ 4, at its last step."""
-    steps, means, _ = blocked(step, values)
-    return levels_of(steps, means, step[-1:], FREE_WALKS).at(steps.size)
+    """The level of a run (n,), n ≥ 4, at its end."""
+    levels = levels_of(step, values)
+    return levels.at(levels.last)
+
+
+def _kernels(x: FloatArray) -> Iterator[tuple[FloatArray, tuple[float, ...], float]]:
+    """Covariances (p, p) of the level less its first at times ``x`` (p,), their sizes and prior probability."""
+    walk = np.minimum.outer(x, x)
+    yield walk, (0.0,), CONSTANT
+    yield walk, WALKS, WALK
+    for power in POWERS:
+        t = x**power
+        low = np.minimum.outer(t, t)
+        high = np.maximum.outer(t, t)
+        trend = np.outer(t, t) / 2.0 + low**2 * (3.0 * high - low) / 4.0
+        yield trend, TRENDS, (1.0 - CONSTANT - WALK) / len(POWERS)
+
+
+def _noises(blocks: Blocks, *, is_share: bool) -> Iterator[tuple[FloatArray, float]]:
+    """Covariances (m, m) of the noise of the blocks, about 1 on the diagonal, and their prior probability."""
+    m = blocks.value.size
+    uneven = np.sqrt(blocks.size / blocks.count)
+    yield np.diag(uneven**2), 1.0
+    apart = np.abs(np.subtract.outer(np.arange(m), np.arange(m))) * blocks.size
+    correlated = (1.0 - CORRELATED) * np.eye(m) + CORRELATED * np.exp(-apart / MEMORY)
+    yield correlated * np.outer(uneven, uneven), LEAST_CORRELATED
+    if is_share:
+        # The share at each block, from its neighbours and from all: one of 0 has noise, too.
+        padded = np.pad(blocks.value, 2, constant_values=np.nan)
+        near = np.nanmean(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
+        share = np.clip(0.75 * near + 0.25 * blocks.value.mean(), 1e-9, 1.0 - 1e-9)
+        variance = share * (1.0 - share)
+        yield np.diag(uneven**2 * variance / np.exp(np.mean(np.log(variance)))), 1.0
 
 
 class _Models:
-    """The models with one power of the step, g sizes of the trend and the walk, and one of ``apart``."""
+    """The models of one kernel and one noise, with g sizes of the kernel.
+
+    In the basis in which noise is 1 and the kernel is diagonal, values have variance 1 + size · eigenvalue.
+    """
 
     def __init__(
-        self, x: FloatArray, y: FloatArray, power: float, walks: tuple[float, ...], apart: float
+        self, kernel: FloatArray, root: FloatArray, y: FloatArray, sizes: tuple[float, ...], prior: float
     ) -> None:
-        n = y.size
-        t = ((x + 1.0 / n) ** power - n**-power) / ((1.0 + 1.0 / n) ** power - n**-power)
-        low = np.minimum.outer(t, t[:n])
-        high = np.maximum.outer(t, t[:n])
-        spline = low**2 * (3.0 * high - low) / 2.0
-        trend, walk = (grid.ravel() for grid in np.meshgrid(TRENDS, walks, indexing="ij"))
-        self.columns = np.column_stack([np.ones_like(t), t])
-        #: Covariance of the level at all steps with that at the steps of the values, and its variance.
-        self.across = trend[:, None, None] * spline + walk[:, None, None] * np.minimum.outer(x, x[:n])
-        self.prior = trend[:, None] * t**3 + walk[:, None] * x
-        self.across[:, 0, 0] += apart
-        self.prior[:, 0] += apart
-        covariance = self.across[:, :n] + np.eye(n)
-        columns = self.columns[:n]
-        self.inverse = np.linalg.inv(covariance)
-        self.along = self.inverse @ columns
-        self.inner = columns.T @ self.along
-        self.line = np.linalg.solve(self.inner, (self.along.transpose(0, 2, 1) @ y)[..., None])[..., 0]
-        residual = y - self.line @ columns.T
-        self.weighted = (self.inverse @ residual[..., None])[..., 0]
-        self.square = np.maximum((residual * self.weighted).sum(axis=1), 1e-12) / (n - 2)
-        log_det = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(self.inner)[1]
-        log_det -= np.linalg.slogdet(columns.T @ columns)[1]
-        self.evidence = -0.5 * log_det - 0.5 * (n - 2) * np.log(self.square * (n - 2))
+        m = y.size
+        self.kernel = kernel
+        self.sizes = np.array(sizes)
+        inverse_root = solve_triangular(root, np.eye(m), lower=True)
+        eigenvalues, vectors = np.linalg.eigh(inverse_root @ kernel[:m, :m] @ inverse_root.T)
+        basis = vectors.T @ inverse_root
+        self.basis = basis
+        self.weights = 1.0 / (1.0 + self.sizes[:, None] * np.maximum(eigenvalues, 0.0))
+        values = basis @ y
+        self.ones = basis.sum(axis=1)
+        self.inner = self.weights @ self.ones**2
+        self.constant = (self.weights @ (self.ones * values)) / self.inner
+        self.residual = values - self.constant[:, None] * self.ones
+        self.square = np.maximum((self.weights * self.residual**2).sum(axis=1), 1e-9) / (m - 1)
+        #: Variance of the noise of a block, in variances of the noise of these models.
+        self.noise = float(np.trace(root @ root.T)) / m
+        self.evidence = (
+            np.log(prior)
+            - np.log(np.diag(root)).sum()
+            + 0.5 * np.log(self.weights).sum(axis=1)
+            - 0.5 * np.log(self.inner)
+            - 0.5 * (m - 1) * np.log(self.square)
+        )
 
-    def posterior(self, likely: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Log evidence (k,), mean and variance (k, m) and covariance (k, n, n) of the ``likely`` models."""
-        across = self.across[likely]
-        n = self.weighted.shape[1]
-        mean = self.line[likely] @ self.columns.T + (across @ self.weighted[likely][..., None])[..., 0]
-        gain = across @ self.inverse[likely]
-        rest = self.columns - across @ self.along[likely]
-        of_line = rest @ np.linalg.inv(self.inner[likely])
-        variance = self.prior[likely] + (of_line * rest).sum(axis=-1) - (gain * across).sum(axis=-1)
-        covariance = across[:, :n] - gain[:, :n] @ across[:, :n].transpose(0, 2, 1)
-        covariance += of_line[:, :n] @ rest[:, :n].transpose(0, 2, 1)
-        square = self.square[likely]
-        return self.evidence[likely], mean, square[:, None] * variance, square[:, None, None] * covariance
+    def posterior(self, index: int) -> tuple[FloatArray, FloatArray]:
+        """Mean (p,) and covariance (p, p) of the level with one of the sizes."""
+        m = self.basis.shape[0]
+        weights = self.weights[index]
+        across = self.sizes[index] * self.kernel[:, :m] @ self.basis.T
+        mean = self.constant[index] + across @ (weights * self.residual[index])
+        rest = 1.0 - across @ (weights * self.ones)
+        covariance = self.sizes[index] * self.kernel - (across * weights) @ across.T
+        covariance += np.outer(rest, rest) / self.inner[index]
+        return mean, self.square[index] * covariance

@@ -69,6 +69,14 @@ class Estimate(Struct, frozen=True, kw_only=True):
             std_error=scaled(self.std_error),
         )
 
+    def within(self, least: float, most: float) -> "Estimate":
+        """The same, with its value and ends inside of what is possible."""
+
+        def inside(number: float | None) -> float | None:
+            return None if number is None else min(max(number, least), most)
+
+        return structs.replace(self, value=inside(self.value), low=inside(self.low), high=inside(self.high))
+
     def __float__(self) -> float:
         """The value; a ValueError says why there is none."""
         if self.value is None:
