@@ -190,6 +190,8 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     other_columns, texts, others
         Number of other columns with numbers; names of those with text; and every other column → what it
         could be, empty where nothing is known.
+    no_entropy
+        Why there is no entropy that can be used, None where there is one.
     problem
         The error of :func:`~entropylaw.roles.select.select` for the run, None where there is none.
     """
@@ -218,4 +220,5 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     other_columns: int = 0
     texts: tuple[str, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
+    no_entropy: Refusal | None = None
     problem: Refusal | None = None

@@ -25,7 +25,7 @@ from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
 from entropylaw.results.result import replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, pair_values
+from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, alone, pair_values
 from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
@@ -54,6 +54,8 @@ class Chosen:
 class Reward(NamedTuple):
     """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs.
 
+    Without an entropy ``pairing`` is empty.
+
     ``why`` is the reason for the column where it is chosen. ``longer`` names a training reward with many more
     pairs, where this column has few. ``named_unit`` is ``"percent"`` or ``"rate"`` where the user says it.
     """
@@ -76,6 +78,18 @@ class Reward(NamedTuple):
         return units.reward_unit(self.match.column, self.values[np.isfinite(self.values)])
 
     @property
+    def count(self) -> int:
+        """The number of its pairs; in a log without an entropy of its values."""
+        if self.pairing:
+            return len(self.pairs)
+        return 0 if self.pairs.unpaired is None else self.pairs.unpaired[0].size
+
+    @property
+    def counted(self) -> str:
+        """That number in words."""
+        return counted(self.count, "pair" if self.pairing else "value")
+
+    @property
     def training(self) -> bool:
         """Whether it is a training reward."""
         return self.match.key.meaning.kind == "training"
@@ -96,7 +110,7 @@ class Reward(NamedTuple):
             meaning=key.meaning,
             why=self.why,
             usable=int(np.isfinite(self.values).sum()),
-            pair=self.pairing,
+            pair=self.pairing or None,
             label=key.label(column),
             unit=self.unit,
             sort=units.sort_of_number(column),
@@ -226,9 +240,11 @@ def _entropy_sign(
 
 
 def choose_rewards(
-    run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
+    run: Run, entropy: Chosen | None, column: str | None = None, pair: str | None = None
 ) -> list[Reward]:
     """Choose the reward columns by the pairs that they give, validation first; errors as of :func:`select`.
+
+    Without an entropy they are chosen by their values.
 
     Without the ``column`` that the user names these are the best, those of its kind on other data sets, and
     the training reward where that one has few pairs or entropies from a part of the range alone. Columns
@@ -249,15 +265,14 @@ def choose_rewards(
     longer = ""
     if training is not None:
         longer = (
-            f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
-            f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
+            f"the training reward has {counted(training.count, 'evaluation')}, this one "
+            f"{best.count}: --reward {in_shell(training.match.column)}"
         )
     rewards = [best._replace(longer=longer, named_unit=unit)]
     if column is None:
         rewards += _others_of_kind(best, usable)
         if training is not None:
-            pairs = counted(len(training.pairs), "pair")
-            reason = f"the training reward with {pairs}, fitted with the validation"
+            reason = f"the training reward with {training.counted}, fitted with the validation"
             rewards.append(training._replace(why=reason))
     if any(reward.pairing == "next" and reward.averaged for reward in rewards):
         raise UsageError(
@@ -276,14 +291,15 @@ def _others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
     for reward in sorted(usable, key=_catalog_order):
         same_kind = kind and reward.match.key.kind == kind and not (best.training or reward.training)
         if same_kind and reward.match != best.match:
-            pairs = counted(len(reward.pairs), "pair")
-            of_kind.append(reward._replace(why=f"{reward.known_as} ({pairs})"))
+            of_kind.append(reward._replace(why=f"{reward.known_as} ({reward.counted})"))
     return of_kind
 
 
-def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tuple[Reward, Sequence[Reward]]:
+def _best(
+    run: Run, entropy: Chosen | None, column: str | None, pair: str | None
+) -> tuple[Reward, Sequence[Reward]]:
     """The best reward, or the one that the user names; and all that the catalog has."""
-    entropy_column = entropy.choice.column
+    entropy_column = "" if entropy is None else entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
@@ -298,7 +314,7 @@ def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tu
         unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         named_match = next((match for match in matches if match.column == column), unknown)
         return _paired(run, entropy, named_match, pair, NAMED), usable
-    if not any(len(candidate.pairs) for candidate in usable):
+    if not any(candidate.count for candidate in usable):
         taken = [entropy_column, *(match.column for match in matches)]
         evident = suggest.evident(run, "reward", taken)
         if evident:
@@ -307,7 +323,7 @@ def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tu
             return _paired(run, entropy, catalog.Match(evident, key, 0), pair, BY_NAME), usable
     if usable:
         return _best_of(usable), usable
-    named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
+    named = {"entropy": entropy_column} if entropy is not None and entropy.choice.why == NAMED else {}
     raise suggest.missing(run, matches, "reward", named)
 
 
@@ -316,17 +332,25 @@ def _longer_training(best: Reward, trainings: Sequence[Reward]) -> Reward | None
 
     None where there is none.
     """
-    many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
+    many = (training for training in trainings if training.count >= ANSWERING_PAIRS)
     longer = next((reward for reward in many if reward.pairing == "same" or not reward.averaged), None)
-    if best.training or longer is None or len(best.pairs) < ANSWERING_PAIRS:
+    if best.training or longer is None or best.count < ANSWERING_PAIRS:
         return None if best.training else longer
+    if not best.pairing:
+        return None
     # The ranges of the entropies, without a twentieth at each end.
     answered, whole = (np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))) for reward in (best, longer))
     return longer if answered < NARROW * whole else None
 
 
-def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, why: str = "") -> Reward:
-    """Pair one column as the user requests, or else as its key says."""
+def _paired(
+    run: Run, entropy: Chosen | None, match: catalog.Match, pair: str | None, why: str = ""
+) -> Reward:
+    """Pair one column as the user requests, or else as its key says; without an entropy there are no pairs."""
+    if entropy is None:
+        pairs = alone(run, run.columns[match.column], run.spoiled.get(match.column, {}))
+        is_mean = bool(averaged(run, match.column).any())
+        return Reward(match, run.columns[match.column], "", "", is_mean, pairs, why)
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
     average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
     if pair is not None:
@@ -357,32 +381,33 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, w
 
 def _catalog_order(reward: Reward) -> tuple[int, int, str]:
     """By the catalog's order, then by pairs, then by name."""
-    return reward.match.rank, -len(reward.pairs), reward.match.column
+    return reward.match.rank, -reward.count, reward.match.column
 
 
 def _best_of(candidates: Sequence[Reward]) -> Reward:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     trainings = [candidate for candidate in candidates if candidate.training]
     validations = sorted((c for c in candidates if not c.training), key=_catalog_order)
-    enough = next((candidate for candidate in validations if len(candidate.pairs) >= ENOUGH_PAIRS), None)
+    enough = next((candidate for candidate in validations if candidate.count >= ENOUGH_PAIRS), None)
     if enough is not None:
-        reason = f"{enough.known_as} ({counted(len(enough.pairs), 'pair')})"
+        reason = f"{enough.known_as} ({enough.counted})"
         not_chosen = [candidate.match.column for candidate in validations if candidate is not enough]
         if not_chosen:
             reason += f"; other validation columns: {listing(not_chosen, 4)}"
         return enough._replace(why=reason)
     if not validations:
         # The first training reward in the catalog's order with at least half as many pairs as any.
-        most = max(len(candidate.pairs) for candidate in trainings)
-        training = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
+        most = max(candidate.count for candidate in trainings)
+        training = next(candidate for candidate in trainings if candidate.count * 2 >= most)
         return training._replace(
             why=f"training reward: the log has no validation reward; {training.known_as}"
         )
-    best = max(validations, key=lambda candidate: len(candidate.pairs))
-    longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
+    best = max(validations, key=lambda candidate: candidate.count)
+    longest = next((candidate for candidate in trainings if candidate.count > best.count), None)
     if longest is None:
-        return best._replace(why=f"{best.known_as}; no training reward gives more pairs")
-    few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
+        kind = "pairs" if best.pairing else "values"
+        return best._replace(why=f"{best.known_as}; no training reward gives more {kind}")
+    few = f"validation column {shown(best.match.column)} gives only {best.counted}, "
     return longest._replace(why=f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from entropylaw.arguments import texts
-from entropylaw.errors import EntropyLawError
+from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.step_column import by_folded_name, folded
@@ -32,21 +32,27 @@ def explain(
     reward = texts(reward, "reward")
     chosen: list[Chosen] = []
     rewarded: list[Reward] = []
+    no_entropy: Refusal | None = None
     error = problem
     settings = run_settings.entropy_settings(run)
     notes = list(run.notes)
     findings = run_settings.findings(settings, run, None)
     try:
-        for column in named_columns(run, entropy) or (None,):
+        for column in named_columns(run, entropy):
             chosen.append(choose_entropy(run, column, next(iter(reward), None)))
-        notes += chosen[0].notes
-        findings = run_settings.findings(settings, run, chosen[0].values)
+        if not chosen:
+            chosen += _of_catalog(run, next(iter(reward), None))
+        first = next(iter(chosen), None)
+        if first is not None:
+            notes += first.notes
+            findings = run_settings.findings(settings, run, first.values)
         # A reward may also be named by its label.
         by_name = by_folded_name(run.columns)
         columns = [name for name in named_columns(run, reward) if folded(name) in by_name]
         for column in columns or (None,):
-            rewarded += choose_rewards(run, chosen[0], column, pair)
-        select_all(run, entropy=entropy, reward=reward, pair=pair)
+            rewarded += choose_rewards(run, first, column, pair)
+        series = select_all(run, entropy=entropy, reward=reward, pair=pair)
+        no_entropy = series[0].no_entropy
     except EntropyLawError as refused:
         error = problem or refused
     notes += run_settings.notes(settings)
@@ -80,6 +86,7 @@ def explain(
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
         others=_without_role(run, used),
+        no_entropy=no_entropy,
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
     )
     if not rewarded:
@@ -88,12 +95,20 @@ def explain(
     return replace(
         report,
         notes=(*notes, *best.notes(run)),
-        pair=best.pairing,
-        pair_why=best.pairing_why,
-        pairs=len(best.pairs),
+        pair=best.pairing or None,
+        pair_why=best.pairing_why or None,
+        pairs=best.count,
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
+
+
+def _of_catalog(run: Run, reward: str | None) -> list[Chosen]:
+    """The entropy of the catalog; none where the log has none that can be used."""
+    try:
+        return [choose_entropy(run, None, reward)]
+    except InputError:
+        return []
 
 
 def _without_role(run: Run, used: Collection[str]) -> dict[str, str]:

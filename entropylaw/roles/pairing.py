@@ -107,6 +107,25 @@ def pair_values(
     )
 
 
+def alone(run: Run, reward: FloatArray, spoiled: Mapping[str, FloatArray]) -> Pairs:
+    """The rewards (m,) of a run without an entropy: no pairs."""
+    lost = {f"reward is {cause}": at for cause, at in spoiled.items()}
+    lost["reward is infinite"] = run.step[np.isinf(reward)]
+    rows = np.flatnonzero(np.isfinite(reward))
+    none = np.empty(0)
+    return Pairs(
+        step=none,
+        entropy=none,
+        reward=none,
+        entropy_row=none.astype(int),
+        dropped=added({reason: at.size for reason, at in lost.items()}),
+        lost=lost,
+        initial=0,
+        unpaired_entropy=0,
+        unpaired=(run.step[rows], reward[rows]) if rows.size else None,
+    )
+
+
 def _following_entropies(step: FloatArray, logged: IntArray) -> IntArray:
     """Row of the first entropy after each row, at most a median spacing of entropies later; else -1."""
     if not logged.size:

@@ -18,7 +18,7 @@ from entropylaw.logs.catalog import found
 from entropylaw.logs.runs import Run, added, check_run
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.logs.source import Meaning
-from entropylaw.results.columns import Choice
+from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.result import caution, replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, Reward, choose_entropy, choose_rewards
@@ -59,8 +59,7 @@ def select_all(
     columns = named_columns(run, texts(entropy, "entropy"))
     series: list[Series] = []
     for column in columns or (None,):
-        chosen = choose_entropy(run, column, next(iter(rewards), None))
-        of_entropy = _rewards(run, chosen, rewards, pair, entropy_sd)
+        of_entropy = _of_entropy(run, column, rewards, pair, entropy_sd)
         for paired in of_entropy:
             label = paired.label
             if len(columns) > 1:
@@ -69,6 +68,27 @@ def select_all(
     if len(series) == 1:
         return (replace(series[0], label=""),)
     return tuple(series)
+
+
+def _of_entropy(
+    run: Run, column: str | None, rewards: Sequence[str], pair: str | None, entropy_sd: str | None
+) -> list[Series]:
+    """The rewards with the entropy that the user names, or that of the catalog; with none where it has none.
+
+    Where there is no reward either, the error is that of the entropy.
+    """
+    try:
+        chosen = choose_entropy(run, column, next(iter(rewards), None))
+        return _rewards(run, chosen, rewards, pair, entropy_sd)
+    except InputError as error:
+        if column is not None:
+            raise
+        try:
+            series = _rewards(run, None, rewards, pair, None)
+        except InputError:
+            raise error from None
+        lacking = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+        return [replace(paired, no_entropy=lacking) for paired in series]
 
 
 def named_columns(run: Run, names: Iterable[str]) -> list[str]:
@@ -100,15 +120,17 @@ def _matching(run: Run, name: str) -> list[str]:
 
 
 def _rewards(
-    run: Run, chosen: Chosen, names: Sequence[str], pair: str | None, entropy_sd: str | None
+    run: Run, chosen: Chosen | None, names: Sequence[str], pair: str | None, entropy_sd: str | None
 ) -> list[Series]:
-    """The rewards with one entropy: by default, or those that the user names by column or label."""
+    """The rewards with one entropy, or with none: by default, or those that the user names by column or label."""
     if not names:
         series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair), entropy_sd))
         return _ended([*series, *_mean_of(series)])
     series = []
     for name in names:
-        columns = [column for column in _matching(run, name) if column != chosen.choice.column]
+        columns = [
+            column for column in _matching(run, name) if chosen is None or column != chosen.choice.column
+        ]
         labelled: list[Series] = []
         if not columns and folded(name) not in by_folded_name(run.columns):
             with suppress(InputError):  # there may be no reward by default
@@ -121,9 +143,11 @@ def _rewards(
     return list({paired.reward_choice.column: paired for paired in series}.values())
 
 
-def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: str | None) -> Iterator[Series]:
+def _paired(
+    run: Run, chosen: Chosen | None, rewarded: Sequence[Reward], entropy_sd: str | None
+) -> Iterator[Series]:
     """The series of some rewards, each with a label of its own; raises ``no-pairs`` where none has a pair."""
-    if not any(len(reward.pairs) for reward in rewarded):
+    if chosen is not None and not any(len(reward.pairs) for reward in rewarded):
         best = rewarded[0]
         reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
         raise InputError(
@@ -134,6 +158,8 @@ def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: st
             best.longer or "try --pair same or --pair next, or other columns with --entropy and --reward",
         )
     settings = run_settings.entropy_settings(run)
+    entropies = None if chosen is None else chosen.values
+    entropy_notes = () if chosen is None else chosen.notes
     labels = Counter(reward.choice.label for reward in rewarded)
     for reward in rewarded:
         pairs = reward.pairs
@@ -152,16 +178,17 @@ def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: st
             step=pairs.step,
             entropy=pairs.entropy,
             reward=pairs.reward,
-            entropy_choice=chosen.choice,
+            entropy_choice=None if chosen is None else chosen.choice,
             reward_choice=reward.choice,
             dropped=pairs.dropped,
-            notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes(run)),
-            findings=run_settings.findings(settings, run, chosen.values),
+            notes=(*entropy_notes, *run_settings.notes(settings), *reward.notes(run)),
+            findings=run_settings.findings(settings, run, entropies),
             offer=reward.longer,
             max_reward=LARGEST.get(reward.unit),
             entropy_sd=noise,
-            logged=logged_entropies(run.step, chosen.values, pairs),
+            logged=None if entropies is None else logged_entropies(run.step, entropies, pairs),
             unpaired=pairs.unpaired,
+            end=float(run.step[-1]),
             label=label if labels[label] == 1 else reward.match.column,
         )
 
@@ -178,7 +205,7 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
 
     It is in the unit of the first. There is none where the unit of another does not convert into that.
     """
-    averaged = [paired for paired in series if len(paired.step) >= ENOUGH_PAIRS and not paired.is_training]
+    averaged = [paired for paired in series if paired.count >= ENOUGH_PAIRS and not paired.is_training]
     if len(averaged) < 2:
         return []
     base = averaged[0]
@@ -199,7 +226,7 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
         base.reward_choice,
         column=f"mean of {len(averaged)} rewards",
         why=f"with equal weights, as the log does not have the sizes of the data sets: {names}",
-        usable=int(rows.sum()),
+        usable=int(rows.sum()) if base.entropy_choice is not None else every_step.size,
         label=MEAN,
         parts=tuple(paired.reward_choice.column for paired in averaged),
     )
@@ -220,14 +247,15 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
 
 def _ended(series: Sequence[Series]) -> list[Series]:
     """The series, with a caution for a validation whose evaluations end long before those of another."""
-    validations = [paired for paired in series if not paired.is_training and len(paired.step)]
-    until = max((float(paired.step[-1]) for paired in validations), default=0.0)
+    validations = [paired for paired in series if not paired.is_training and paired.count]
+    until = max((float(paired.evaluations[0][-1]) for paired in validations), default=0.0)
     marked = []
     for paired in series:
         findings = paired.findings
-        if paired in validations and len(paired.step) > 1:
-            last = float(paired.step[-1])
-            if last + LATE * float(np.median(np.diff(paired.step))) < until:
+        step = paired.evaluations[0]
+        if paired in validations and len(step) > 1:
+            last = float(step[-1])
+            if last + LATE * float(np.median(np.diff(step))) < until:
                 findings += (caution("reward-ends", last=last, until=until),)
         marked.append(replace(paired, findings=findings))
     return marked

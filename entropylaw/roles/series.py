@@ -9,7 +9,7 @@ from entropylaw.arguments import with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.escaping import counted, shown
 from entropylaw.logs.source import Source
-from entropylaw.results.columns import Choice
+from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.result import Finding, sentences
 
 
@@ -23,7 +23,8 @@ class Series:
     column's name and values, None where it is unknown, and ``entropy_sd`` the known noise of each entropy in
     nats, where the user gave it. ``logged`` are the steps of all logged entropies, as far from the
     evaluations' as these are from their own, and these entropies; ``unpaired`` are the steps and values of
-    rewards without an entropy, None where there is none.
+    rewards without an entropy, None where there is none. Of a log without an entropy all rewards are
+    unpaired, and ``no_entropy`` says why. ``end`` is the last step of the log.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` says how to name that one. ``label`` is short, and distinguishes the rewards of a run; it is
@@ -35,7 +36,7 @@ class Series:
     step: FloatArray
     entropy: FloatArray
     reward: FloatArray
-    entropy_choice: Choice
+    entropy_choice: Choice | None
     reward_choice: Choice
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
@@ -45,10 +46,15 @@ class Series:
     entropy_sd: FloatArray | None = None
     logged: tuple[FloatArray, FloatArray] | None = None
     unpaired: tuple[FloatArray, FloatArray] | None = None
+    no_entropy: Refusal | None = None
+    end: float | None = None
     label: str = ""
 
     def __repr__(self) -> str:
         """One line: the run's name, the number of pairs, and their columns."""
+        if self.entropy_choice is None:
+            rewards = counted(len(self.evaluations[0]), "reward")
+            return f"<Series {shown(self.run)}: {rewards} of {shown(self.reward_choice.column)}>"
         columns = f"{shown(self.entropy_choice.column)} and {shown(self.reward_choice.column)}"
         return f"<Series {shown(self.run)}: {counted(len(self.step), 'pair')} of {columns}>"
 
@@ -56,6 +62,11 @@ class Series:
     def evaluations(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Step, entropy and reward of the pairs and of rewards without an entropy, for which it is nan."""
         return with_unpaired(self.step, self.entropy, self.reward, self.unpaired)
+
+    @property
+    def count(self) -> int:
+        """The number of pairs; without an entropy that of rewards."""
+        return len(self.step) if self.entropy_choice is not None else len(self.evaluations[0])
 
     @property
     def is_training(self) -> bool:
@@ -70,6 +81,8 @@ class Series:
     @property
     def columns(self) -> dict[str, Choice]:
         """The columns by their use."""
+        if self.entropy_choice is None:
+            return {"reward": self.reward_choice}
         return {"entropy": self.entropy_choice, "reward": self.reward_choice}
 
     @property

@@ -37,6 +37,8 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
     if result.problem is not None:
         usable = b.Verdict("NOT USABLE", f"{result.problem.message} [{result.problem.slug}]", False)
         hint = result.problem.hint
+    elif result.no_entropy is not None:
+        hint = result.no_entropy.hint
     steps = f"{counted(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
     notes = [
         b.Note("trainer", f"{result.trainer}: {result.trainer_why}"),
@@ -44,6 +46,8 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
         *_candidates("entropy", result.entropy),
         *_candidates("reward", result.reward),
     ]
+    if result.no_entropy is not None:
+        notes.append(b.Note("no law", result.no_entropy.message))
     if result.pair is not None:
         evaluations = counted(result.pairs, "evaluation")
         notes.append(b.Note("pair", f"{result.pair}: {result.pair_why}; {evaluations}"))
