@@ -102,7 +102,7 @@ def fit_law(
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
     fitted = fit_evaluations(
-        usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers),
+        usable(entropy, reward, step, keep_outliers=keep_outliers),
         run=run,
         level=level,
         gain=gain,
@@ -114,21 +114,33 @@ def fit_law(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted:
-    """The law and its rivals fitted to the evaluations of a run, from which the answer follows.
+class FittedLaw:
+    """The law and its rivals fitted to the evaluations of a run that have an entropy."""
 
-    ``every`` are the evaluations with those that have no entropy, ``findings`` what is known of the columns,
-    and ``lost`` says that the run lost its reward, None where it did not.
-    """
-
-    evaluations: Evaluations
-    every: Evaluations
     reads: Reads
     law: LawFit
     averaged: Averaged
-    gain: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """What was fitted to the evaluations of a run, from which its answer follows.
+
+    ``every`` are the evaluations with those that have no entropy, and ``findings`` what is known of the
+    columns. Where there is no ``state``, or no ``law``, ``no_state`` or ``no_law`` says why.
+    """
+
+    run: str
+    level: float
+    max_reward: float | None
+    gain: float | None
+    evaluations: Evaluations
+    every: Evaluations
     findings: Sequence[Finding]
-    lost: Finding | None
+    state: State | None
+    no_state: str
+    law: FittedLaw | None
+    no_law: Refusal | None
 
     @property
     def is_score(self) -> bool:
@@ -146,34 +158,70 @@ def fit_evaluations(
     max_reward: float | None,
     starts: Sequence[float],
     findings: Sequence[Finding] = (),
+    no_entropy: Refusal | None = None,
 ) -> Fitted:
-    """The law and its rivals fitted to some evaluations; parameters and errors as :func:`fit_law`.
+    """The state of a run, and the law with its rivals; parameters and errors as :func:`fit_law`.
 
-    ``starts`` are the steps from which the reward has another level.
+    ``starts`` are the steps from which the reward has another level, and ``no_entropy`` says why the log has
+    no entropy. It raises only where there is neither a state nor a law.
     """
     level = checked_level(level)
-    check_rewards(used.reward, max_reward)
+    if gain is not None:
+        gain = checked_gain(gain)
     every = used.all_rewards()
-    is_score = not has(findings, NO_SCORE)
-    if gain is None:
-        gain = usual_gain(every.reward, max_reward, is_score=is_score)
-    gain = checked_gain(gain)
-    shifts = checked_shifts(starts, used.step)
-    smoothed = used.smoothed()
-    lost = lost_reward(every.reward) if is_score else None
-    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
-    reads = Reads(table, np.inf if max_reward is None else float(max_reward), no_ceiling=why_lost(lost))
-    law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
+    check_evaluations(every)
+    check_rewards(every.reward, max_reward)
+    shifts = checked_shifts(starts, every.step)
+    state = state_of(
+        every.step,
+        every.reward,
+        end=used.end,
+        max_reward=max_reward,
+        gain=gain,
+        is_score=not has(findings, NO_SCORE),
+        level=level,
+    )
+    law: FittedLaw | None = None
+    no_law = no_entropy
+    if no_law is None:
+        try:
+            law = _law_of(used, state, run=run, level=level, max_reward=max_reward, shifts=shifts)
+        except FitError as error:
+            no_law = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    if state is None and no_law is not None:
+        raise too_few(every) if no_entropy else FitError(no_law.slug, no_law.message, no_law.hint)
     return Fitted(
+        run=run,
+        level=level,
+        max_reward=max_reward,
+        gain=gain if state is None else state.gain,
         evaluations=used,
         every=every,
-        reads=reads,
-        law=law,
-        averaged=averaged_numbers(law, reads, gain=gain),
-        gain=gain,
         findings=findings,
-        lost=lost,
+        state=state,
+        no_state="" if state is not None else f"it needs {FEWEST_OF_STATE} evaluations",
+        law=law,
+        no_law=no_law,
     )
+
+
+def _law_of(
+    used: Evaluations,
+    state: State | None,
+    *,
+    run: str,
+    level: float,
+    max_reward: float | None,
+    shifts: tuple[float, ...],
+) -> FittedLaw:
+    """The law and its rivals; a FitError where the evaluations do not determine them."""
+    check_law(used)
+    smoothed = used.smoothed()
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
+    top = np.inf if max_reward is None else float(max_reward)
+    reads = Reads(table, top, no_ceiling=why_lost(state))
+    law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
+    return FittedLaw(reads=reads, law=law, averaged=averaged_numbers(law, reads))
 
 
 def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None, str | None]:
@@ -185,9 +233,9 @@ def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None
             every,
             at_step=at,
             gain=fitted.gain,
-            level=fitted.law.level,
-            max_reward=fitted.law.max_reward,
-            run=fitted.law.run,
+            level=fitted.level,
+            max_reward=fitted.max_reward,
+            run=fitted.run,
             is_score=fitted.is_score,
         )
     except (FitError, UsageError) as error:
@@ -205,55 +253,24 @@ def answer_of(
     drop_per_100_steps: Estimate | None = None,
     stop_line: StopLine | None = None,
 ) -> Fit:
-    """The law tested, unless its entropy is controlled, with the numbers and findings of a run."""
-    law = fitted.law
-    averaged = fitted.averaged
-    tests = law_tests(fitted.reads)
-    controlled = [
-        replace(finding, severity="reason") for finding in fitted.findings if finding.code == CONTROLLED
-    ]
-    verdict, why = Verdict.undecided, None
-    if not controlled:
-        span = float(np.ptp(law.smoothed_entropy))
-        verdict, why = rule(tests, law.a, n=law.n, span=span, r_squared=law.r_squared)
-    findings = controlled or list(reasons_of(tests, verdict, why, law, averaged.forms))
-    findings += _of_rewards(fitted)
-    findings += cautions_of(law, averaged, fitted.reads, is_score=fitted.is_score)
+    """The answer about a run, with the law tested, unless it has none or its entropy is controlled."""
+    fields = _of_law(fitted)
+    findings = [*fields.pop("findings", ())]
     findings += [finding for finding in fitted.findings if finding.code != CONTROLLED]
     return Fit(
-        run=law.run,
-        verdict=verdict,
-        why=why,
-        findings=tuple(findings),
-        tests=tests,
-        p_law=law_probability(tests),
-        ceiling=averaged.ceiling,
-        headroom=averaged.headroom,
-        reward_now=averaged.reward_now,
+        run=fitted.run,
+        level=fitted.level,
+        max_reward=fitted.max_reward,
         gain=fitted.gain,
-        p_headroom=averaged.p_headroom,
-        forms=averaged.forms,
-        skipped=averaged.skipped,
-        p_term=averaged.p_term,
-        p_first=averaged.p_first,
-        p_no_curve=averaged.p_no_curve,
+        state=fitted.state,
+        no_state=fitted.no_state,
+        findings=tuple(findings),
         level_shifts=level_shifts,
         drop_per_100_steps=drop_per_100_steps,
         forecast=forecast,
         no_forecast=no_forecast,
         stop_line=stop_line,
-        unpaired=fitted.evaluations.unpaired,
-        law=law,
+        unpaired=fitted.unpaired,
+        no_law=fitted.no_law,
+        **fields,
     )
-
-
-def _of_rewards(fitted: Fitted) -> Iterator[Finding]:
-    """That the reward was lost, that evaluations go on after the last entropy, or curves pass the largest."""
-    if fitted.lost is not None:
-        yield fitted.lost
-    yield from entropy_ended(fitted.every.step, float(fitted.law.step[-1]))
-    reads = fitted.reads
-    if reads.passed and fitted.lost is None:
-        at = median_crossing(reads, reads.averaged, reads.top, fitted.law.entropy_now)
-        if at is not None:
-            yield caution("curves-pass-largest", most=fitted.law.max_reward, entropy=at)

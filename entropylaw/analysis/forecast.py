@@ -31,9 +31,10 @@ from entropylaw.analysis.law.estimates import (
 from entropylaw.analysis.law.evaluations import (
     LARGEST,
     Evaluations,
+    check_evaluations,
+    check_reward_moves,
     check_rewards,
     is_constant,
-    refuse,
     rewarded,
 )
 from entropylaw.arguments import as_floats, checked_level, of_kind
@@ -239,7 +240,8 @@ def forecast_of(
 ) -> Forecast:
     """The forecast of some evaluations; parameters, method and errors as :func:`forecast`."""
     remedy = "wait for more evaluations, or forecast"
-    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy, law=False)
+    check_evaluations(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy)
+    check_reward_moves(used.reward)
     check_rewards(used.reward, max_reward)
     at, path = _targets(at_step, entropy_path, used.step)
     s, r, size = blocked(used.step, used.reward)

@@ -21,12 +21,14 @@ from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, bad_argument, of_kind, text_or_none, texts
 from entropylaw.arrays import FloatArray
+from entropylaw.documents.document import refusal_of
 from entropylaw.errors import FitError, InputError
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
+from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit, LevelShift, RunFit
 from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
@@ -199,25 +201,25 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
     findings = [*_about_columns(series), *levels_of(series, options.level)]
     if options.find_seams and not shifts:
         findings.append(note("no-level-shift"))
-    kl = divergence(run, used.step)
+    kl = divergence(run, used.step) if used.step.size else None
     if kl is not None:
         findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
     starts = options.seams or level_shift_steps(shifts, series.step)
-    fitted = _fit_of_series(series, used, options, starts, findings)
+    fitted = _fit_of_series(run, series, used, options, starts, findings)
     forecast, no_forecast = forecast_after(fitted, options.steps)
     return answer_of(
         fitted,
         forecast=forecast,
         no_forecast=no_forecast,
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
-        drop_per_100_steps=entropy_drop(used.step, used.entropy, level=options.level),
+        drop_per_100_steps=_drop(used, options.level),
         stop_line=stop_line(
             fitted.every,
             forecast,
             steps=options.steps,
             gain=options.gain,
             cost_per_step=options.cost_per_step,
-            max_reward=fitted.law.max_reward,
+            max_reward=fitted.max_reward,
             left=fitted.averaged.headroom.value,
             label=series.label or series.reward_choice.column,
             is_score=fitted.is_score,
@@ -226,11 +228,18 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
     )
 
 
-def fit_series_alone(_: Run, series: Series, options: FitOptions) -> Fit:
+def _drop(used: Evaluations, level: float) -> Estimate | None:
+    """The recent fall of the entropy; None of a run without one."""
+    if not used.step.size:
+        return None
+    return entropy_drop(used.step, used.entropy, level=level)
+
+
+def fit_series_alone(run: Run, series: Series, options: FitOptions) -> Fit:
     """The fit of a run with one of its rewards, without what comes after its last step."""
     series = _from_first_step(series, options)
     used = _evaluations_of(series, options)
-    return answer_of(_fit_of_series(series, used, options, options.seams, _about_columns(series)))
+    return answer_of(_fit_of_series(run, series, used, options, options.seams, _about_columns(series)))
 
 
 def _from_first_step(series: Series, options: FitOptions) -> Series:
@@ -242,13 +251,14 @@ def _from_first_step(series: Series, options: FitOptions) -> Series:
     if first is None:
         return series
     after = series.step >= first
-    if not after.any():
+    every = series.evaluations[0]
+    if every[-1] < first:
         raise InputError(
             "no-step-left",
-            f"steps go from {series.step[0]:g} to {series.step[-1]:g}, and none is {first:g} or more",
+            f"steps go from {every[0]:g} to {every[-1]:g}, and none is {first:g} or more",
             "give an earlier --from-step",
         )
-    before = {f"before the first step to fit, {first:g}": int(series.step.size - after.sum())}
+    before = {f"before the first step to fit, {first:g}": int((every < first).sum())}
     return replace(
         series,
         step=series.step[after],
@@ -272,21 +282,17 @@ def _from_step(
 
 
 def _evaluations_of(series: Series, options: FitOptions) -> Evaluations:
-    """The evaluations of a series that can be fitted; of too few of them the hint is the series' own."""
-    try:
-        return usable(
-            series.entropy,
-            series.reward,
-            series.step,
-            series.entropy_sd,
-            keep_outliers=options.keep_outliers,
-            logged=series.logged,
-            unpaired=series.unpaired,
-        )
-    except FitError as error:
-        if error.slug != "too-few-evaluations" or not series.offer:
-            raise
-        raise FitError(error.slug, error.message, series.offer) from error
+    """The evaluations of a series that can be fitted."""
+    return usable(
+        series.entropy,
+        series.reward,
+        series.step,
+        series.entropy_sd,
+        keep_outliers=options.keep_outliers,
+        logged=series.logged,
+        unpaired=series.unpaired,
+        end=series.end,
+    )
 
 
 def _about_columns(series: Series) -> list[Finding]:
@@ -297,28 +303,36 @@ def _about_columns(series: Series) -> list[Finding]:
         findings.append(note("not-a-score", name=choice.column, sort=choice.sort))
     if choice.meaning.kind == "training":
         findings.append(caution("training-reward", column=choice.column))
-    if series.entropy_choice.meaning.estimator == "sampled":
+    if series.entropy_choice is not None and series.entropy_choice.meaning.estimator == "sampled":
         findings.append(caution("entropy-sampled", column=series.entropy_choice.column))
     return findings
 
 
 def _fit_of_series(
+    run: Run,
     series: Series,
     used: Evaluations,
     options: FitOptions,
     starts: Sequence[float],
     findings: Sequence[Finding],
 ) -> Fitted:
-    """The law and its rivals fitted to a series."""
-    return fit_evaluations(
-        used,
-        run=series.run,
-        level=options.level,
-        gain=options.gain,
-        max_reward=_largest(options, series.max_reward),
-        starts=starts,
-        findings=findings,
-    )
+    """What is fitted to a series; of too few evaluations the hint is the series' own."""
+    lacking = series.no_entropy
+    try:
+        return fit_evaluations(
+            used,
+            run=series.run,
+            level=options.level,
+            gain=options.gain,
+            max_reward=_largest(options, series.max_reward),
+            starts=starts,
+            findings=findings,
+            no_entropy=None if lacking is None else refusal_of(lacking, run),
+        )
+    except FitError as error:
+        if error.slug != "too-few-evaluations" or not series.offer:
+            raise
+        raise FitError(error.slug, error.message, series.offer) from error
 
 
 def _largest(options: FitOptions, of_series: float | None) -> float | None:

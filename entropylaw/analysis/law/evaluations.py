@@ -42,7 +42,8 @@ class Evaluations:
     """Evaluations of a run, each array of shape (n,), and how many others were left out for which reason.
 
     ``logged`` are the steps of all logged entropies, and these, shapes (m,); None where they are no more.
-    ``unpaired`` are the steps and values of rewards without an entropy, None without any.
+    ``unpaired`` are the steps and values of rewards without an entropy, None without any, and ``end`` is the
+    last step of the log, None where that is not known.
     """
 
     step: FloatArray
@@ -52,6 +53,7 @@ class Evaluations:
     dropped: dict[str, int]
     logged: tuple[FloatArray, FloatArray] | None = None
     unpaired: tuple[FloatArray, FloatArray] | None = None
+    end: float | None = None
 
     def all_rewards(self) -> Evaluations:
         """The same with the rewards that have no entropy, for which it is nan: what a forecast is made of."""
@@ -86,14 +88,15 @@ def usable(
     keep_outliers: bool,
     logged: tuple[FloatArray, FloatArray] | None = None,
     unpaired: tuple[FloatArray, FloatArray] | None = None,
+    end: float | None = None,
 ) -> Evaluations:
-    """The evaluations that can be fitted; raises as :func:`entropylaw.fit`.
+    """The evaluations that can be fitted; raises as :func:`paired`.
 
     ``logged`` are steps and entropies (m,) of every logged step, over which the entropy is smoothed;
-    ``unpaired`` steps and rewards without an entropy, which count for the forecast and not for the law.
+    ``unpaired`` steps and rewards without an entropy, which count for all but the law; ``end`` is the last
+    step of the log.
     """
-    used = paired(entropy, reward, step, sd, logged, unpaired)
-    refuse(used)
+    used = paired(entropy, reward, step, sd, logged, unpaired, end)
     if keep_outliers:
         return used
     outliers = gross_outliers(used.step, used.entropy, used.reward)
@@ -113,8 +116,8 @@ def usable(
         dropped=used.dropped | {outlier.sentence: 1 for outlier in outliers},
         logged=every,
         unpaired=used.unpaired,
+        end=used.end,
     )
-    refuse(used)
     return used
 
 
@@ -125,14 +128,21 @@ def paired(
     sd: Any = None,
     logged: tuple[FloatArray, FloatArray] | None = None,
     unpaired: tuple[FloatArray, FloatArray] | None = None,
+    end: float | None = None,
 ) -> Evaluations:
     """The evaluations without a missing value, and how many others there are.
+
+    An ``entropy`` of None stands for a run without one.
 
     Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``, and as
     :func:`_checked_sd`.
     """
+    if entropy is None:
+        entropy = np.full(as_floats(reward, "reward").size, np.nan)
     s, h, r = _columns(step, entropy, reward)
     entropy_sd = _checked_sd(sd, s.size)
+    if end is None and s.size and np.isfinite(s).all():
+        end = float(s[-1])
     keep, lost = _present({"step": s, "entropy": h, "reward": r})
     # Entropies of rows without a reward count as logged, rewards of rows without an entropy as unpaired.
     steps, entropies = _joined((s, h), logged)
@@ -151,6 +161,7 @@ def paired(
         dropped=lost,
         logged=every_entropy,
         unpaired=(steps[fine], rewards[fine]) if fine.any() else None,
+        end=end,
     )
 
 
@@ -201,50 +212,56 @@ def _joined(
     return np.concatenate([of_rows[0], given[0]]), np.concatenate([of_rows[1], given[1]])
 
 
-def refuse(
+def check_evaluations(
     run: Evaluations,
     *,
-    fewest: int = FEWEST_EVALUATIONS,
+    fewest: int = 0,
     needs: str = "expected",
     remedy: str = "evaluate more often, or fit",
-    law: bool = True,
 ) -> None:
-    """Raise where the law cannot be fitted, or there are fewer than ``fewest`` evaluations.
+    """Raise where there are fewer than ``fewest`` evaluations, or no number can be made of their rewards.
 
-    ``needs`` and ``remedy`` are parts of the message and of its hint. Without ``law`` entropies may be
-    missing, and constant.
+    ``needs`` and ``remedy`` are parts of the message and of its hint.
     """
-    step, entropy, reward = run.step, run.entropy, run.reward
-    if step.size < fewest:
+    if run.step.size < fewest:
         raise FitError(
             "too-few-evaluations",
-            f"{step.size} usable evaluations, {needs} at least {fewest}",
+            f"{run.step.size} usable evaluations, {needs} at least {fewest}",
             f"{remedy} the training reward with --reward",
         )
-    check_steps(step)
-    check_scale("reward", reward)
-    known = entropy[np.isfinite(entropy)]
-    if known.size and np.abs(known).max() > HIGHEST_ENTROPY:
-        largest = known[np.abs(known).argmax()]
-        raise FitError(
-            "entropy-not-a-mean",
-            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
-            "this looks like a sum over tokens: divide it by the response length",
-        )
-    if law:
-        check_scale("entropy", entropy, SMALLEST_ENTROPY)
-    if law and is_constant(entropy):
-        raise FitError(
-            "entropy-constant",
-            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
-            "check the logger (some write 0.0 where entropy is not computed), or name another column",
-        )
+    check_steps(run.step)
+    check_scale("reward", run.reward)
+
+
+def check_reward_moves(reward: FloatArray) -> None:
+    """Raise where all rewards are the same."""
     if is_constant(reward):
         raise FitError(
             "reward-constant",
             f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
             "check the reward function, or name another column with --reward",
         )
+
+
+def check_law(run: Evaluations) -> None:
+    """Raise where the law cannot be fitted."""
+    check_evaluations(run, fewest=FEWEST_EVALUATIONS)
+    entropy = run.entropy
+    if np.abs(entropy).max() > HIGHEST_ENTROPY:
+        largest = entropy[np.abs(entropy).argmax()]
+        raise FitError(
+            "entropy-not-a-mean",
+            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            "this looks like a sum over tokens: divide it by the response length",
+        )
+    check_scale("entropy", entropy, SMALLEST_ENTROPY)
+    if is_constant(entropy):
+        raise FitError(
+            "entropy-constant",
+            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
+            "check the logger (some write 0.0 where entropy is not computed), or name another column",
+        )
+    check_reward_moves(run.reward)
 
 
 def is_constant(values: FloatArray) -> bool:
