@@ -1,7 +1,6 @@
 """The public names, each from its home: for type checkers, and for lazy_loader, which takes no other name."""
 
 from .analysis.forecast import forecast as forecast
-from .analysis.level_shift import find_level_shifts as find_level_shifts
 from .analysis.lmfit_model import to_lmfit as to_lmfit
 from .analysis.phases import combine_phases as combine_phases
 from .documents.comparison import ComparisonDocument as ComparisonDocument

@@ -246,21 +246,6 @@ class FitOptions(LawOptions, Gained, Coverage):
     ALWAYS: ClassVar = frozenset({"level", "entropy", "reward", "step", "run", "pair"})
     """Fields that every stored document has."""
 
-    seams: tuple[float, ...] = setting(
-        "--seam STEP",
-        "A step of a level shift, such as a new stage: the reward has another level from there. Repeatable.",
-        kind=NUMBER,
-        group=ADVANCED,
-        many=True,
-    )
-    find_seams: bool = setting(
-        "--find-seams/--no-find-seams",
-        "Look for level shifts of reward and entropy, and allow for them.",
-        SWITCH,
-        ADVANCED,
-        default=False,
-    )
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(LawOptions, Coverage):

@@ -17,7 +17,13 @@ from entropylaw.analysis.law.diagnostics import (
     why_lost,
 )
 from entropylaw.analysis.law.estimates import checked_gain, usual_gain
-from entropylaw.analysis.law.evaluations import Evaluations, check_rewards, checked_shifts, usable
+from entropylaw.analysis.law.evaluations import (
+    Evaluations,
+    check_evaluations,
+    check_law,
+    check_rewards,
+    usable,
+)
 from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
 from entropylaw.analysis.numbers import Averaged, averaged_numbers, law_of_run, median_crossing
 from entropylaw.arguments import checked_level
@@ -26,7 +32,7 @@ from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate, Verdict
-from entropylaw.results.fit import Fit, LevelShift
+from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import NO_SCORE, Finding, caution, has, replace
@@ -48,7 +54,6 @@ def fit_law(
     gain: float | None = None,
     steps: float | None = None,
     max_reward: float | None = None,
-    starts: Sequence[float] = (),
 ) -> Fit:
     """Fit R = −a·exp(H) + b and its rivals to one run, test the law, and average what is left over the forms.
 
@@ -78,9 +83,6 @@ def fit_law(
         steps again.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
-    starts
-        Steps from which the reward has another level, as after a change of the data: numbers are those of the
-        last part.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def fit_law(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
         ``reward-above-max``: the data do not determine a fit.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``bad-argument``.
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-argument``.
 
     Notes
     -----
@@ -107,7 +109,6 @@ def fit_law(
         level=level,
         gain=gain,
         max_reward=max_reward,
-        starts=starts,
     )
     forecast, no_forecast = forecast_after(fitted, steps)
     return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
@@ -156,14 +157,12 @@ def fit_evaluations(
     level: float,
     gain: float | None,
     max_reward: float | None,
-    starts: Sequence[float],
     findings: Sequence[Finding] = (),
     no_entropy: Refusal | None = None,
 ) -> Fitted:
     """The state of a run, and the law with its rivals; parameters and errors as :func:`fit_law`.
 
-    ``starts`` are the steps from which the reward has another level, and ``no_entropy`` says why the log has
-    no entropy. It raises only where there is neither a state nor a law.
+    ``no_entropy`` says why the log has no entropy. It raises only where there is neither a state nor a law.
     """
     level = checked_level(level)
     if gain is not None:
@@ -171,7 +170,6 @@ def fit_evaluations(
     every = used.all_rewards()
     check_evaluations(every)
     check_rewards(every.reward, max_reward)
-    shifts = checked_shifts(starts, every.step)
     state = state_of(
         every.step,
         every.reward,
@@ -185,7 +183,7 @@ def fit_evaluations(
     no_law = no_entropy
     if no_law is None:
         try:
-            law = _law_of(used, state, run=run, level=level, max_reward=max_reward, shifts=shifts)
+            law = _law_of(used, state, run=run, level=level, max_reward=max_reward)
         except FitError as error:
             no_law = Refusal(slug=error.slug, message=error.message, hint=error.hint)
     if state is None and no_law is not None:
@@ -212,15 +210,14 @@ def _law_of(
     run: str,
     level: float,
     max_reward: float | None,
-    shifts: tuple[float, ...],
 ) -> FittedLaw:
     """The law and its rivals; a FitError where the evaluations do not determine them."""
     check_law(used)
     smoothed = used.smoothed()
-    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts)
+    table = table_of(used.step, smoothed.entropy, used.reward)
     top = np.inf if max_reward is None else float(max_reward)
     reads = Reads(table, top, no_ceiling=why_lost(state))
-    law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward, shifts=shifts)
+    law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward)
     return FittedLaw(reads=reads, law=law, averaged=averaged_numbers(law, reads))
 
 
@@ -249,7 +246,6 @@ def answer_of(
     *,
     forecast: Forecast | None = None,
     no_forecast: str | None = None,
-    level_shifts: tuple[LevelShift, ...] = (),
     drop_per_100_steps: Estimate | None = None,
     stop_line: StopLine | None = None,
 ) -> Fit:
@@ -265,7 +261,6 @@ def answer_of(
         state=fitted.state,
         no_state=fitted.no_state,
         findings=tuple(findings),
-        level_shifts=level_shifts,
         drop_per_100_steps=drop_per_100_steps,
         forecast=forecast,
         no_forecast=no_forecast,

@@ -6,7 +6,6 @@ import numpy as np
 
 from entropylaw.analysis.law.estimates import tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
-from entropylaw.analysis.level_shift import jumps
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import blocked, levels_of
 from entropylaw.engine.threads import one_thread
@@ -63,18 +62,17 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
 
     Notes
     -----
-    The slope of a straight line with drift and noise integrated out, as for the law. None with the reason
+    The slope of the straight line through the level (:mod:`entropylaw.engine.levels`). None with the reason
     where the last third has fewer than six evaluations.
     """
-    method = "slope of the last third, drift + noise integrated out"
+    method = "line through the level over the last third"
     recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
-    s, h = step[recent], entropy[recent]
-    if s.size < 6:
-        few = f"{s.size} evaluations in the last third of the steps, expected at least 6"
+    recent_entropy = entropy[recent]
+    if recent_entropy.size < 6:
+        few = f"{recent_entropy.size} evaluations in the last third of the steps, expected at least 6"
         return unknown(few, level=level, method=method)
-    if np.ptp(h) == 0:
+    if np.ptp(recent_entropy) == 0:
         return Estimate(
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
-    slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
-    return slope.cells().estimate(level=level, method=method)
+    return levels_of(step, entropy).slope(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)

@@ -43,7 +43,7 @@ UNDETERMINED = {"power": "a power of the entropy needs H ≥ 0"}
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
     columns = (law.step, law.smoothed_entropy, law.reward)
-    table = table_of(*columns, shifts=law.shifts)
+    table = table_of(*columns)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
 
 

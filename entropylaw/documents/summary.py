@@ -16,7 +16,7 @@ from entropylaw.escaping import one_line
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Why
 from entropylaw.results.columns import Choice, factor_to
-from entropylaw.results.fit import Fit, LevelShift
+from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
 from entropylaw.results.stop import StopLine
@@ -34,16 +34,15 @@ class Headed(Struct, frozen=True):
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
-    """A row of the table of runs: one run and reward, or a level shift of it (``part``).
+    """A row of the table of runs: one run and reward.
 
     The fields are the columns of CSV and frames, in their order; an estimate has three. None is what is not
-    known, or not of this part. ``jump`` and ``p_value`` are those of level shifts, ``unit`` is the reward's,
+    known. ``unit`` is the reward's,
     ``lost`` is True or None, and ``refusal`` is the slug of the error that left the run without a fit.
     """
 
     run: str
     path: str
-    part: str = "run"
     verdict: str | None = None
     why: Why | None = None
     lost: bool | None = None
@@ -70,8 +69,6 @@ class RunRow(Struct, frozen=True, kw_only=True):
     method: str | None = None
     first_step: float | None = None
     last_step: float | None = None
-    jump: Estimate | None = None
-    p_value: float | None = None
     forecast_step: float | None = None
     forecast: Estimate | None = None
     p_gain: float | None = None
@@ -115,8 +112,8 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     rewarded
         The column of the reward with its unit, by which it is decided what it may be compared with; None
         where that is not known.
-    level_shifts, stop_line
-        Those of the fit.
+    stop_line
+        That of the fit.
     no_forecast, not_ahead
         Why there is no forecast, in a sentence; and why a table has no number ahead: ``cannot tell``,
         ``finished`` or ``not known``.
@@ -132,7 +129,6 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     verdict: str
     slug: str = ""
     rewarded: Choice | None = None
-    level_shifts: tuple[LevelShift, ...] = ()
     stop_line: StopLine | None = None
     no_forecast: str | None = "the run has no fit"
     not_ahead: str | None = None
@@ -159,22 +155,6 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
         if len(name) > LONGEST_NAME:
             name = f"{name[: LONGEST_NAME - 1]}…"
         return f"{name} · {one_line(self.label)}" if self.label else name
-
-    @property
-    def parts(self) -> list[RunRow]:
-        """The rows of its level shifts."""
-        return [
-            RunRow(
-                run=self.name,
-                path=self.path,
-                part=f"jump of {shift.series}",
-                first_step=shift.after,
-                last_step=shift.step,
-                jump=shift.jump,
-                p_value=shift.p_value,
-            )
-            for shift in self.level_shifts
-        ]
 
 
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
@@ -238,7 +218,6 @@ def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
         method=fit.ceiling.method,
         first_step=float(law.step[0]),
         last_step=float(law.step[-1]),
-        level_shifts=fit.level_shifts,
         stop_line=fit.stop_line,
         no_forecast=fit.no_forecast,
         not_ahead=_not_ahead(fit),

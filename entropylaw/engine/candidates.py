@@ -67,7 +67,7 @@ class Candidates:
 
 
 def candidates(
-    entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior, shifts: Sequence[int] = ()
+    entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior
 ) -> Candidates:
     """All columns of a run.
 
@@ -77,14 +77,12 @@ def candidates(
         Shape (n,): smoothed entropy in nats, share of the run's steps (0 to 1), and reward.
     prior
         Shapes of the curves.
-    shifts
-        Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit = float(np.std(reward)) or 1.0
     origin = float(np.mean(reward))
     names: list[str] = []
     listed: list[tuple[FloatArray, float, At | None]] = []
-    for name, values, shape, at in _columns(entropy, share, prior, shifts):
+    for name, values, shape, at in _columns(entropy, share, prior):
         if name in _DIRECTED or name in _IN_STEP:
             if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
                 continue
@@ -118,7 +116,7 @@ def _standardised(entropy: FloatArray, at: At, middle: float, spread: float) -> 
 
 
 def _columns(
-    entropy: FloatArray, share: FloatArray, prior: Prior, shifts: Sequence[int]
+    entropy: FloatArray, share: FloatArray, prior: Prior
 ) -> Iterator[tuple[str, FloatArray, float, At | None]]:
     """Every column but the reward: name, values at the evaluations, shape, and values at other entropies."""
     n = entropy.size
@@ -138,8 +136,6 @@ def _columns(
     for i, (early, _) in enumerate(prior.firsts):
         if early:
             yield f"first{i}", (number < max(round(early * n), 1)).astype(float), np.nan, None
-    for start in shifts:
-        yield "shift", (number < start).astype(float), np.nan, None
 
 
 def _lagged(entropy: FloatArray, lag: float) -> list[float]:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtr
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import Cells
 
 MOST = 48
@@ -127,15 +127,25 @@ class Levels:
 
         The line goes through three blocks at least.
         """
-        step = self.blocks.step
-        begin = step[-1] - share * (step[-1] - step[0])
-        inside = np.flatnonzero(step >= begin - 1e-9 * (step[-1] - step[0]))
-        if inside.size < 3:
-            inside = np.arange(step.size - 3, step.size)
-        x = step[inside] - step[inside].mean()
+        inside = self._inside(share)
+        step = self.blocks.step[inside]
+        return self.slope(share, per=float(step[-1] - step[0]))
+
+    def slope(self, share: float, *, per: float) -> Cells:
+        """The change ``per`` so many steps along that line."""
+        inside = self._inside(share)
+        step = self.blocks.step[inside]
+        x = step - step.mean()
         contrast = np.zeros(self.mean.shape[1])
-        contrast[inside] = x / (x @ x) * (step[-1] - step[inside[0]])
+        contrast[inside] = per * x / (x @ x)
         return self.of(contrast)
+
+    def _inside(self, share: float) -> IntArray:
+        """The blocks of the last ``share`` of the steps, three at least."""
+        step = self.blocks.step
+        length = step[-1] - step[0]
+        inside = np.flatnonzero(step >= step[-1] - (share + 1e-9) * length)
+        return inside if inside.size >= 3 else np.arange(step.size - 3, step.size)
 
     def p_below(self, value: float) -> FloatArray:
         """Probability (p,) that the level at each step is at most ``value``."""

@@ -265,7 +265,6 @@ def table_of(
     entropy: FloatArray,
     reward: FloatArray,
     *,
-    shifts: tuple[float, ...] = (),
     prior: Prior = PRIOR,
 ) -> Table:
     """The table of a run.
@@ -274,17 +273,14 @@ def table_of(
     ----------
     step, entropy, reward
         Shape (n,): steps, increasing; smoothed entropy in nats, and reward.
-    shifts
-        Steps from which the reward has a new level.
     """
     size, (step, entropy, reward) = grouped(step, entropy, reward)
-    starts = [int(i) for i in np.searchsorted(step, np.array(shifts)) if 0 < i < step.size]
     share = (step - step[0]) / (step[-1] - step[0])
-    columns = candidates(entropy, share, reward, prior, starts)
+    columns = candidates(entropy, share, reward, prior)
     nodes = max((count for fewest, count in constants.NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        few = candidates(entropy, share, reward, prior.of_law_alone(), starts)
+        few = candidates(entropy, share, reward, prior.of_law_alone())
         prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
     blocks = _Blocks(columns, products, prior).all()

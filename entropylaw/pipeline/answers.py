@@ -15,7 +15,6 @@ from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.verdict import divergence_note
-from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import stop_line
@@ -29,7 +28,7 @@ from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
 from entropylaw.results import Estimate
-from entropylaw.results.fit import Fit, LevelShift, RunFit
+from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
@@ -94,7 +93,7 @@ def fit(
     options
         Other options of ``entropylaw fit``, with underscores, as in
         :class:`~entropylaw.options.FitOptions`. Of arrays ``level``, ``gain``, ``steps``, ``max_reward``,
-        ``keep_outliers``, and ``seams``, steps from which the reward has another level.
+        and ``keep_outliers``.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def fit(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``, ``reward-above-max``: the data do not
         determine a fit.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``bad-argument``.
+        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-argument``.
 
     See Also
     --------
@@ -134,7 +133,6 @@ def fit(
             gain=settings.gain,
             steps=settings.steps,
             max_reward=_largest(settings, None),
-            starts=settings.seams,
         )
     if isinstance(entropy_sd, Real):
         entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
@@ -169,7 +167,7 @@ def fit(
     return RunFit(**{field: getattr(first, field) for field in field_names(first)}, rewards=fits)
 
 
-_OF_LOGS = frozenset({"run", "pair", "from_step", "find_seams", "cost_per_step"})
+_OF_LOGS = frozenset({"run", "pair", "from_step", "cost_per_step"})
 """Options of a fit that arrays have no use for."""
 
 
@@ -194,24 +192,17 @@ def _only_run(source: Any, options: LogOptions, columns: Sequence[str], name: st
 def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
     """The fit of a run with one of its rewards, with all that is said of a log; raises as :func:`fit`."""
     series = _from_first_step(series, options)
-    shifts: tuple[LevelShift, ...] = ()
-    if options.find_seams:
-        shifts = find_level_shifts(series.step, series.entropy, series.reward)
     used = _evaluations_of(series, options)
     findings = [*_about_columns(series), *levels_of(series, options.level)]
-    if options.find_seams and not shifts:
-        findings.append(note("no-level-shift"))
     kl = divergence(run, used.step) if used.step.size else None
     if kl is not None:
         findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
-    starts = options.seams or level_shift_steps(shifts, series.step)
-    fitted = _fit_of_series(run, series, used, options, starts, findings)
+    fitted = _fit_of_series(run, series, used, options, findings)
     forecast, no_forecast = forecast_after(fitted, options.steps)
     return answer_of(
         fitted,
         forecast=forecast,
         no_forecast=no_forecast,
-        level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=_drop(used, options.level),
         stop_line=stop_line(
             fitted.every,
@@ -239,7 +230,7 @@ def fit_series_alone(run: Run, series: Series, options: FitOptions) -> Fit:
     """The fit of a run with one of its rewards, without what comes after its last step."""
     series = _from_first_step(series, options)
     used = _evaluations_of(series, options)
-    return answer_of(_fit_of_series(run, series, used, options, options.seams, _about_columns(series)))
+    return answer_of(_fit_of_series(run, series, used, options, _about_columns(series)))
 
 
 def _from_first_step(series: Series, options: FitOptions) -> Series:
@@ -313,7 +304,6 @@ def _fit_of_series(
     series: Series,
     used: Evaluations,
     options: FitOptions,
-    starts: Sequence[float],
     findings: Sequence[Finding],
 ) -> Fitted:
     """What is fitted to a series; of too few evaluations the hint is the series' own."""
@@ -325,7 +315,6 @@ def _fit_of_series(
             level=options.level,
             gain=options.gain,
             max_reward=_largest(options, series.max_reward),
-            starts=starts,
             findings=findings,
             no_entropy=None if lacking is None else refusal_of(lacking, run),
         )

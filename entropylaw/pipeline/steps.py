@@ -69,7 +69,7 @@ def provenance(inputs: Inputs) -> dict[str, Any]:
 
 
 class Fit(Step[FitResult]):
-    """The law of a run, with its level shifts where the options say so."""
+    """What a run does, and its law."""
 
     name, result, few = "fit", Entry[FitResult], 12
 

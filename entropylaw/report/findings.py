@@ -257,7 +257,5 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         ("" if values["steps"] == 1 else "at {outside} of {steps} steps ")
         + "the entropy is outside the fitted range of {low:.3g} to {high:.3g} nats: extrapolated"
     ).format_map(values),
-    # Level shifts.
-    "no-level-shift": "no level shift: neither reward nor entropy shifts against its own drift",
 }
 """Code → sentence, a template or a function of the finding's values."""

@@ -15,21 +15,6 @@ from entropylaw.results.result import JUMP, LOST, Finding, Qualified, Result, ha
 from entropylaw.results.stop import StopLine
 
 
-class LevelShift(Struct, frozen=True, kw_only=True):
-    """A level shift of one ``series``, ``"reward"`` or ``"entropy"``.
-
-    ``step`` and ``after`` are the first evaluation after the shift and the last one before it; ``jump`` is
-    its size in reward units or nats, with an interval given the step; ``p_value`` the probability of one this
-    clear anywhere in a run that only drifts (Bonferroni), or at that step where it was given.
-    """
-
-    series: str
-    step: float
-    after: float
-    jump: Estimate
-    p_value: float
-
-
 class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
@@ -60,9 +45,8 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         off the curve of the others, and that no curve of the list fits: that of a free curve.
     forms, skipped
         The functional forms, most probable first; and form → why it cannot be fitted to the run.
-    level_shifts, drop_per_100_steps
-        Level shifts that were found, or the sizes of the given ones; and the recent loss of entropy
-        (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`). Both are of a fit to a log, otherwise empty.
+    drop_per_100_steps
+        The recent loss of entropy (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`), of a fit to a log.
     forecast, no_forecast
         The reward at a later step, and why there is none.
     stop_line
@@ -89,7 +73,6 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     p_term: float
     p_first: float
     p_no_curve: float
-    level_shifts: tuple[LevelShift, ...] = ()
     drop_per_100_steps: Estimate | None = None
     forecast: Forecast | None = None
     no_forecast: str | None = None

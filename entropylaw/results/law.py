@@ -80,8 +80,6 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         standard error; and that noise's standard deviation in nats, None where it was used as logged.
     level
         Level of every interval.
-    shifts
-        Steps from which the reward has another level: numbers are those after the last.
     entropy_sd
         Where given, the known noise of each logged entropy, shape (n,), nats.
     max_reward
@@ -110,7 +108,6 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     reward: FloatArray
     fitted: FloatArray
     level: float
-    shifts: tuple[float, ...] = ()
     max_reward: float | None = None
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
     entropy_sd: FloatArray | None = None

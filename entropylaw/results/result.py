@@ -68,7 +68,6 @@ class Result(Struct, frozen=True, kw_only=True):
 LOST = "reward-lost"
 """Code of the finding that the run lost its reward."""
 
-NO_SHIFT = "no-level-shift"
 """Code of the finding that no level shift was found."""
 
 ENDS = "reward-ends"

@@ -307,20 +307,6 @@ def check_rewards(reward: FloatArray, most: float | None) -> None:
         )
 
 
-def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
-    """Steps at which a new level begins, in order; UsageError ``bad-seam`` for one outside of the run."""
-    marks = as_floats(seams, "seams")
-    outside = marks[~((marks > step[0]) & (marks <= step[-1]))]
-    if outside.size:
-        raise UsageError(
-            "bad-seam",
-            f"seam at step {outside[0]:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
-            "give the first step of the new level",
-        )
-    starts = np.unique(np.searchsorted(step, marks))
-    return tuple(step[starts].tolist())
-
-
 def _checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
     """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
 

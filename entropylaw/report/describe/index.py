@@ -19,7 +19,7 @@ from entropylaw.report.blocks import (
     Verdict,
     columns,
 )
-from entropylaw.report.describe import law, run_table, runs
+from entropylaw.report.describe import run_table, runs
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_step
 from entropylaw.results import Verdict as LawVerdict
@@ -104,11 +104,8 @@ def _cells(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]:
 
 
 def _reason(row: RunSummary) -> list[Verdict]:
-    """Why the verdict is what it is, and the level shifts."""
-    badges = [Verdict(row.refusal or row.headline, row.headline, HOLDS.get(row.verdict))]
-    if row.level_shifts:
-        badges.append(Verdict("", "; ".join(map(law.level_shift, row.level_shifts))))
-    return badges
+    """Why the verdict is what it is."""
+    return [Verdict(row.refusal or row.headline, row.headline, HOLDS.get(row.verdict))]
 
 
 def _trace(

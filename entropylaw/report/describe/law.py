@@ -1,4 +1,4 @@
-"""The law of a run, its level shifts, and the other functional forms."""
+"""The law of a run, and the other functional forms."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
-from entropylaw.results.fit import Fit, LevelShift
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SHIFT, field_names, replace, sentences
+from entropylaw.results.result import field_names, replace, sentences
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -72,8 +72,7 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
     skipped = b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in fit.skipped.items()))
-    # The level shifts have a section.
-    notes = sentences((finding for finding in fit.findings if finding.code != NO_SHIFT), "note")
+    notes = sentences(fit.findings, "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
     return [
         heading,
@@ -90,7 +89,6 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
         b.Notes([*skipped, b.Note("", probabilities)], detail=True),
         b.Heading("The law itself", name="law"),
         *_coefficients(fit),
-        *_level_shifts(fit),
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(_diagnostics(fit), detail=True),
@@ -177,22 +175,6 @@ def _residuals(law: LawFit) -> str:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
         text += f" The entropy's noise was given as {' to '.join(ends)} nats."
     return text
-
-
-def _level_shifts(fit: Fit) -> list[b.Block]:
-    """The level shifts; nothing where these options were not given."""
-    texts = [*map(level_shift, fit.level_shifts)]
-    texts += [finding.sentence for finding in fit.findings if finding.code == NO_SHIFT]
-    if not texts:
-        return []
-    return [b.Heading("Level shifts", name="segments"), b.Notes(b.labelled("level shift", texts))]
-
-
-def level_shift(shift: LevelShift) -> str:
-    """``reward shifts by -0.12 [-0.15, -0.09] between steps 400 and 410 (p = 0.01 against drift)``."""
-    between = f"between steps {format_step(shift.after)} and {format_step(shift.step)}"
-    clear = f"({_p_value(shift.p_value)} against drift)"
-    return f"{shift.series} shifts by {format_interval(shift.jump)} {between} {clear}"
 
 
 def _p_value(p: float) -> str:

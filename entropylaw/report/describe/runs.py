@@ -84,9 +84,7 @@ def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Ta
 
 def data_table(summaries: Iterable[RunSummary], *, with_phases: bool) -> b.Table:
     """The table of a CSV; labels of rewards are a column where a run has several."""
-    rows: list[RunRow] = []
-    for summary in summaries:
-        rows += [summary, *summary.parts]
+    rows = list(summaries)
     left_out: set[str] = set()
     if not any(row.label for row in rows):
         left_out.add("label")
