@@ -182,13 +182,6 @@ class ColumnOptions(LogOptions):
 class LawOptions(ColumnOptions):
     """Family: how the law is fitted to a run."""
 
-    entropy_sd: str | None = setting(
-        "--entropy-sd",
-        "Noise of each logged entropy: nats, or the column that holds it.",
-        NOISE,
-        INTERVALS,
-        unset="estimated",
-    )
     from_step: float | None = setting(
         "--from-step STEP",
         "Fit from this step on; the number of evaluations before it is printed.",

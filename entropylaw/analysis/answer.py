@@ -1,4 +1,4 @@
-"""The answer for one run: the law and its rivals fitted, the law tested, the numbers averaged over forms."""
+"""The answer about one run: its state, the law where there is an entropy, and what follows from both."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forecast import forecast_of, usual_step
-from entropylaw.analysis.law.diagnostics import (
-    cautions_of,
-    entropy_ended,
-    lost_reward,
-    reasons_of,
-    why_lost,
-)
-from entropylaw.analysis.law.estimates import checked_gain, usual_gain
+from entropylaw.analysis.law.diagnostics import cautions_of, entropy_ended, reasons_of
+from entropylaw.analysis.law.estimates import checked_gain
 from entropylaw.analysis.law.evaluations import (
     Evaluations,
     check_evaluations,
@@ -24,22 +18,32 @@ from entropylaw.analysis.law.evaluations import (
     check_rewards,
     usable,
 )
-from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
-from entropylaw.analysis.numbers import Averaged, averaged_numbers, law_of_run, median_crossing
+from entropylaw.analysis.numbers import law_of_run, median_crossing
+from entropylaw.analysis.state import FEWEST as FEWEST_OF_STATE
+from entropylaw.analysis.state import state_of
 from entropylaw.arguments import checked_level
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results import Estimate, Verdict
+from entropylaw.results import Estimate
+from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import NO_SCORE, Finding, caution, has, replace
+from entropylaw.results.state import State
 from entropylaw.results.stop import StopLine
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
+
+NO_ENTROPY = Refusal(
+    slug="no-entropy",
+    message="no entropy was given",
+    hint="give the policy entropy of every evaluation, in nats per token",
+)
+"""Why arrays without an entropy have no law."""
 
 
 def fit_law(
@@ -47,7 +51,6 @@ def fit_law(
     reward: Any,
     step: Any = None,
     *,
-    entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
     level: float = 0.95,
@@ -55,19 +58,17 @@ def fit_law(
     steps: float | None = None,
     max_reward: float | None = None,
 ) -> Fit:
-    """Fit R = −a·exp(H) + b and its rivals to one run, test the law, and average what is left over the forms.
+    """Say what one run does and what comes next; fit R = −a·exp(H) + b and its rivals, and test the law.
 
     Parameters
     ----------
     entropy
-        Shape (n,), policy entropy in nats per token; any array-like.
+        Shape (n,), policy entropy in nats per token; any array-like. None for a run without one: it has a
+        state and a forecast, and no law.
     reward
-        Shape (n,), the score that the law is about, preferably validation accuracy.
+        Shape (n,), the score, preferably validation accuracy.
     step
         Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
-    entropy_sd
-        Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
-        It is estimated where it is not given.
     keep_outliers
         Fit evaluations with a gross error, too. By default those of
         :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
@@ -75,23 +76,22 @@ def fit_law(
     run, level
         Name of the run in the result, and coverage of every interval.
     gain
-        Reward: ``p_headroom``, and the probability of the forecast, are of at least this; where not given, a
-        hundredth of ``max_reward``; where that is not known, of 1 if all rewards are between 0 and 1 and are
-        scores, else of their range so far.
+        The gain of reward that counts, by default :func:`entropylaw.analysis.state.gain_of`.
     steps
         The step at which the training is planned to end, for the forecast; where not given, half as many
         steps again.
     max_reward
-        The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
+        The largest reward that is possible, 1 for a rate: no level, curve and prediction is above it.
 
     Raises
     ------
     FitError
-        ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
-        ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
-        ``reward-above-max``: the data do not determine a fit.
+        ``too-few-evaluations``, ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
+        ``reward-above-max``: there is neither a state nor a law. Why there is no law alone is in
+        ``Fit.no_law``: ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``, ``no-entropy``,
+        ``too-few-evaluations``.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-argument``.
+        ``bad-level``, ``bad-gain``, ``bad-argument``.
 
     Notes
     -----
@@ -109,18 +109,10 @@ def fit_law(
         level=level,
         gain=gain,
         max_reward=max_reward,
+        no_entropy=NO_ENTROPY if entropy is None else None,
     )
     forecast, no_forecast = forecast_after(fitted, steps)
     return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FittedLaw:
-    """The law and its rivals fitted to the evaluations of a run that have an entropy."""
-
-    reads: Reads
-    law: LawFit
-    averaged: Averaged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,7 +120,8 @@ class Fitted:
     """What was fitted to the evaluations of a run, from which its answer follows.
 
     ``every`` are the evaluations with those that have no entropy, and ``findings`` what is known of the
-    columns. Where there is no ``state``, or no ``law``, ``no_state`` or ``no_law`` says why.
+    columns. ``reads`` are the table of the ``law``. Where there is no ``state``, or no ``law``, ``no_state``
+    or ``no_law`` says why.
     """
 
     run: str
@@ -140,7 +133,8 @@ class Fitted:
     findings: Sequence[Finding]
     state: State | None
     no_state: str
-    law: FittedLaw | None
+    law: LawFit | None
+    reads: Reads | None
     no_law: Refusal | None
 
     @property
@@ -179,15 +173,32 @@ def fit_evaluations(
         is_score=not has(findings, NO_SCORE),
         level=level,
     )
-    law: FittedLaw | None = None
+    law: LawFit | None = None
+    reads: Reads | None = None
     no_law = no_entropy
     if no_law is None:
         try:
-            law = _law_of(used, state, run=run, level=level, max_reward=max_reward)
+            check_law(used)
         except FitError as error:
             no_law = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    if state is None and no_law is not None:
-        raise too_few(every) if no_entropy else FitError(no_law.slug, no_law.message, no_law.hint)
+    if no_law is None:
+        smoothed = used.smoothed()
+        table = table_of(used.step, smoothed.entropy, used.reward)
+        reads = Reads(table, np.inf if max_reward is None else float(max_reward))
+        law = law_of_run(
+            used,
+            smoothed,
+            reads,
+            is_controlled=has(findings, CONTROLLED),
+            run=run,
+            level=level,
+            max_reward=max_reward,
+        )
+    elif state is None:
+        # Of a run without an entropy what is missing are evaluations.
+        if no_entropy is not None:
+            check_evaluations(every, fewest=FEWEST_OF_STATE)
+        raise FitError(no_law.slug, no_law.message, no_law.hint)
     return Fitted(
         run=run,
         level=level,
@@ -199,31 +210,16 @@ def fit_evaluations(
         state=state,
         no_state="" if state is not None else f"it needs {FEWEST_OF_STATE} evaluations",
         law=law,
+        reads=reads,
         no_law=no_law,
     )
-
-
-def _law_of(
-    used: Evaluations,
-    state: State | None,
-    *,
-    run: str,
-    level: float,
-    max_reward: float | None,
-) -> FittedLaw:
-    """The law and its rivals; a FitError where the evaluations do not determine them."""
-    check_law(used)
-    smoothed = used.smoothed()
-    table = table_of(used.step, smoothed.entropy, used.reward)
-    top = np.inf if max_reward is None else float(max_reward)
-    reads = Reads(table, top, no_ceiling=why_lost(state))
-    law = law_of_run(used, smoothed, reads, run=run, level=level, max_reward=max_reward)
-    return FittedLaw(reads=reads, law=law, averaged=averaged_numbers(law, reads))
 
 
 def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None, str | None]:
     """The forecast for a step, the usual one where none is given; or None, and the reason."""
     every = fitted.every
+    if fitted.state is not None and fitted.state.has_ended:
+        return None, f"the log goes on after step {every.step[-1]:g}, without a reward"
     at = usual_step(every.step) if steps is None else steps
     try:
         forecast = forecast_of(
@@ -233,14 +229,12 @@ def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None
             level=fitted.level,
             max_reward=fitted.max_reward,
             run=fitted.run,
-            is_score=fitted.is_score,
         )
     except (FitError, UsageError) as error:
         return None, error.message
     return forecast, None
 
 
-@one_thread
 def answer_of(
     fitted: Fitted,
     *,
@@ -249,23 +243,46 @@ def answer_of(
     drop_per_100_steps: Estimate | None = None,
     stop_line: StopLine | None = None,
 ) -> Fit:
-    """The answer about a run, with the law tested, unless it has none or its entropy is controlled."""
-    fields = _of_law(fitted)
-    findings = [*fields.pop("findings", ())]
+    """The answer about a run, with all findings."""
+    findings = list(_findings_of_law(fitted))
     findings += [finding for finding in fitted.findings if finding.code != CONTROLLED]
     return Fit(
         run=fitted.run,
         level=fitted.level,
         max_reward=fitted.max_reward,
-        gain=fitted.gain,
         state=fitted.state,
         no_state=fitted.no_state,
-        findings=tuple(findings),
-        drop_per_100_steps=drop_per_100_steps,
+        gain=fitted.gain,
         forecast=forecast,
         no_forecast=no_forecast,
         stop_line=stop_line,
-        unpaired=fitted.unpaired,
+        law=fitted.law,
         no_law=fitted.no_law,
-        **fields,
+        drop_per_100_steps=drop_per_100_steps,
+        findings=tuple(findings),
+        unpaired=fitted.evaluations.unpaired if fitted.law is not None else _all_of(fitted.every),
     )
+
+
+def _all_of(every: Evaluations) -> tuple[Any, Any]:
+    """Steps and rewards of all evaluations."""
+    return every.step, every.reward
+
+
+def _findings_of_law(fitted: Fitted) -> Iterator[Finding]:
+    """Why the law does not hold, limits of its numbers, and of the entropies behind them."""
+    law = fitted.law
+    reads = fitted.reads
+    if law is None or reads is None:
+        return
+    controlled = [finding for finding in fitted.findings if finding.code == CONTROLLED]
+    if controlled:
+        yield replace(controlled[0], severity="reason")
+    else:
+        yield from reasons_of(law)
+    yield from entropy_ended(fitted.every.step, float(law.step[-1]))
+    if reads.passed:
+        at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
+        if at is not None:
+            yield caution("curves-pass-largest", most=law.max_reward, entropy=at)
+    yield from cautions_of(law, reads)

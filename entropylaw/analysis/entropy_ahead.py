@@ -1,4 +1,4 @@
-"""The entropy ahead of a run: its recent fall, its continuation, and the step at which it is spent."""
+"""The entropy of a run: its recent fall, an explosion, its continuation, and the step at which it is spent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import numpy as np
 from entropylaw.analysis.law.estimates import tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import blocked, levels_of
+from entropylaw.engine.levels import levels_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import SPENT
+from entropylaw.results.result import Finding, caution
 
 SMALLEST_ENTROPY = 1e-4
 """Entropy below which its logarithm is not looked at, nats."""
@@ -25,20 +26,20 @@ def entropy_ahead(
     The logarithm of the entropy is continued by its level: as a power of the step or exponentially, in the
     mean of all that is plausible, with the band of that.
     """
-    s, h, _ = blocked(step, np.log(np.maximum(entropy, SMALLEST_ENTROPY)))
     span = step[-1] - step[0]
     grid = step[-1] + span * np.geomspace(0.02, 10.0, 60)
     every = np.concatenate([at, grid])
-    levels = levels_of(s, h, every)
+    levels = levels_of(step, np.log(np.maximum(entropy, SMALLEST_ENTROPY)), every)
+    first_later = levels.last + 1
     method, bounds = "level of the logarithm, continued", tails(level)
-    curves = [levels.at(levels.n + i).quantiles(bounds) for i in range(at.size)]
+    curves = [levels.at(first_later + i).quantiles(bounds) for i in range(at.size)]
     path = [
         Estimate(value=value, low=low, high=high, level=level, method=method)
         for low, value, high in np.exp(np.minimum(curves, np.log(HIGHEST_ENTROPY))).tolist()
     ]
-    now = max(float(np.exp(levels.at(levels.n - 1).mean())), 0.0)
+    now = max(float(np.exp(levels.at(levels.last).mean())), 0.0)
     target = float(np.log1p((1.0 - SPENT) * np.expm1(now)))
-    reached = levels.p_below(float(np.log(target)))[levels.n + at.size :]
+    reached = levels.p_below(float(np.log(target)))[first_later + at.size :]
     # The lower end of the band is there first.
     first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]
     note = None
@@ -76,3 +77,34 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     return levels_of(step, entropy).slope(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
+
+
+FEWEST = 8
+"""Fewest logged entropies in which an explosion is looked for."""
+
+EXPLODED = 2.0
+"""Times its lowest level above which an entropy has exploded."""
+
+SURE = 0.975
+"""Probability from which it has."""
+
+
+@one_thread
+def explosion_of(step: FloatArray, entropy: FloatArray) -> list[Finding]:
+    """A caution where the level of the entropy (n,) ends above twice its lowest; nothing else."""
+    if step.size < FEWEST or np.ptp(entropy) == 0:
+        return []
+    levels = levels_of(step, entropy)
+    level = levels.level()
+    lowest = int(np.argmin(level))
+    if not 0 < EXPLODED * level[lowest] < level[-1]:
+        return []
+    above = np.zeros(level.size)
+    above[-1] = 1.0
+    above[lowest] = -EXPLODED
+    if levels.of(above).below(np.zeros(1))[0] > 1.0 - SURE:
+        return []
+    at = float(levels.blocks.step[lowest])
+    return [
+        caution("entropy-ends-high", now=float(level[-1]), lowest=float(level[lowest]), at=at, since=at)
+    ]

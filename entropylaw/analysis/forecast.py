@@ -1,33 +1,25 @@
-"""Forecasts of the reward at later steps, with the probability of a gain, and the best step so far.
+"""Forecasts of the reward at later steps, with the probability of a gain.
 
-A forecast goes on from the level of the reward by its change over the last quarter, where that is sure, with
-seven constants that were learned from other runs (``forecast_constants.json``, made by
-``python -m benchmarks.forecasts --learn``). Its interval and the probability of a gain are of one
-distribution. It uses no curve in the entropy; what the law says along the entropy's path is computed beside
-it.
+A forecast goes on from the level of the reward by its recent change, where that is sure, with constants that
+were learned from other runs (``forecast_constants.json``, made by ``python -m benchmarks.forecasts --learn``).
+Its interval and the probability of a gain are of one distribution. It uses no curve in the entropy; what the
+law says along the entropy's path is computed beside it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import law_line
-from entropylaw.analysis.law.diagnostics import lost_reward
-from entropylaw.analysis.law.estimates import (
-    checked_entropies,
-    checked_gain,
-    tails,
-    usual_gain,
-)
+from entropylaw.analysis.law.estimates import checked_entropies, checked_gain, tails
 from entropylaw.analysis.law.evaluations import (
     LARGEST,
     Evaluations,
@@ -37,13 +29,14 @@ from entropylaw.analysis.law.evaluations import (
     is_constant,
     rewarded,
 )
+from entropylaw.analysis.state import bounds_of, gain_of, is_share_of_count
 from entropylaw.arguments import as_floats, checked_level, of_kind
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import Levels, blocked, levels_of
+from entropylaw.engine.levels import Levels, levels_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import BestSoFar, Forecast, LawAhead, RestsOn
+from entropylaw.results.forecast import Forecast, LawAhead
 from entropylaw.results.result import Finding, note
 
 FEWEST = 8
@@ -52,28 +45,30 @@ FEWEST = 8
 FARTHEST = 4.0
 """How far ahead a reward is forecast at most, in lengths of the run so far."""
 
-FEWEST_LEVELS = 4
-"""Fewest evaluations that have levels."""
-
 AHEAD = 0.5
 """How far ahead it is forecast where no step is given, likewise."""
 
 METHOD = "errors of such forecasts in other runs"
 
-DF = 4.0
+DF = 5.0
 """Degrees of freedom of a forecast's error."""
+
+CLIMB = 0.3
+"""Share of a climb's straight line, carried on, in the scale above the centre."""
 
 
 class Constants(NamedTuple):
     """What was learned from other runs.
 
-    ``path`` are the scale of trust in a change, the shares of change and wandering, the logarithms of three
-    parts of the variance, and a shift in scales. ``reliability`` has a row per range of probabilities: its
-    ends, the share that came true, and the number of forecasts.
+    ``path`` are the logarithm of the doubt in a change, the share of a change that goes on, the logarithms of
+    three parts of the squared scale, of noise, of wandering and of the change's error, and the drift in
+    wanderings. ``calibration`` is the line from the logit of a probability to that of what came true at a
+    step, and ``calibration_ever`` at any step until then.
     """
 
     path: Sequence[float]
-    reliability: Sequence[tuple[float, float, float, int]] = ()
+    calibration: Sequence[float]
+    calibration_ever: Sequence[float]
 
 
 @cache
@@ -86,68 +81,112 @@ def learned() -> Constants:
 class SoFar(NamedTuple):
     """What a run has done so far, in units of the reward; numbers of one run, or arrays of several.
 
-    ``level`` is that of the reward at the last step, ``spread`` the range after the first evaluation, which
-    may be from before any change, ``most`` the largest possible reward (infinite where unknown), and
-    ``noise`` the variance of the difference between the level and the mean of three later evaluations.
-    ``change`` is that of the level over the last quarter of the steps, with its standard deviation
-    ``change_sd``, and ``wander`` the root mean square of the level's changes over a third of the evaluations,
-    all those in the last two thirds.
+    ``level`` is that of the reward at the last evaluation, ``level_sd`` its standard deviation, and ``noise``
+    that of an evaluation about it. ``change`` is that of the level over the last third of the steps, along a
+    line, with its standard deviation ``change_sd``; ``wander`` the root mean square of the level's changes
+    over a third of the evaluations, all those in the last two thirds; ``climb`` what the straight line of the
+    last half of the rewards gains over half the length of the run, 0 where it falls. ``least`` and ``most``
+    are the bounds that the data show, or infinite.
     """
 
     level: Any
-    spread: Any
-    most: Any
+    level_sd: Any
     noise: Any
     change: Any
     change_sd: Any
     wander: Any
+    climb: Any
+    least: Any
+    most: Any
 
 
-def so_far(
-    step: FloatArray, reward: FloatArray, raw: FloatArray, levels: Levels, most: float | None
-) -> SoFar:
-    """What blocks (m,) of a run, and its ``raw`` rewards (n,), say; m ≥ 8."""
-    least = 1e-3 * float(np.ptp(reward))
-    spread = max(float(np.ptp(reward[1:])), least)
-    last, third = step.size - 1, step.size // 3
-    distances = np.abs(step[:last] - (0.25 * step[0] + 0.75 * step[-1]))
-    # Of two that are as near the first is taken, in any unit of the steps: not by the last digit.
-    quarter = int(np.argmax(distances <= distances.min() + 1e-9 * (step[-1] - step[0])))
-    now, change, later = levels.at(last), levels.between(last, quarter), levels.level()[third:]
-    jumps = np.abs(np.diff(raw[1:]))
-    sd = max(float(np.median(jumps)) / 0.6745, 0.5 * float(np.std(np.diff(raw[1:])))) / np.sqrt(2.0)
+def so_far(step: FloatArray, reward: FloatArray, levels: Levels, max_reward: float | None) -> SoFar:
+    """What rewards (n,) and their levels say; n ≥ 8."""
+    now = levels.at(levels.last)
+    change = levels.along_line(1.0 / 3.0)
+    level = levels.level()[: levels.last + 1]
+    third = max(1, level.size // 3)
+    later = level[third:]
+    least, most = bounds_of(reward, max_reward)
+    half = step >= step[-1] - 0.5 * (step[-1] - step[0])
+    x = step[half] - step[half].mean()
+    slope = float(x @ reward[half] / (x @ x))
     return SoFar(
-        level=now.mean(),
-        spread=spread,
-        most=np.inf if most is None else most,
-        noise=now.sd() ** 2 + max(sd, 0.02 * spread) ** 2 / 3.0,
+        level=float(np.clip(now.mean(), least, most)),
+        level_sd=now.sd(),
+        noise=levels.noise,
         change=change.mean(),
-        change_sd=max(change.sd(), least),
-        wander=max(float(np.sqrt(np.mean((later[third:] - later[:-third]) ** 2))), least),
+        change_sd=change.sd(),
+        wander=float(np.sqrt(np.mean((later - level[: later.size]) ** 2))),
+        climb=max(slope * AHEAD * float(step[-1] - step[0]), 0.0),
+        least=least,
+        most=most,
     )
 
 
-def ahead(run: SoFar, lead: Any, path: Sequence[float]) -> tuple[FloatArray, FloatArray]:
-    """Location and scale of the mean of three evaluations, ``lead`` lengths of the run after its end.
+class Ahead(NamedTuple):
+    """The distribution of a later reward: a t about ``centre`` with one scale below and another above it."""
 
-    All changes count by the root of the lead: at a lead of half a length they count once.
+    centre: Any
+    below: Any
+    above: Any
+
+    def reaches(self, reward: Any) -> FloatArray:
+        """Probability of being at least ``reward``."""
+        scale = np.where(reward < self.centre, self.below, self.above)
+        z = (reward - self.centre) / scale
+        share_above = self.above / (self.below + self.above)
+        beyond = 2.0 * share_above * stdtr(DF, -z)
+        return np.asarray(np.where(z < 0, 1.0 - 2.0 * (1.0 - share_above) * stdtr(DF, z), beyond))
+
+    def end(self, probability: float) -> FloatArray:
+        """The reward below which it is with a probability."""
+        share_below = self.below / (self.below + self.above)
+        lower = self.below * stdtrit(DF, np.minimum(0.5 * probability / share_below, 0.5))
+        upper = self.above * stdtrit(DF, np.minimum(0.5 * (1.0 - probability) / (1.0 - share_below), 0.5))
+        return np.asarray(self.centre + np.where(probability < share_below, lower, -upper))
+
+
+def ahead(run: SoFar, lead: Any, path: Sequence[float], *, of_level: bool = False) -> Ahead:
+    """The mean of three evaluations, or the level, ``lead`` lengths of the run after its end.
+
+    A change over a third of the run goes on for the lead, and wandering by its root.
     """
-    trust, along, upward, noise, of_wander, of_change, shift = path
-    # A reward may rise by the range so far, and to the largest one.
-    room, times = np.minimum(run.spread, np.maximum(run.most - run.level, 0.0)), np.sqrt(2.0 * lead)
-    kept = run.change**3 / (run.change**2 + np.exp(trust) * run.change_sd**2)
-    bound = 0.25 * run.spread
-    move = along * bound * np.tanh(kept / bound) + upward * np.minimum(run.wander, room)
-    square = np.exp(of_wander) * run.wander**2 + np.exp(of_change) * run.change_sd**2
-    scale = np.sqrt(np.exp(noise) * run.noise + times**2 * square)
-    # About a value that is possible: an interval between a limit and itself would have no width.
-    return np.minimum(run.level + times * move + shift * scale, run.most), scale
+    doubt, along, of_noise, of_wander, of_change, drift = path
+    change = run.change * 3.0 * lead
+    change_sd = run.change_sd * 3.0 * lead
+    wander = run.wander * np.sqrt(2.0 * lead)
+    kept = change**3 / (change**2 + np.exp(doubt) * change_sd**2 + 1e-18)
+    room = np.minimum(wander, np.maximum(run.most - run.level, 0.0))
+    measured = 0.0 if of_level else run.noise**2 / 3.0
+    square = np.exp(of_noise) * (run.level_sd**2 + measured) + np.exp(of_wander) * wander**2
+    square = square + np.exp(of_change) * change_sd**2
+    climb = CLIMB * run.climb * lead / AHEAD
+    return Ahead(
+        centre=np.clip(run.level + along * kept + drift * room, run.least, run.most),
+        below=np.sqrt(square + 1e-18),
+        above=np.sqrt(square + climb**2 + 1e-18),
+    )
 
 
-def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> FloatArray:
-    """Probability that the mean of three evaluations is at least ``reward``; 0 above the largest one."""
-    location, scale = ahead(run, lead, path)
-    return np.where(reward > run.most, 0.0, stdtr(DF, (location - reward) / scale))
+def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> FloatArray:
+    """Calibrated probability that the level is at least ``reward`` then; 0 above the largest one."""
+    chance = ahead(run, lead, constants.path, of_level=True).reaches(reward)
+    start, slope = constants.calibration
+    calibrated = expit(start + slope * logit(np.clip(chance, 1e-6, 1.0 - 1e-6)))
+    return np.where(reward > run.most, 0.0, calibrated)
+
+
+def p_ever(run: SoFar, lead: float, reward: float, constants: Constants) -> float:
+    """Calibrated probability that the level is at least ``reward`` at any step up to a lead.
+
+    The largest probability at one of a few steps on the way is the argument of the logistic line.
+    """
+    leads = lead * np.arange(1, 9) / 8.0
+    chance = ahead(run, leads, constants.path, of_level=True).reaches(reward).max()
+    start, slope = constants.calibration_ever
+    calibrated = float(expit(start + slope * logit(np.clip(chance, 1e-6, 1.0 - 1e-6))))
+    return 0.0 if reward > run.most else max(calibrated, float(p_reached(run, lead, reward, constants)))
 
 
 def forecast(
@@ -161,7 +200,6 @@ def forecast(
     max_reward: float | None = None,
     entropy_path: Any = None,
     run: str = "run",
-    is_score: bool = True,
 ) -> Forecast:
     """Forecast the reward at later steps, and the probability of a gain.
 
@@ -175,16 +213,13 @@ def forecast(
     at_step
         The later step, or m of them, up to four lengths of the run after its end.
     gain
-        Reward units; by default :func:`entropylaw.analysis.law.estimates.usual_gain`, which takes rewards
-        between 0 and 1 for rates: nothing else depends on the unit.
+        Reward units; by default :func:`entropylaw.analysis.state.gain_of`.
     level, run
         Coverage of the intervals, and the run's name in the result.
     max_reward
         The largest reward that is possible: intervals end there, and at 0 where no reward is negative.
     entropy_path
         The entropy at each later step, in nats; where not given the entropy is continued.
-    is_score
-        Whether more of it is better; of a length, a cost or a divergence no step is the best so far.
 
     Raises
     ------
@@ -197,14 +232,16 @@ def forecast(
 
     Notes
     -----
-    With L the level at the last step (:mod:`entropylaw.engine.levels`), r the range after the first
-    evaluation, q the room to the largest reward (at most r), λ the lead in lengths of the run, d the change
-    of the level over the last quarter of the steps with standard deviation e, and w the root mean square of
-    its changes over a third of the evaluations, the reward is L + √(2λ)·(c₁ ¼r tanh(4d′/r) + c₂ min(w, q)),
-    with d′ = d³/(d² + exp(c₀) e²): a change goes on where it is many standard deviations. The error is a t
-    with 4 degrees of freedom and squared scale s² = exp(c₃) n + 2λ(exp(c₄) w² + exp(c₅) e²), n the variance
-    of noise and level, and its median c₆ s. The interval and P(gain) are of this distribution, which ends at
-    the largest reward. Runs of more than 64 evaluations are averaged over blocks.
+    With L the level at the last evaluation (:mod:`entropylaw.engine.levels`), λ the lead in lengths of the
+    run, d the change of the level over the last third of the steps along a line, and e its standard
+    deviation, both times 3λ, w the root mean square of the level's changes over a third of the evaluations
+    times √(2λ), and q the room to the largest reward that the data show, the centre is
+    L + c₁ d³/(d² + exp(c₀) e²) + c₅ min(w, q): a change goes on where it is many standard deviations. The
+    error is a t with 5 degrees of freedom and squared scale s² = exp(c₂)(l² + σ²/3) + exp(c₃) w² + exp(c₄) e²,
+    l the standard deviation of L and σ that of an evaluation; above the centre it is s² + (.3 C)², C what the
+    straight line of the last half gains where it rises. Intervals end at the bounds that the data show.
+    P(gain) is of the level, without σ²/3, and calibrated by a logistic line. Runs of more than 48 evaluations
+    are averaged over blocks.
     """
     run = of_kind(run, str, "run")
     level = checked_level(level)
@@ -222,7 +259,6 @@ def forecast(
         max_reward=max_reward,
         entropy_path=entropy_path,
         run=run,
-        is_score=is_score,
     )
 
 
@@ -236,7 +272,6 @@ def forecast_of(
     max_reward: float | None,
     entropy_path: Any = None,
     run: str = "run",
-    is_score: bool,
 ) -> Forecast:
     """The forecast of some evaluations; parameters, method and errors as :func:`forecast`."""
     remedy = "wait for more evaluations, or forecast"
@@ -244,47 +279,24 @@ def forecast_of(
     check_reward_moves(used.reward)
     check_rewards(used.reward, max_reward)
     at, path = _targets(at_step, entropy_path, used.step)
-    s, r, size = blocked(used.step, used.reward)
-    levels = levels_of(s, r, may_jump=True)
-    top = np.inf if max_reward is None else max_reward
-    bottom = 0.0 if max_reward is not None and used.reward.min() >= 0 else -np.inf
-    done = so_far(s, r, used.reward, levels, max_reward)
-    done = done._replace(level=float(np.clip(done.level, bottom, top)))
-    if gain is None:
-        gain = usual_gain(used.reward, max_reward, is_score=is_score)
-    gain = checked_gain(gain)
-    best, best_level, p_better = best_of(levels, r)
-    lost = lost_reward(used.reward) if is_score else None
-    fall = s.size
-    if lost is not None:
-        # From there on it is never again above the middle between its best and its last.
-        best_reward, last_reward = (float(str(lost.values[name])) for name in ("best", "last"))
-        above = np.flatnonzero(r > (best_reward + last_reward) / 2.0)
-        fall = int(above[-1]) + 1 if above.size else 0
-    if FEWEST_LEVELS <= fall < s.size:
-        # A smooth level spreads the fall over the evaluations before it: the best is of those alone.
-        best, best_level, _ = best_of(levels_of(s[:fall], r[:fall], may_jump=True), r[:fall])
-        p_better = levels.p_above(best, s.size - 1)
-        done = done._replace(level=float(np.clip(done.level, r[fall:].min(), r[fall:].max())))
-    # Of an earlier block it is the evaluation in its middle.
-    behind = (s.size - 1 - best) * size + size // 2 if best < s.size - 1 else 0
+    is_share = is_share_of_count(used.reward, max_reward)
+    levels = levels_of(used.step, used.reward, is_share=is_share)
+    done = so_far(used.step, used.reward, levels, max_reward)
+    gain = gain_of(levels, is_share=is_share) if gain is None else checked_gain(gain)
     constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
-    location, scale = ahead(done, lead, constants.path)
-    location = np.maximum(location, bottom)
-    ends = np.clip(location + np.outer(stdtrit(DF, tails(level)), scale), bottom, top)
-    chances = p_reached(done, lead, done.level + gain, constants.path).tolist()
-    best_so_far = BestSoFar(
-        step=float(used.step[-1 - behind]),
-        level=float(np.clip(best_level, bottom, top)),
-        p_better=p_better,
-    )
-    curve = _along_entropy(used, at, path, level=level, top=top)
+    expected = ahead(done, lead, constants.path)
+    ends = np.array([expected.end(probability) for probability in tails(level)])
+    ends[1] = expected.centre
+    ends = np.clip(ends, done.least, done.most)
+    chances = p_reached(done, lead, done.level + gain, constants)
+    curve = _along_entropy(used, at, path, level=level, top=done.most)
+    size = levels.blocks.size
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
     has_entropy = np.isfinite(used.entropy)
     return Forecast(
         run=run,
-        n=s.size,
+        n=levels.blocks.step.size,
         block=size,
         without_entropy=int((~has_entropy).sum()) if has_entropy.any() else 0,
         last_step=float(used.step[-1]),
@@ -294,10 +306,9 @@ def forecast_of(
             Estimate(value=value, low=low, high=high, level=level, method=METHOD)
             for low, value, high in ends.T.tolist()
         ),
-        p_gains=tuple(chances),
+        p_gains=tuple(np.broadcast_to(chances, at.shape).tolist()),
+        p_ever=p_ever(done, float(lead.max()), done.level + gain, constants),
         gain=gain,
-        best_so_far=best_so_far if is_score else None,
-        rests_on=rests_on(chances[-1], constants),
         level=level,
         dropped=used.dropped,
         entropies=curve.entropies,
@@ -305,23 +316,6 @@ def forecast_of(
         law=curve.law,
         findings=(*findings, *curve.findings),
     )
-
-
-def best_of(levels: Levels, values: FloatArray) -> tuple[int, float, float]:
-    """Index of the highest level of ``values``, that level, and the probability that it is above the last."""
-    last, mean = levels.n - 1, levels.mean.copy()
-    # A smooth curve overshoots beside a jump: no level is above all means of three neighbours, and now.
-    highest = max(np.convolve(values, np.full(3, 1.0 / 3.0), "valid").max(), levels.level()[last])
-    mean[:, :last] = np.minimum(mean[:, :last], highest)
-    levels = replace(levels, mean=mean)
-    best = int(np.argmax(levels.level()))
-    return best, float(levels.level()[best]), levels.p_above(best, last) if best < last else 0.0
-
-
-def rests_on(chance: float, constants: Constants) -> RestsOn:
-    """The range of probabilities that ``chance`` is in, and how often such forecasts came true."""
-    low, high, share, forecasts = next(row for row in constants.reliability if chance <= row[1])
-    return RestsOn(low=low, high=high, came_true=share, forecasts=forecasts)
 
 
 class _AlongEntropy(NamedTuple):

@@ -1,4 +1,4 @@
-"""The numbers of a fit: reads of its table, averaged over the functional forms, or the law's own.
+"""The numbers of a fit: the law's own, reads of its table, and the curve averaged over the functional forms.
 
 A stored fit has no table: it is made again from the evaluations, which takes milliseconds.
 """
@@ -14,20 +14,31 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS, lag1, r_squared
-from entropylaw.analysis.law.estimates import checked_entropies, crossings, tails
+from entropylaw.analysis.law.estimates import checked_entropies, crossings, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
+from entropylaw.analysis.law.verdict import law_tests, rule
 from entropylaw.arguments import as_number, checked_level, with_unpaired
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import AVERAGED
-from entropylaw.engine.levels import blocked, levels_of
+from entropylaw.engine.constants import AVERAGED, KEPT_RANGE, MOST_RANGES
+from entropylaw.engine.levels import blocks_of, levels_of
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results import Curve, EntropySet, Estimate, FormAnswer, Prediction, Residuals
-from entropylaw.results.fit import Fit
+from entropylaw.results import (
+    Curve,
+    EntropySet,
+    Estimate,
+    FormAnswer,
+    Prediction,
+    Residuals,
+    Verdict,
+    Why,
+)
+from entropylaw.results.fit import Answer, Fit
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import replace
 
 OWN = "drift + noise, integrated out"
 """Method of the law's own numbers."""
@@ -49,18 +60,33 @@ def reads_of(law: LawFit) -> Reads:
 
 def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Step, entropy and reward of all evaluations of a fit; the entropy is nan where none is known."""
+    if fit.law is None:
+        assert fit.unpaired is not None
+        step, reward = fit.unpaired
+        return step, np.full(len(step), np.nan), reward
     return with_unpaired(fit.law.step, fit.law.entropy, fit.law.reward, fit.unpaired)
 
 
-# -- the law's own ------------------------------------------------------------------------------------------
+def law_of_run(
+    used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, *, is_controlled: bool, **fields: Any
+) -> LawFit:
+    """The law's numbers and words; ``fields`` are those of the fit that are given.
 
-
-def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
-    """The law's own numbers; ``fields`` are those of the fit that are given."""
+    Nothing is decided about the law where its entropy ``is_controlled``.
+    """
     step, entropy, reward = used.step, smoothed.entropy, used.reward
     level = fields["level"]
-    number = partial(reads.number, weight=reads.law_possible, level=level, method=OWN)
-    a, b = reads.coefficients()
+    a, b = (cells.estimate(level=level, method=OWN) for cells in reads.coefficients())
+    ceiling = reads.ceiling(reads.law_possible, reads.top).estimate(level=level, method=OWN)
+    unknown_because = _why_unknown(used, entropy, a)
+    if unknown_because:
+        a = b = ceiling = unknown(unknown_because, level=level, method=OWN)
+    tests = law_tests(reads)
+    verdict, why = rule(tests, n=step.size, span=float(np.ptp(entropy)))
+    if is_controlled:
+        verdict, why = Verdict.undecided, Why.controlled
+    elif unknown_because and verdict is Verdict.holds:
+        verdict, why = Verdict.undecided, Why.narrow
     (curve,) = reads.table.mean_curves(entropy, [reads.law])
     fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
@@ -68,14 +94,24 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     drift_share, effective_n = reads.memory()
     return LawFit(
         n=step.size,
-        a=a.estimate(level=level, method=OWN),
-        b=b.estimate(level=level, method=OWN),
-        ceiling=number("ceiling"),
-        headroom=number("headroom"),
-        reward_now=number("reward_now"),
+        verdict=verdict,
+        why=why,
+        tests=tests,
+        a=a,
+        b=b,
+        ceiling=ceiling,
         correlation=reads.correlation(),
         entropy_now=float(entropy[-1]),
         entropy_noise=smoothed.noise,
+        forms=_forms(reads, reward, entropy, level),
+        skipped={
+            name: UNDETERMINED.get(name, "the evaluations do not determine it")
+            for name in AVERAGED
+            if not reads.table.is_form(name).any()
+        },
+        p_term=reads.share(reads.table.term > 0),
+        p_first=reads.share(reads.table.first > 0),
+        p_no_curve=max(reads.p_no_curve()),
         residuals=Residuals(
             sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
             lag1=lag1(residual),
@@ -91,72 +127,40 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
         reward=reward,
         fitted=fitted,
         dropped=used.dropped,
-        entropy_sd=used.entropy_sd,
         **fields,
     )
 
 
-# -- averaged -----------------------------------------------------------------------------------------------
+def _why_unknown(used: Evaluations, entropy: FloatArray, a: Estimate) -> str:
+    """Why a run has no a and no b; empty where it has: the entropy (n,) is the smoothed one."""
+    logged = float(np.ptp(used.entropy))
+    kept = float(np.ptp(entropy)) / logged
+    if kept < KEPT_RANGE:
+        return f"smoothed, the entropy keeps {100 * kept:.0f} % of the {logged:.2g} nats over which it was logged"
+    meant = abs(a.value or 0.0) * float(np.ptp(np.expm1(entropy)))
+    ranges = meant / float(np.ptp(used.reward))
+    if ranges > MOST_RANGES:
+        return f"a would mean {ranges:.1f} times the range of the reward: the entropy hardly moved"
+    return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Averaged:
-    """The numbers of a run that are averaged over the functional forms, and these.
-
-    They are fields of a :class:`~entropylaw.results.fit.Fit`, which describes them.
-    """
-
-    ceiling: Estimate
-    headroom: Estimate
-    reward_now: Estimate
-    p_term: float
-    p_first: float
-    p_no_curve: float
-    p_headroom: float | None
-    forms: tuple[FormAnswer, ...]
-    skipped: dict[str, str]
-
-
-def averaged_numbers(law: LawFit, reads: Reads, *, gain: float) -> Averaged:
-    """The averaged numbers of a run, and its forms."""
-    number = partial(reads.number, weight=reads.averaged, level=law.level, method=AVERAGED_OVER)
-    return Averaged(
-        ceiling=number("ceiling"),
-        headroom=number("headroom"),
-        reward_now=number("reward_now"),
-        p_term=reads.share(reads.table.term > 0),
-        p_first=reads.share(reads.table.first > 0),
-        p_no_curve=max(reads.p_no_curve()),
-        p_headroom=None if reads.no_ceiling else reads.p_gain(gain),
-        forms=_forms(law, reads, law.level),
-        skipped={
-            name: UNDETERMINED.get(name, "the evaluations do not determine it")
-            for name in AVERAGED
-            if not reads.table.is_form(name).any()
-        },
-    )
-
-
-def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
-    """Every form with its probability and its numbers, most probable first."""
+def _forms(reads: Reads, reward: FloatArray, entropy: FloatArray, level: float) -> tuple[FormAnswer, ...]:
+    """Every form with its probability, most probable first."""
     answers, probability = [], reads.probability()
     weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
     weights = {name: weight for name, weight in weights.items() if weight.any()}
-    curves = reads.table.mean_curves(law.smoothed_entropy, weights.values())
-    number = partial(reads.number, level=level, method=AVERAGED_OVER)
-    for (name, weight), curve in zip(weights.items(), curves, strict=True):
-        shapes, residual = _shapes(reads, name, level), law.reward - curve
-        freedom = max(law.n - FORMS[name].parameters, 1)
+    curves = reads.table.mean_curves(entropy, weights.values())
+    for name, curve in zip(weights, curves, strict=True):
+        residual = reward - curve
+        freedom = max(reward.size - FORMS[name].parameters, 1)
         answers.append(
             FormAnswer(
                 form=name,
                 formula=FORMS[name].formula,
                 parameters=FORMS[name].parameters,
                 probability=probability[name],
-                ceiling=number("ceiling", weight),
-                headroom=number("headroom", weight),
                 residual_sd=float(np.sqrt(residual @ residual / freedom)),
-                shapes=shapes,
+                shapes=_shapes(reads, name, level),
             )
         )
     return tuple(sorted(answers, key=lambda answer: (-round(answer.probability, 9), answer.form)))
@@ -180,7 +184,8 @@ def _curve_of(fit: Fit | LawFit) -> tuple[LawFit, FloatArray, str]:
     """The law of a fit, the weights of the rows that its curve is averaged over, and the method of that."""
     if isinstance(fit, LawFit):
         return fit, fit.reads.law_possible, OWN
-    return fit.law, fit.law.reads.averaged, AVERAGED_OVER
+    law = fit.lawful()
+    return law, law.reads.averaged, AVERAGED_OVER
 
 
 @one_thread
@@ -204,14 +209,15 @@ def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction 
 
 @one_thread
 def curve(fit: Fit) -> Curve:
-    """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a lost reward."""
-    law, reads, lowest = fit.law, fit.law.reads, float(fit.law.entropy.min())
-    # As many points for what is left as for the run.
-    ends = lowest if fit.lost else min(0.0, lowest), law.entropy_now, float(law.entropy.max())
+    """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a broken run."""
+    law = fit.lawful()
+    reads, lowest = law.reads, float(law.entropy.min())
+    # As many points below the entropy now as for the run.
+    ends = lowest if fit.is_broken else min(0.0, lowest), law.entropy_now, float(law.entropy.max())
     at, chance = np.union1d(*(np.linspace(*pair, 21) for pair in pairwise(ends))), tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
-    step, reward, _ = blocked(law.step, law.reward)
-    drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
+    levels = levels_of(law.step, law.reward)
+    drawn = [form.form for form in law.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
     means = reads.table.mean_curves(at, rows)
@@ -224,8 +230,8 @@ def curve(fit: Fit) -> Curve:
         low=tuple(bands[:, 0].tolist()),
         high=tuple(bands[:, 2].tolist()),
         forms=forms,
-        path_entropy=tuple(blocked(law.step, law.smoothed_entropy)[1].tolist()),
-        path_reward=tuple(levels_of(step, reward, may_jump=True).level().tolist()),
+        path_entropy=tuple(blocks_of(law.step, law.smoothed_entropy).value.tolist()),
+        path_reward=tuple(levels.level().tolist()),
     )
 
 
@@ -265,3 +271,38 @@ def median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float)
     """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
     roots = crossings(lambda entropy, merge: reads.p_below(entropy, weight, reward, merge=merge) - 0.5)
     return min(roots, key=lambda root: abs(root - now), default=None)
+
+
+def short_answer(fit: Fit) -> Answer:
+    """:attr:`Fit.answer <entropylaw.results.fit.Fit.answer>`."""
+    state = fit.state
+    law = fit.law
+    ahead = fit.forecast
+    answer = Answer()
+    if state is not None:
+        answer = replace(
+            answer,
+            state=state.word,
+            since=_short(state.since),
+            now=_interval(state.now),
+            gained=_interval(state.gained),
+            keep=None if state.keep is None else _short(state.keep.step),
+        )
+    if ahead is not None and not fit.is_broken:
+        answer = replace(answer, forecast=_interval(ahead.rewards[-1]), p_gain=_short(ahead.p_gains[-1]))
+    if law is None:
+        return replace(answer, law="none", why=None if fit.no_law is None else fit.no_law.slug)
+    why = None if law.why is None else law.why.value
+    return replace(answer, law=law.verdict.value, ceiling=_interval(law.ceiling), why=why)
+
+
+def _short(number: float | None) -> float | None:
+    """A number of four digits."""
+    return None if number is None else float(f"{number:.4g}")
+
+
+def _interval(estimate: Estimate) -> tuple[float, float] | None:
+    """The ends of an interval, of four digits each; None where one is open."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return float(f"{estimate.low:.4g}"), float(f"{estimate.high:.4g}")

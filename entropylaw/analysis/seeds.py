@@ -12,7 +12,7 @@ from entropylaw.engine.levels import level_now
 from entropylaw.results import Verdict
 from entropylaw.results.arms import ArmRun, RunSeries
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import LOST, NO_SCORE, has
+from entropylaw.results.result import NO_SCORE, has
 
 POINTS = 121
 """Points of a run's curve over its own range."""
@@ -148,7 +148,7 @@ def local_lines(along: FloatArray, at: FloatArray, nearest: int) -> FloatArray:
 
 def series_of(fit: Fit) -> RunSeries:
     """What is compared of a fitted run: its rewards at its smoothed entropies."""
-    law = fit.law
+    law = fit.lawful()
     return RunSeries(
         run=fit.run,
         step=np.asarray(law.step),
@@ -157,10 +157,10 @@ def series_of(fit: Fit) -> RunSeries:
         error=np.asarray(law.smoothing_error),
         max_reward=law.max_reward,
         is_score=not has(fit.findings, NO_SCORE),
-        lost=next((finding for finding in fit.findings if finding.code == LOST), None),
-        # The averaged ceiling, and the law's own coefficients.
-        coefficients={"ceiling": fit.ceiling, "a": fit.law.a, "b": fit.law.b},
-        fails=fit.verdict is Verdict.fails,
+        lost=None if fit.state is None else fit.state.lost,
+        has_ended=fit.state is not None and fit.state.has_ended,
+        coefficients={"ceiling": law.ceiling, "a": law.a, "b": law.b},
+        fails=law.verdict is Verdict.fails,
     )
 
 
@@ -189,8 +189,11 @@ def why_failed(run: RunSeries, longest: float) -> str | None:
     if length < STOPPED * longest:
         share = f"{100 * length / longest:.0f} %"
         return f"stopped at step {run.step[-1]:g}, after {share} of the longest run of its arm"
+    if run.has_ended:
+        return f"broken: no usable reward after step {run.step[-1]:g}"
     if run.lost is not None:
-        return "lost reward: from {best:.3g} to {last:.3g}".format_map(run.lost.values)
+        best, now = run.lost
+        return f"broken: lost its reward, from {best:.3g} to {now:.3g}"
     return None
 
 

@@ -118,8 +118,7 @@ def state_of(
         gain=counts,
         noise=levels.noise,
         keep=kept_step(step, reward, levels, counts, is_broken=word == "broken") if is_score else None,
-        lost_from=None if loss is None else loss.best,
-        lost_to=None if loss is None else loss.now,
+        lost=None if loss is None or has_ended else (loss.best, loss.now),
     )
 
 
@@ -245,6 +244,14 @@ def loss_of(reward: FloatArray, gain: float) -> Loss | None:
         if loss is not None:
             return loss
     return None
+
+
+def loss_in(reward: FloatArray) -> tuple[float, float] | None:
+    """The best level of a score (n,) and that now, where it was lost; of the rewards alone, by any gain."""
+    if reward.size < FEWEST:
+        return None
+    loss = loss_of(reward, 0.0)
+    return None if loss is None else (loss.best, loss.now)
 
 
 def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:

@@ -17,12 +17,13 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results import EntropySet, Prediction, Verdict, Why
+from entropylaw.results import EntropySet, Prediction, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Answer, Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import PhaseFit, PhasesAcross
-from entropylaw.results.result import LOST, Finding, Result, has, replace
+from entropylaw.results.result import Finding, Result, replace
+from entropylaw.results.state import State
 from entropylaw.version import __version__
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
 
     Attributes
     ----------
+    answer
+        Of a fit its answer in a few numbers.
     run, path, reward
         Its name, the path of its file, and a short label of the reward, empty where the run has one.
     columns
@@ -96,6 +99,7 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         One of the two is None.
     """
 
+    answer: Answer | None = None
     run: str
     path: str
     reward: str = ""
@@ -128,6 +132,7 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         if series:
             notes += series.notes
         return cls(
+            answer=getattr(result, "answer", None),
             run=name or shown_path(path),
             path=shown_path(path),
             reward=series.label if series else "",
@@ -150,7 +155,7 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """The verdict on the law in a word; ``refused`` for a run that could not be fitted."""
+        """The word about the law; ``none`` of a run without one, and ``refused`` of one without a fit."""
         return str(getattr(self.result, "verdict", "refused"))
 
     def flaw(self) -> str:
@@ -243,25 +248,28 @@ def renamed(entry: Any, name: str) -> Any:
         return replace(entry, fit=renamed(entry.fit, name))
     if not isinstance(entry.result, Fit):
         return replace(entry, run=name)
-    law = replace(entry.result.law, run=name)
+    law = entry.result.law
+    if law is not None:
+        law = replace(law, run=name)
     return replace(entry, run=name, result=replace(entry.result, run=name, law=law))
 
 
 class RunPrediction(Result, frozen=True, kw_only=True):
-    """Predictions for one run, averaged over the functional forms.
+    """Predictions for one run, by the curve that is averaged over the functional forms.
 
-    ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
-    of reward is left on the curve, None for a run that lost its reward. ``forecast`` is of later steps;
-    where these were requested and it is None, ``no_forecast`` says why. ``n_rewards``, ``effective_n`` and
-    ``max_reward`` are the fit's, too.
+    ``state``, ``verdict`` (``none`` without a law), ``why`` and ``findings`` are the fit's, and so are
+    ``gain``, ``n_rewards``, ``effective_n`` and ``max_reward``. ``forecast`` is of later steps; where these
+    were requested and it is None, ``no_forecast`` says why. Without a law ``entropy_range`` is None, and
+    ``no_law`` says why.
     """
 
-    verdict: Verdict
+    state: State | None
+    verdict: str
     why: Why | None
     findings: tuple[Finding, ...]
-    gain: float
-    p_headroom: float | None
-    entropy_range: tuple[float, float]
+    gain: float | None
+    entropy_range: tuple[float, float] | None
+    no_law: Refusal | None = None
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None
@@ -271,9 +279,9 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     max_reward: float | None = None
 
     @property
-    def lost(self) -> bool:
-        """Whether the run lost more than half of its reward."""
-        return has(self.findings, LOST)
+    def is_broken(self) -> bool:
+        """Whether the run lost its reward, or rewards are missing at its end."""
+        return self.state is not None and self.state.word == "broken"
 
 
 class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):

@@ -155,41 +155,29 @@ MOST_JUMPS = 4
 
 # -- verdict ------------------------------------------------------------------------------------------------
 
-HOLDS = 0.30
-"""Probability of the law among its rivals from which it can hold: how many runs under the law and under other
-curves then hold is in ``docs/benchmarks/table.md``."""
+HOLDS = 5.0
+"""Odds of the law to the curves in the step from which it can hold: how many runs under the law and under
+other truths then hold is in ``docs/benchmarks/table.md``."""
 
-FAILS = 0.03
-"""Probability of the law among its rivals below which it fails."""
+BENDS = 1.5
+"""Odds of the law to the straight line in the entropy from which it can hold: one clock behind reward and
+entropy makes a line of them."""
 
-LAGGED_WEIGHT = 0.25
-"""Prior probability of the law of a lagged entropy to the law's own: no law fails for a delay. It does not
-help a law to hold, since a delay shapes a curve as another form would."""
-
-CONSTANT_LIMIT = 20.0
-"""Odds of the law to a constant from which reward follows entropy: strong evidence."""
-
-REJECTED_STEP = 0.002
-"""p-value of a term in the step beside the law below which the law fails."""
-
-UNNEEDED_STEP = 0.01
-"""p-value of that term from which a curve in the step alone makes no law fail, since an entropy that is
-smooth in the step leaves both alike."""
+SURE = 0.975
+"""Probability from which the slope of the law has a direction."""
 
 FEWEST_HOLDS = 8
-"""Evaluations below which the law holds in no run: a and b are not determined."""
+"""Evaluations below which nothing is said of the law: a and b are not determined."""
 
-SPAN = 0.15
+SPAN = 0.1
 """Range of the entropy, nats, below which the law holds in no run, for the same reason."""
 
-LEAST_R_SQUARED = 0.5
-"""R² below which the law holds in no run, for the same reason."""
+KEPT_RANGE = 0.3
+"""Share of the logged range that the smoothed entropy keeps at least where a and b are known: with less,
+what moved was noise."""
 
-CLEARLY = 3.0
-"""A curve is better than another from this many times its probability."""
-
-MONOTONE = -0.8
-"""Spearman's correlation of entropy and reward up to which reward clearly follows the entropy."""
+MOST_RANGES = 1.5
+"""Ranges of the reward that a means at most, over the entropies of the run, where it is known."""
 
 # -- findings -----------------------------------------------------------------------------------------------
 

@@ -26,10 +26,6 @@ from entropylaw.engine.constants import (
 )
 from entropylaw.engine.table import Table
 from entropylaw.results import Estimate
-from entropylaw.results.result import replace as changed
-
-NUMBERS = ("ceiling", "headroom", "reward_now")
-"""The numbers that are read of a table over any rows, in its order."""
 
 NORMAL = 1e12
 """Degrees of freedom of a normal distribution."""
@@ -199,20 +195,6 @@ def merged(
     )
 
 
-def headroom(difference: Estimate) -> Estimate:
-    """What a run may still gain, from ceiling − reward now: of each draw what is above 0, and else 0.
-
-    That is increasing in the difference, so that quantiles of the one are those of the other. A rounding
-    error of the difference is 0.
-    """
-    if difference.value is None or difference.low is None or difference.high is None or difference.low >= 0:
-        return difference
-    least = 1e-9 * (difference.high - difference.low)
-    value = difference.value if difference.value > least else 0.0
-    high = difference.high if difference.high > least else 0.0
-    return changed(difference, low=0.0, value=value, high=high, std_error=None)
-
-
 # -- answers ------------------------------------------------------------------------------------------------
 
 
@@ -222,22 +204,20 @@ class Reads:
     Weights are computed once; every number is a mixture over the rows that its question allows. ``averaged``,
     ``law`` and ``law_possible`` (rows,) are those of the averages, of the law's own numbers, and of those
     that the largest reward bounds; ``passed`` says that all curves pass that, ``long`` (rows,) that
-    memory is long, and ``no_ceiling`` why a ceiling is unknown.
+    memory is long. ``location`` and ``scale`` (rows,) are those of the reward at H = 0.
     """
 
-    def __init__(self, table: Table, top: float = np.inf, no_ceiling: str = "") -> None:
+    def __init__(self, table: Table, top: float = np.inf) -> None:
         self.table = table
         self.top = top
-        self.no_ceiling = no_ceiling
         self.evidence = np.exp(table.log_weight - table.log_weight.max())
         self.long = table.whitened.long[table.covariance]
-        ceiling = table.ceiling()
-        now = table.reward_now()
-        self.location, self.scale = table.numbers(ceiling, ceiling - now, now)
-        self.location[[0, 2]] += table.candidates.origin
+        locations, scales = table.numbers(table.ceiling())
+        self.location = locations[0] + table.candidates.origin
+        self.scale = scales[0]
         self.possible = np.ones(table.form.size)
         if np.isfinite(top):
-            deviates = (top - self.location[0]) / np.maximum(self.scale[0], 1e-300)
+            deviates = (top - self.location) / np.maximum(self.scale, 1e-300)
             self.possible = stdtr(table.df, deviates)
         terms = np.array([probability for _, probability in table.prior.terms])
         averaged = self.evidence * terms[table.term] * table.is_form(*AVERAGED)
@@ -257,23 +237,9 @@ class Reads:
         if bounded > BELIEVED:
             self.law_possible = self.law * self.possible / bounded
 
-    def cells(self, number: int, weight: FloatArray, top: float = np.inf) -> Cells:
-        """One of :data:`NUMBERS`, by its place there, over rows of some weights."""
-        return merged(self.location[number], self.scale[number], self.table.df, weight, top)
-
-    def number(self, name: str, weight: FloatArray, *, level: float, method: str) -> Estimate:
-        """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
-        if self.no_ceiling and name != "reward_now":
-            note = self.no_ceiling
-            return Estimate(value=None, low=None, high=None, level=level, method=method, note=note)
-        if name == "headroom":
-            cells = self.cells(1, weight, self._most_left())
-            return headroom(cells.estimate(level=level, method=method))
-        return self.cells(NUMBERS.index(name), weight, self.top).estimate(level=level, method=method)
-
-    def _most_left(self) -> float:
-        """The largest headroom: what is above the reward now."""
-        return max(self.top - float(self.averaged @ self.location[2]), 0.0)
+    def ceiling(self, weight: FloatArray, top: float = np.inf) -> Cells:
+        """The reward at H = 0 over rows of some weights."""
+        return merged(self.location, self.scale, self.table.df, weight, top)
 
     def predicted(
         self, entropy: FloatArray, weight: FloatArray, *, fresh: bool = False, merge: bool = True
@@ -320,11 +286,6 @@ class Reads:
         shares = np.bincount(self.table.form, self.averaged, len(FORMS)).tolist()
         return {name: shares[FORMS.index(name)] for name in AVERAGED}
 
-    def p_gain(self, gain: float) -> float:
-        """Probability that the headroom is at least a gain."""
-        below = self.cells(1, self.averaged, self._most_left()).below(np.array([gain]))
-        return float(np.clip(1.0 - below[0], 0.0, 1.0))
-
     def share(self, rows: BoolArray) -> float:
         """Probability of some rows among the averaged."""
         return float(self.averaged[rows].sum())
@@ -358,7 +319,7 @@ class Reads:
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
         a, b = self.coefficients()
-        numbers = (a, b, self.cells(0, self.law))
+        numbers = (a, b, self.ceiling(self.law))
         variances = [cells.sd() ** 2 for cells in numbers]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
             variances = [float(cells.weight @ cells.scale**2) for cells in numbers]

@@ -227,8 +227,6 @@ class Whitened:
         Shape (K, m, m).
     log_det, log_prior
         Shape (K,): log determinant of the covariance, and logarithm of its prior probability.
-    drift, drift_variance
-        Shapes (K, m), (K,): each column's drift at the last evaluation, and the variance of the drift there.
     white, length, long
         Shape (K,): white share of the variance, mean length of the drift in evaluations (0 without one), and
         whether memory is long.
@@ -241,8 +239,6 @@ class Whitened:
     product: FloatArray
     log_det: FloatArray
     log_prior: FloatArray
-    drift: FloatArray
-    drift_variance: FloatArray
     white: FloatArray
     length: FloatArray
     long: BoolArray
@@ -256,8 +252,6 @@ class Whitened:
             product=self.product[chosen],
             log_det=self.log_det[chosen],
             log_prior=self.log_prior[chosen],
-            drift=self.drift[chosen],
-            drift_variance=self.drift_variance[chosen],
             white=self.white[chosen],
             length=self.length[chosen],
             long=self.long[chosen],
@@ -297,8 +291,6 @@ def whitened(columns: FloatArray, step: FloatArray, entropy: FloatArray, prior: 
                     product=white.transpose(0, 2, 1) @ white,
                     log_det=2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
                     log_prior=group.log_prior + np.log(probability),
-                    drift=drift[:, span] * last,
-                    drift_variance=group.last * last**2,
                     white=group.white,
                     length=(group.part * group.length).sum(axis=1) / weight,
                     long=np.full(count, group.long),

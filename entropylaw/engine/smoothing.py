@@ -33,12 +33,12 @@ class SmoothedEntropy:
 
 
 def smoothed_entropy(
-    step: FloatArray, entropy: FloatArray, at: FloatArray, sd: FloatArray | None = None
+    step: FloatArray, entropy: FloatArray, at: FloatArray
 ) -> SmoothedEntropy:
     """A cubic smoothing spline through the logged entropies, at the evaluations.
 
-    The penalty's weight is that of least generalised cross-validation or, where the noise is known, of least
-    unbiased risk (Craven & Wahba 1979, doi:10.1007/BF01404567); the error is that of the spline as the
+    The penalty's weight is that of least generalised cross-validation (Craven & Wahba 1979,
+    doi:10.1007/BF01404567); the error is that of the spline as the
     posterior of an integrated Wiener process (Wahba 1983, doi:10.1111/j.2517-6161.1983.tb01239.x). If no
     logged entropy is negative, no smoothed one is.
 
@@ -48,14 +48,10 @@ def smoothed_entropy(
         Shape (m,): every logged step, increasing, and its entropy in nats.
     at
         Shape (n,): steps of the evaluations, within the logged ones.
-    sd
-        Shape (m,): known noise of each logged entropy, nats.
     """
-    fewest = FEWEST_SMOOTHED if sd is None else 4
-    if step.size < fewest or np.ptp(entropy) == 0:
-        error = np.zeros(at.size) if sd is None else np.interp(at, step, sd)
-        return SmoothedEntropy(entropy=np.interp(at, step, entropy), sd=error, noise=None)
-    weight = np.ones(step.size) if sd is None else np.mean(sd**2) / sd**2
+    if step.size < FEWEST_SMOOTHED or np.ptp(entropy) == 0:
+        return SmoothedEntropy(entropy=np.interp(at, step, entropy), sd=np.zeros(at.size), noise=None)
+    weight = np.ones(step.size)
     time = (step - step[0]) / (step[-1] - step[0]) * (step.size - 1)
     knot, mean, weight, within = _joined(time, entropy, weight)
     roughness, basis = _demmler_reinsch(knot.tobytes(), weight.tobytes())
@@ -65,12 +61,8 @@ def smoothed_entropy(
     removed = penalty * roughness / (1.0 + penalty * roughness)
     misfit = removed**2 @ score**2 + within
     freedom = removed.sum(axis=1) + (step.size - knot.size)
-    if sd is None:
-        best = int(np.argmin(misfit / freedom**2))
-        variance = float(misfit[best] / freedom[best])
-    else:
-        variance = float(np.mean(sd**2))
-        best = int(np.argmin(misfit - 2.0 * variance * freedom))
+    best = int(np.argmin(misfit / freedom**2))
+    variance = float(misfit[best] / freedom[best])
     retained = 1.0 - removed[best]
     values = basis @ (retained * score) / root + entropy.mean()
     error = np.sqrt(variance * (basis**2 @ retained)) / root
@@ -78,8 +70,8 @@ def smoothed_entropy(
     curve = _natural_spline(knot, values, where)
     if entropy.min() >= 0:
         curve = np.maximum(curve, 0.0)
-    scatter = float(np.sqrt(misfit[best] / freedom[best]))
-    return SmoothedEntropy(entropy=curve, sd=np.interp(where, knot, error), noise=scatter)
+    noise = float(np.sqrt(variance))
+    return SmoothedEntropy(entropy=curve, sd=np.interp(where, knot, error), noise=noise)
 
 
 def _joined(

@@ -177,12 +177,6 @@ class Table:
                 row[:, 0, i] = onward(entropy)
         return row
 
-    def reward_now(self) -> FloatArray:
-        """The reward at the last evaluation without its white noise: the curve and the drift there."""
-        row = self.candidates.columns[-1] - self.whitened.drift
-        row[:, -1] = self.whitened.drift[:, -1]
-        return np.column_stack([row, np.sqrt(self.whitened.drift_variance)])[None]
-
     def coefficient_of(self, columns: Sequence[int]) -> FloatArray:
         """The coefficient of one of some columns, in the rows of which it is."""
         row = np.zeros((1, 1, len(self.candidates.names) + 1))

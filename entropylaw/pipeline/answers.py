@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 
 from entropylaw.analysis.answer import Fitted, answer_of, fit_evaluations, fit_law, forecast_after
-from entropylaw.analysis.entropy_ahead import entropy_drop
+from entropylaw.analysis.entropy_ahead import entropy_drop, explosion_of
 from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.phases import fit_phases
-from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
+from entropylaw.analysis.rise import FEWEST_POINTS
 from entropylaw.analysis.stop import stop_line
-from entropylaw.arguments import as_number, bad_argument, of_kind, text_or_none, texts
+from entropylaw.arguments import bad_argument, of_kind, text_or_none, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import refusal_of
 from entropylaw.errors import FitError, InputError
@@ -44,7 +42,6 @@ def fit(
     entropy: Any,
     reward: Any,
     step: Any = None,
-    entropy_sd: Any = None,
     name: str | None = None,
     **options: Any,
 ) -> Fit: ...
@@ -55,7 +52,6 @@ def fit(
     entropy: str | Sequence[str] | None = None,
     reward: str | Sequence[str] | None = None,
     step: str | None = None,
-    entropy_sd: float | str | None = None,
     name: str | None = None,
     **options: Any,
 ) -> RunFit: ...
@@ -65,7 +61,6 @@ def fit(
     entropy: Any = None,
     reward: Any = None,
     step: Any = None,
-    entropy_sd: Any = None,
     name: str | None = None,
     **options: Any,
 ) -> Fit:
@@ -85,9 +80,6 @@ def fit(
         the first is the answer, and ``rewards`` of the result has all that can be fitted. Without a source
         arrays of shape (n,): policy entropy in nats per token, the score, and the trainer's step, strictly
         increasing; without steps the evaluations are evenly spaced.
-    entropy_sd
-        Standard deviation of the noise with which each entropy was logged, in nats: a number, or the column
-        that holds one for each; of arrays also shape (n,). It is estimated where it is not given.
     name
         Name of the run in the result.
     options
@@ -110,7 +102,7 @@ def fit(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``, ``reward-above-max``: the data do not
         determine a fit.
     UsageError
-        ``bad-level``, ``bad-entropy-sd``, ``bad-gain``, ``bad-argument``.
+        ``bad-level``, ``bad-gain``, ``bad-argument``.
 
     See Also
     --------
@@ -126,7 +118,6 @@ def fit(
             entropy,
             reward,
             step,
-            entropy_sd=entropy_sd,
             keep_outliers=settings.keep_outliers,
             run=name or "run",
             level=settings.level,
@@ -134,20 +125,15 @@ def fit(
             steps=settings.steps,
             max_reward=_largest(settings, None),
         )
-    if isinstance(entropy_sd, Real):
-        entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
     settings = checked(
         FitOptions(
             entropy=texts(entropy, "entropy"),
             reward=texts(reward, "reward"),
             step=text_or_none(step, "step"),
-            entropy_sd=text_or_none(entropy_sd, "entropy_sd"),
             **options,
         )
     )
     columns = [*settings.entropy, *settings.reward]
-    if settings.entropy_sd is not None:
-        columns.append(settings.entropy_sd)
     run = _only_run(source, settings, columns, name)
     fits: dict[str, Fit] = {}
     series_of_run = select_all(
@@ -155,7 +141,6 @@ def fit(
         entropy=settings.entropy,
         reward=settings.reward,
         pair=settings.pair,
-        entropy_sd=settings.entropy_sd,
     )
     for series in series_of_run:
         try:
@@ -193,7 +178,7 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
     """The fit of a run with one of its rewards, with all that is said of a log; raises as :func:`fit`."""
     series = _from_first_step(series, options)
     used = _evaluations_of(series, options)
-    findings = [*_about_columns(series), *levels_of(series, options.level)]
+    findings = [*_about_columns(series), *_about_entropy(series)]
     kl = divergence(run, used.step) if used.step.size else None
     if kl is not None:
         findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
@@ -206,12 +191,12 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
         drop_per_100_steps=_drop(used, options.level),
         stop_line=stop_line(
             fitted.every,
+            fitted.state,
             forecast,
             steps=options.steps,
             gain=options.gain,
             cost_per_step=options.cost_per_step,
             max_reward=fitted.max_reward,
-            left=fitted.averaged.headroom.value,
             label=series.label or series.reward_choice.column,
             is_score=fitted.is_score,
             level=options.level,
@@ -255,7 +240,6 @@ def _from_first_step(series: Series, options: FitOptions) -> Series:
         step=series.step[after],
         entropy=series.entropy[after],
         reward=series.reward[after],
-        entropy_sd=None if series.entropy_sd is None else series.entropy_sd[after],
         logged=_from_step(series.logged, first),
         unpaired=_from_step(series.unpaired, first),
         dropped=added(series.dropped, before),
@@ -278,7 +262,6 @@ def _evaluations_of(series: Series, options: FitOptions) -> Evaluations:
         series.entropy,
         series.reward,
         series.step,
-        series.entropy_sd,
         keep_outliers=options.keep_outliers,
         logged=series.logged,
         unpaired=series.unpaired,
@@ -297,6 +280,13 @@ def _about_columns(series: Series) -> list[Finding]:
     if series.entropy_choice is not None and series.entropy_choice.meaning.estimator == "sampled":
         findings.append(caution("entropy-sampled", column=series.entropy_choice.column))
     return findings
+
+
+def _about_entropy(series: Series) -> Sequence[Finding]:
+    """Whether the entropy ends far above its lowest level, over all logged steps."""
+    if series.entropy_choice is None:
+        return ()
+    return explosion_of(*(series.logged or (series.step, series.entropy)))
 
 
 def _fit_of_series(
@@ -329,23 +319,6 @@ def _largest(options: FitOptions, of_series: float | None) -> float | None:
     if options.max_reward is None:
         return of_series
     return None if isinstance(options.max_reward, str) else options.max_reward
-
-
-def levels_of(series: Series, level: float) -> Sequence[Finding]:
-    """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
-    step, entropy = series.logged or (series.step, series.entropy)
-    return _levels(step.tobytes(), entropy.tobytes(), level)
-
-
-@lru_cache(maxsize=1)
-def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
-    """The same from the bytes of both: all rewards of a run have one entropy."""
-    try:
-        return level_findings(
-            fit_curve(np.frombuffer(step), np.frombuffer(entropy), "aggregate", level).curve
-        )
-    except FitError:
-        return ()
 
 
 def phases(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from entropylaw.analysis.arms import compare_rewards
-from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.evaluations import check_rewards
 from entropylaw.analysis.seeds import series_of
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
+from entropylaw.analysis.state import loss_in
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
@@ -66,8 +66,8 @@ class ArmRun(NamedTuple):
 
     @property
     def lacks_entropy(self) -> bool:
-        """Whether it has no fit because its log has no column of an entropy."""
-        return self.refusal is not None and self.refusal.slug == "no-entropy-column"
+        """Whether its fit has no law, most often because its log has no entropy."""
+        return self.fit is not None and self.fit.law is None and self.fit.no_law is not None
 
 
 class Member(NamedTuple):
@@ -237,7 +237,7 @@ def _other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     runs_by_logging: dict[_Logging, str] = {}
     for run in runs:
         log = run.input.run
-        if log is not None and run.entry is not None and run.fit is not None:
+        if log is not None and run.entry is not None and "entropy" in run.entry.columns:
             meaning = run.entry.columns["entropy"].meaning
             temperature = meaning.temperature
             setting = entropy_settings(log).temperature
@@ -285,7 +285,7 @@ def _check_columns(runs: Sequence[ArmRun]) -> None:
     entropies: _Kinds = {}
     pairings: _Kinds = {}
     for run in runs:
-        if run.entry is not None and run.fit is not None:
+        if run.entry is not None and run.fit is not None and "entropy" in run.entry.columns:
             entropy = run.entry.columns["entropy"]
             meaning = entropy.meaning
             kind: tuple[str | None, ...] = (meaning.unit, meaning.aggregation, meaning.estimator)
@@ -334,6 +334,8 @@ def _fitted(run: ArmRun) -> Member:
         if run.refusal.slug == "reward-above-max":
             raise _above_max(run, run.refusal)
         return _refused(run, run.refusal.message)
+    if run.fit.law is None:
+        return _refused(run, run.fit.no_law.message if run.fit.no_law is not None else "it has no law")
     reward = column_of_fit(run.fit) if run.entry is None else run.entry.columns["reward"]
     return Member(run, series_of(run.fit), reward)
 
@@ -399,7 +401,7 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
         error=noise,
         max_reward=most,
         is_score=is_score,
-        lost=None if judged is None else lost_reward(judged),
+        lost=None if judged is None else loss_in(judged),
     )
     return Member(run, series, reward.choice, along)
 

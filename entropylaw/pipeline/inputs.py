@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RUNS = ("fit", "report", "index")
 """The kinds of documents that have fits of runs, or name those that have them."""
 
-NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "stage", "domain", "at_equal")
+NAMED = ("entropy", "reward", "planning", "execution", "arms", "stage", "domain", "at_equal")
 """Options that may name columns, which are read even if they are not in the catalog."""
 
 
@@ -367,13 +367,11 @@ def _with_table(entries: Sequence[Input], join: Joined) -> list[Input]:
 
 
 def _columns_named(options: Any) -> list[str]:
-    """The columns that some options name; the noise of an entropy may be a number."""
-    from entropylaw.roles.pairing import as_number
-
+    """The columns that some options name."""
     named: list[str] = []
     for option in NAMED:
         value = getattr(options, option, None)
-        if not value or (option == "entropy_sd" and as_number(value) is not None):
+        if not value:
             continue
         if isinstance(value, tuple):
             named += value

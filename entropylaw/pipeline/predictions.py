@@ -10,9 +10,10 @@ from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
+from entropylaw.results import EntropySet
 from entropylaw.results.columns import limit_in
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import NO_SCORE, has, replace
+from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS, range_words, reward_range
 
 
@@ -46,6 +47,11 @@ def predict_runs(
             )
             entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
+
+
+def _entropies_for(answer: Fit, rewards: Sequence[float], level: float | None) -> tuple[EntropySet, ...]:
+    """The entropies at which each of some rewards is reached."""
+    return tuple(answer.entropy_for(reward, level=level) for reward in rewards)
 
 
 def _target_reward(entry: Entry[Fit], text: str) -> float:
@@ -83,29 +89,28 @@ def _predict_run(
     """The predictions from one fit; parameters as :func:`predict_runs`."""
     law = answer.law
     if not any((entropies, rewards, at_step)):
-        entropies, at_step = [max(law.entropy_now, 0.0), 0.0], [usual_step(answer.evaluations[0])]
+        at_step = [usual_step(answer.evaluations[0])]
+        if law is not None:
+            entropies = [max(law.entropy_now, 0.0), 0.0]
     gain = answer.gain if gain is None else gain
-    if answer.lost:
-        # Below the run's entropies its curve leads to the ceiling, which is unknown.
-        lowest = min(law.entropy.min(), law.entropy_now)
-        entropies = [entropy for entropy in entropies if entropy >= lowest]
     prediction = RunPrediction(
+        state=answer.state,
         verdict=answer.verdict,
-        why=answer.why,
+        why=None if law is None else law.why,
         findings=answer.findings,
         gain=gain,
-        p_headroom=None if answer.lost else law.reads.p_gain(gain),
-        entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
-        predictions=answer.predict(entropies, level=level),
-        entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
+        entropy_range=None if law is None else (float(law.entropy.min()), float(law.entropy.max())),
+        no_law=answer.no_law,
+        predictions=() if law is None else answer.predict(entropies, level=level),
+        entropies=() if law is None else _entropies_for(answer, rewards, level),
         n_rewards=answer.n_rewards,
-        effective_n=answer.effective_n,
+        effective_n=None if law is None else law.residuals.effective_n,
         max_reward=answer.max_reward,
     )
     if not at_step:
         return prediction
-    if answer.lost:
-        return replace(prediction, no_forecast="the run lost its reward")
+    if answer.is_broken:
+        return replace(prediction, no_forecast="the run is broken")
     try:
         later = forecast(
             *answer.evaluations,
@@ -114,7 +119,6 @@ def _predict_run(
             level=answer.level if level is None else level,
             max_reward=answer.max_reward,
             run=answer.run,
-            is_score=not has(answer.findings, NO_SCORE),
         )
     except FitError as error:
         # The run is too short for it.

@@ -46,7 +46,7 @@ class Step(Generic[R]):
     name: ClassVar[str]
     result: ClassVar[type[Any]]
     select: ClassVar[Callable[..., Any]] = staticmethod(select_all)
-    selected_by: ClassVar[tuple[str, ...]] = ("entropy", "reward", "pair", "entropy_sd")
+    selected_by: ClassVar[tuple[str, ...]] = ("entropy", "reward", "pair")
     few: ClassVar[int] = 3
 
     def choose(self, run: Run) -> tuple[Any, ...]:

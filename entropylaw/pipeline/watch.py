@@ -18,20 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from entropylaw.analysis.law.evaluations import rewarded
+from entropylaw.analysis.state import state_of
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_callable, as_path, as_positive, text_or_none, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import MOST
-from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.escaping import in_ascii, one_line, shown
-from entropylaw.logs import catalog
 from entropylaw.logs.growing import GrowingLog, run_in
 from entropylaw.logs.load import is_useful
 from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.sources.gather import Records
 from entropylaw.report.numbers import format_step
 from entropylaw.report.words import stop_words
-from entropylaw.results.stop import STATES, StopLine
+from entropylaw.results.stop import STOPPING, StopLine
 from entropylaw.roles.rewards import select_all
 from entropylaw.units import LOSABLE, largest_reward, sort_of_number
 
@@ -39,8 +39,8 @@ from entropylaw.units import LOSABLE, largest_reward, sort_of_number
 class _Evaluations(NamedTuple):
     """The evaluations of one reward by its label, arrays of shape (n,); no entropy where none was logged.
 
-    ``max_reward`` is the largest that is possible, None where that is unknown. Only a score stops a run: a
-    length, a cost or a divergence is none.
+    ``max_reward`` is the largest that is possible, None where that is unknown, and ``end`` the last step of
+    the run. Only a score stops a run: a length, a cost or a divergence is none.
     """
 
     label: str
@@ -49,10 +49,11 @@ class _Evaluations(NamedTuple):
     reward: FloatArray
     max_reward: float | None
     is_score: bool
+    end: float | None
 
     def digest(self) -> bytes:
         """A digest of their values."""
-        content = (self.label, self.step.size, self.entropy is None, self.is_score, self.max_reward)
+        content = (self.label, self.step.size, self.entropy is None, self.is_score, self.max_reward, self.end)
         digest = sha256(repr(content).encode())
         for values in (self.step, self.entropy, self.reward):
             if values is not None:
@@ -83,7 +84,7 @@ class Watcher:
     entropy, reward
         Columns of the log, as there; by default those that the catalog has.
     stop_on
-        Which of ``"stop"``, ``"lost"`` and ``"exploded"`` set :attr:`should_stop`; by default none.
+        Which of ``"stop"``, ``"broken"`` and ``"exploded"`` set :attr:`should_stop`; by default none.
     say
         Is called with each line of text, after the run was judged; by default it is printed. A line with
         which it fails is written to standard error, in ASCII.
@@ -120,11 +121,11 @@ class Watcher:
         self._entropy = text_or_none(entropy, "entropy")
         self._reward = texts(reward, "reward")
         self.stop_on = texts(stop_on, "stop_on")
-        if unknown := set(self.stop_on) - set(STATES):
+        if unknown := set(self.stop_on) - set(STOPPING):
             raise UsageError(
                 "bad-argument",
-                f"stop_on has {shown(min(unknown))}, expected some of {', '.join(STATES)}",
-                "give ('stop', 'lost')",
+                f"stop_on has {shown(min(unknown))}, expected some of {', '.join(STOPPING)}",
+                "give ('stop', 'broken')",
             )
         self.say = as_callable(say, "say")
         self.lines: tuple[StopLine, ...] = ()
@@ -195,7 +196,8 @@ class Watcher:
                 earlier = np.searchsorted(list(entropies), step, side="right")
                 entropy = np.array([np.nan, *entropies.values()])[earlier]
             is_score = sort_of_number(name) in LOSABLE
-            yield _Evaluations(name, step, entropy, reward, largest_reward(name, reward), is_score)
+            most = largest_reward(name, reward)
+            yield _Evaluations(name, step, entropy, reward, most, is_score, max(self._rows))
 
     def read(self) -> tuple[StopLine, ...]:
         """Read what is new in the log, and return the stop line of every reward."""
@@ -211,15 +213,7 @@ class Watcher:
         try:
             for evaluations in rewards:
                 key = (evaluations.digest(), self.steps, self.gain, self.cost_per_step, self.max_reward)
-                judged[key] = self._judged.get(key) or stop_line(
-                    rewarded(evaluations.step, evaluations.entropy, evaluations.reward),
-                    steps=self.steps,
-                    gain=self.gain,
-                    cost_per_step=self.cost_per_step,
-                    max_reward=self.max_reward or evaluations.max_reward,
-                    label=evaluations.label,
-                    is_score=evaluations.is_score,
-                )
+                judged[key] = self._judged.get(key) or self._line_of(evaluations)
         except Exception:
             # No line is left of evaluations that are no longer those of the run.
             self.lines = ()
@@ -230,6 +224,29 @@ class Watcher:
             if _is_news(line, self._last_said.get(line.reward)):
                 self._last_said[line.reward] = line
                 self._unsaid.append(stop_words(line))
+
+    def _line_of(self, evaluations: _Evaluations) -> StopLine:
+        """The stop line of a reward."""
+        max_reward = self.max_reward or evaluations.max_reward
+        used = rewarded(evaluations.step, evaluations.entropy, evaluations.reward)
+        state = state_of(
+            used.step,
+            used.reward,
+            end=evaluations.end,
+            max_reward=max_reward,
+            gain=self.gain,
+            is_score=evaluations.is_score,
+        )
+        return stop_line(
+            used,
+            state,
+            steps=self.steps,
+            gain=self.gain,
+            cost_per_step=self.cost_per_step,
+            max_reward=max_reward,
+            label=evaluations.label,
+            is_score=evaluations.is_score,
+        )
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -308,27 +325,12 @@ def _number(value: object) -> float | None:
 
 
 def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[_Evaluations]:
-    """The rewards of a run as ``entropylaw fit`` chooses them; without an entropy those of the catalog."""
-    try:
-        for series in select_all(run, entropy=entropy, reward=reward):
-            label = series.label or series.reward_choice.column
-            step, entropies, values = series.evaluations
-            is_score = series.reward_choice.is_score
-            yield _Evaluations(label, step, entropies, values, series.max_reward, is_score)
-    except InputError as error:
-        columns = tuple(reward)
-        if not columns:
-            matches = catalog.found(run, "validation") or catalog.found(run, "training")
-            columns = tuple(match.column for match in matches)
-        if error.slug != "no-entropy-column" or not columns:
-            raise
-        for column in columns:
-            logged = np.isfinite(run.columns[column])
-            values = run.columns[column][logged]
-            if values.size:
-                is_score = sort_of_number(column) in LOSABLE
-                most = largest_reward(column, values)
-                yield _Evaluations(column, run.step[logged], None, values, most, is_score)
+    """The rewards of a run as ``entropylaw fit`` chooses them."""
+    for series in select_all(run, entropy=entropy, reward=reward):
+        label = series.label or series.reward_choice.column
+        step, entropies, values = series.evaluations
+        is_score = series.reward_choice.is_score
+        yield _Evaluations(label, step, entropies, values, series.max_reward, is_score, series.end)
 
 
 class EntropyLawCallback:

@@ -119,47 +119,60 @@ class Verdict(StrEnum):
 
 
 class Why(StrEnum):
-    """Why the law fails.
+    """Why the law does not hold in a run: the one reason for its verdict."""
 
-    ``another_curve``: reward follows entropy along another curve. ``more_than_entropy``: a term in the step
-    is needed beside every curve in H. ``no_relation``: reward does not follow entropy, or rises with it.
-    """
+    reverse = "reward rises with entropy"
+    step = "the step says more"
+    few = "too few evaluations"
+    narrow = "entropy hardly moved"
+    slope = "no clear slope"
+    line = "a line in H fits as well"
+    curve = "another curve of H fits better"
+    neither = "neither says more"
+    controlled = "the entropy is controlled"
 
-    another_curve = "another curve"
-    more_than_entropy = "more than entropy"
-    no_relation = "no relation"
+
+class More(StrEnum):
+    """Whether the entropy or the step says more about the reward of a run."""
+
+    entropy = "entropy says more than the step"
+    step = "the step says more"
+    unknown = "cannot tell"
 
 
 class LawTests(Struct, frozen=True, kw_only=True):
-    """The evidence for and against the law, from which its verdict follows; None where unknown.
+    """The evidence from which the words about the law follow: odds, and one probability.
 
     Attributes
     ----------
-    p_step, p_log_step
-        Two-sided p-values of a term added to the law: the step, and the logarithm of one plus the step.
-    odds_line, odds_rate, odds_power, odds_square
-        Marginal likelihood of a curve in the entropy over the law's: a line, a free rate k, a power, H².
-    odds_constant, odds_lagged
-        The same of a constant, and of the law of an earlier entropy.
-    odds_saturation, odds_step, odds_log_step
-        The same of what needs more than the entropy: saturation in the step alone, and the law with the step,
-        or its logarithm, beside it.
-    spearman
-        Rank correlation of smoothed entropy and reward.
+    odds_entropy
+        Of all curves in the entropy, each as probable, to all curves in the step alone.
+    odds_law, odds_line
+        Of the law to the curves in the step, and to the straight line in the entropy.
+    odds_step
+        Of the curves in the step to a constant.
+    p_direction
+        Probability that reward falls as entropy rises, by the law.
     """
 
-    p_step: float | None
-    p_log_step: float | None
-    odds_line: float | None
-    odds_rate: float | None
-    odds_power: float | None
-    odds_square: float | None
-    odds_constant: float | None
-    odds_lagged: float | None
-    odds_saturation: float | None
-    odds_step: float | None
-    odds_log_step: float | None
-    spearman: float | None
+    odds_entropy: float
+    odds_law: float
+    odds_line: float
+    odds_step: float
+    p_direction: float
+
+    @property
+    def more(self) -> More:
+        """Whether the entropy or the step says more, at odds of 3 to 1."""
+        if self.odds_entropy >= CLEAR_ODDS:
+            return More.entropy
+        if self.odds_entropy <= 1.0 / CLEAR_ODDS and self.odds_step >= CLEAR_ODDS:
+            return More.step
+        return More.unknown
+
+
+CLEAR_ODDS = 3.0
+"""Odds from which one of two kinds of curves says more than the other."""
 
 
 class Residuals(Struct, frozen=True, kw_only=True):
@@ -197,8 +210,6 @@ class FormAnswer(Struct, frozen=True, kw_only=True):
         A name of :data:`entropylaw.analysis.forms.FORMS`, symbols, and number of free coefficients.
     probability
         Posterior probability among the forms, equal before the data.
-    ceiling, headroom
-        The reward at H = 0, and the gain of reward that is left, if the form is true.
     residual_sd
         Root of the residual sum of squares over n − parameters, reward units.
     shapes
@@ -209,10 +220,8 @@ class FormAnswer(Struct, frozen=True, kw_only=True):
     formula: str
     parameters: int
     probability: float
-    ceiling: Estimate
     residual_sd: float
     shapes: Mapping[str, Estimate]
-    headroom: Estimate
 
 
 class Prediction(Struct, frozen=True, kw_only=True):

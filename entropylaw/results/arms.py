@@ -46,8 +46,9 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
         The largest reward that is possible; None where it is not known.
     is_score
         Whether the reward is a score, or a part of one.
-    lost
-        The finding that it lost its reward; None for a run that did not, and of what is no score.
+    lost, has_ended
+        Of a run that lost its reward the best level and that now, None for any other and of what is no
+        score; and whether the last tenth of its log has no usable reward.
     refused
         Why it has no evaluations; empty for a run that has.
     unit
@@ -63,7 +64,8 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
     error: FloatArray
     max_reward: float | None = None
     is_score: bool = True
-    lost: Finding | None = None
+    lost: tuple[float, float] | None = None
+    has_ended: bool = False
     refused: str = ""
     unit: str = ""
     coefficients: Mapping[str, Estimate] = field(default_factory=dict)
@@ -75,8 +77,7 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
             return self
         lost = self.lost
         if lost is not None:
-            ends = {name: factor * float(str(value)) for name, value in lost.values.items()}
-            lost = replace(lost, values=ends)
+            lost = (factor * lost[0], factor * lost[1])
         return replace(
             self,
             reward=factor * self.reward,

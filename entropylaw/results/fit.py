@@ -1,100 +1,115 @@
-"""The answer for one run: its verdict, and its numbers averaged over the functional forms."""
+"""The answer about one run: its state, what comes next, the step to keep, and the law."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
-from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
-from entropylaw.results.forecast import BestSoFar, Forecast
-from entropylaw.results.law import LawFit, Predictor
-from entropylaw.results.result import JUMP, LOST, Finding, Qualified, Result, has
+from entropylaw.errors import FitError
+from entropylaw.results import Curve, EntropySet, Estimate, Prediction
+from entropylaw.results.columns import Refusal
+from entropylaw.results.forecast import Forecast
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import Finding, Qualified, Result
+from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
 
-class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
-    """The answer for one run.
-
-    Ceiling, headroom, reward now, curve and predictions are averaged over the functional forms of reward
-    against entropy, each without a term in the step and with one, by their posterior probabilities.
-    With a term they are those of the present stage: what more entropy would buy from here.
+class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer about a run in a few numbers, of four digits; what is not known is left out.
 
     Attributes
     ----------
-    run
-        Name of the run.
-    verdict, why
-        Whether the law holds for this run, and why it fails where it does.
-    findings
-        Reasons for the verdict, cautions, and notes.
-    tests, p_law
-        The evidence from which the verdict follows, and the probability of the law among the curves of its
-        odds, each as probable before the data. The law holds in no run below .30, and fails below .03, where
-        it is not the law of an earlier entropy (``docs/method/verdict.md``).
-    ceiling, headroom, reward_now
-        Reward at H = 0, how far that is above the reward now (0 where it is not), and the run's reward at the
-        last evaluation without the evaluation's sampling noise.
-    gain, p_headroom
-        A gain of reward, and the probability that the headroom is at least that. Of a run that lost its
-        reward it is None, and ceiling and headroom are unknown: its curve says what the reward was.
-    p_term, p_first, p_no_curve
-        Probability that reward needs a term in the step beside the entropy, that the first evaluations are
-        off the curve of the others, and that no curve of the list fits: that of a free curve.
-    forms, skipped
-        The functional forms, most probable first; and form → why it cannot be fitted to the run.
-    drop_per_100_steps
-        The recent loss of entropy (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`), of a fit to a log.
+    state, since
+        The word about what the reward has done, and the step since which it is so.
+    now, gained
+        Interval of the level at the last evaluation, and of that less the level at the first.
+    forecast, p_gain
+        Interval of the reward at the step of the forecast, and the probability of the gain that counts.
+    keep
+        The step to keep.
+    law, ceiling
+        The word about the law, and the interval of the reward at H = 0 by it.
+    why
+        Why the law is not decided, or there is none.
+    """
+
+    state: str | None = None
+    since: float | None = None
+    now: tuple[float, float] | None = None
+    gained: tuple[float, float] | None = None
+    forecast: tuple[float, float] | None = None
+    p_gain: float | None = None
+    keep: float | None = None
+    law: str | None = None
+    ceiling: tuple[float, float] | None = None
+    why: str | None = None
+
+
+class Fit(Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
+    """The answer about one run. What needs an entropy is in ``law``, which a run without one lacks.
+
+    Attributes
+    ----------
+    run, level, max_reward
+        Its name, the coverage of every interval, and the largest reward that is possible; None where that
+        is not known.
+    state, no_state
+        What its reward has done so far, and why that is not known.
+    gain
+        The gain of reward that counts; None without a state.
     forecast, no_forecast
         The reward at a later step, and why there is none.
     stop_line
         What the rest of the run costs, and whether it is over; of a fit to a log.
+    law, no_law
+        The law, its rivals and their numbers; and why there are none, such as that the log has no entropy.
+    drop_per_100_steps
+        The recent loss of entropy (:func:`entropylaw.analysis.entropy_ahead.entropy_drop`), of a fit to a log
+        with an entropy.
+    findings
+        Reasons for the law's verdict, cautions, and notes.
     unpaired
-        Steps and rewards of evaluations without an entropy: they count for the forecast, and not for the law.
-    law
-        The law's own numbers, and the evaluations.
+        Steps and rewards of evaluations without an entropy: they count for all but the law.
     """
 
     run: str
-    verdict: Verdict
-    why: Why | None
-    findings: tuple[Finding, ...]
-    tests: LawTests
-    p_law: float
-    ceiling: Estimate
-    headroom: Estimate
-    reward_now: Estimate
-    gain: float
-    p_headroom: float | None
-    forms: tuple[FormAnswer, ...]
-    skipped: Mapping[str, str] = field(default_factory=dict)
-    p_term: float
-    p_first: float
-    p_no_curve: float
-    drop_per_100_steps: Estimate | None = None
+    level: float
+    max_reward: float | None = None
+    state: State | None
+    no_state: str = ""
+    gain: float | None
     forecast: Forecast | None = None
     no_forecast: str | None = None
     stop_line: StopLine | None = None
+    law: LawFit | None
+    no_law: Refusal | None = None
+    drop_per_100_steps: Estimate | None = None
+    findings: tuple[Finding, ...]
     unpaired: tuple[FloatArray, FloatArray] | None = None
-    law: LawFit
 
     @property
-    def a(self) -> Estimate:
-        """Coefficient of the law: only the law has one."""
-        return self.law.a
+    def answer(self) -> Answer:
+        """The answer in a few numbers."""
+        return methods.predicting().short_answer(self)  # type: ignore[no-any-return]
 
     @property
-    def b(self) -> Estimate:
-        """Coefficient of the law: only the law has one."""
-        return self.law.b
+    def gained(self) -> Estimate | None:
+        """The level of the reward now less that at the first evaluation; None without a state."""
+        return None if self.state is None else self.state.gained
 
     @property
-    def params(self) -> dict[str, Estimate]:
-        """The averaged numbers and the law's coefficients, by name."""
-        names = ("ceiling", "headroom", "reward_now", "a", "b")
-        return {name: getattr(self, name) for name in names}
+    def keep(self) -> Kept | None:
+        """The step to keep; None without a state, and of what is no score."""
+        return None if self.state is None else self.state.keep
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the run lost its reward, or rewards are missing at its end."""
+        return self.state is not None and self.state.word == "broken"
 
     @property
     def evaluations(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -102,98 +117,52 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         return methods.predicting().evaluations(self)  # type: ignore[no-any-return]
 
     @property
-    def max_reward(self) -> float | None:
-        """The largest reward that is possible, 1 for a rate; None where it is not known."""
-        return self.law.max_reward
-
-    @property
-    def n(self) -> int:
-        """Number of evaluations that were fitted."""
-        return self.law.n
-
-    @property
     def n_rewards(self) -> int:
-        """Number of evaluations with a reward, also of those without an entropy: they are in the forecast."""
-        if self.unpaired is None:
-            return self.law.n
-        return self.law.n + len(self.unpaired[0])
+        """Number of evaluations with a reward, also of those without an entropy."""
+        paired = 0 if self.law is None else self.law.n
+        return paired if self.unpaired is None else paired + len(self.unpaired[0])
 
     @property
-    def effective_n(self) -> float:
-        """Effective sample size of the evaluations that were fitted."""
-        return self.law.residuals.effective_n
+    def verdict(self) -> str:
+        """The word about the law; ``none`` of a run without one."""
+        return "none" if self.law is None else self.law.verdict.value
 
-    @property
-    def level(self) -> float:
-        """Level of every interval."""
-        return self.law.level
+    def lawful(self) -> LawFit:
+        """The law; a FitError ``no-law`` with the reason where there is none."""
+        if self.law is not None:
+            return self.law
+        if self.no_law is None:
+            raise FitError("no-law", "the run has no law", "fit a log with an entropy")
+        raise FitError("no-law", f"there is no law: {self.no_law.message}", self.no_law.hint)
 
-    @property
-    def lowest_entropy(self) -> float:
-        """Lowest smoothed entropy, nats: the ceiling is an extrapolation from there to 0."""
-        return float(min(self.law.smoothed_entropy))
+    @overload
+    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
+    @overload
+    def predict(
+        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
+    ) -> tuple[Prediction, ...]: ...
+    def predict(
+        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
+    ) -> Prediction | tuple[Prediction, ...]:
+        """Reward at an entropy, or at several, by the averaged curve; see :meth:`LawFit.predict`.
 
-    @property
-    def present_stage(self) -> bool:
-        """Whether the numbers are those of the present stage: a term in the step is probably needed."""
-        return self.p_term >= 0.5
-
-    @property
-    def lost(self) -> bool:
-        """Whether the run lost more than half of its reward."""
-        return has(self.findings, LOST)
-
-    @property
-    def no_ceiling(self) -> str:
-        """Why its ceiling is not to be used, in two words; empty where it is.
-
-        ``lost reward``, ``no relation`` of reward with entropy, or ``cannot tell``, where the interval is
-        wider than the range of the reward, or the ceiling of rates is above 1.
+        Raises FitError ``no-law`` for a run without one.
         """
-        if self.lost:
-            return "lost reward"
-        if self.why is Why.no_relation or has(self.findings, JUMP):
-            return Why.no_relation.value
-        impossible = any(has(self.findings, code) for code in ("ceiling-impossible", "ceiling-above-one"))
-        is_wide = impossible or (self.ceiling.width or 0.0) > max(self.law.reward) - min(self.law.reward)
-        return "cannot tell" if is_wide else ""
+        return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
 
-    @property
-    def now(self) -> float | None:
-        """The level of the reward at the last step; where a run is too short for one, the curve's."""
-        if self.forecast is not None:
-            return self.forecast.now
-        if self.stop_line is not None and self.stop_line.now is not None:
-            return self.stop_line.now
-        return self.reward_now.value
+    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
+        """The entropies of a reward by the averaged curve; see :meth:`LawFit.entropy_for`.
 
-    @property
-    def best_so_far(self) -> BestSoFar | None:
-        """The step with the highest level, that of the stop line where the planned end is reached.
-
-        None of what is no score.
+        Raises FitError ``no-law`` for a run without one.
         """
-        if self.forecast is not None:
-            return self.forecast.best_so_far
-        line = self.stop_line
-        if line is None or line.best_step is None or line.best is None or line.p_better is None:
-            return None
-        return BestSoFar(step=line.best_step, level=line.best, p_better=line.p_better)
-
-    @property
-    def best(self) -> FormAnswer:
-        """The most probable form."""
-        return self.forms[0]
+        return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
     def flaw(self) -> str:
-        """A reason without a failure or the other way round, no form, or a ceiling of a lost reward."""
-        if (self.why is None) == (self.verdict is Verdict.fails):
-            return "a reason why the law fails, where it fails only"
-        if not any(form.form == "law" for form in self.forms):
-            return "the law among the forms"
-        numbers = (self.p_headroom, self.ceiling.value, self.headroom.value)
-        if self.lost and numbers != (None, None, None):
-            return "no ceiling of a run that lost its reward"
+        """Neither a law nor a state, or one without a reason."""
+        if self.law is None and self.state is None:
+            return "a state or a law"
+        if (self.law is None) == (self.no_law is None):
+            return "a law, or why there is none"
         return ""
 
     @cached_property

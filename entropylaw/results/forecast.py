@@ -1,4 +1,4 @@
-"""Forecasts of the reward, and the best step so far."""
+"""Forecasts of the reward."""
 
 from collections.abc import Mapping
 
@@ -10,37 +10,6 @@ from entropylaw.results.result import Finding, Qualified, Result
 
 SPENT = 0.95
 """Share of exp(H) − 1 from which on the entropy is called spent."""
-
-STANDS_OUT = 0.75
-"""Probability of being better than the last step from which on a step is distinguishable from it."""
-
-
-class BestSoFar(Struct, frozen=True, kw_only=True):
-    """The ``step`` with the highest ``level`` of the reward, noise aside.
-
-    ``p_better`` is the probability that its level is truly above that of the last step; 0 for that one.
-    """
-
-    step: float
-    level: float
-    p_better: float
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether the step is distinguishable from the last one."""
-        return self.p_better >= STANDS_OUT
-
-
-class RestsOn(Struct, frozen=True, kw_only=True):
-    """How often forecasts of other runs came true that gave a gain about this probability.
-
-    Of ``forecasts`` that said ``low`` to ``high`` the share ``came_true`` did.
-    """
-
-    low: float
-    high: float
-    came_true: float
-    forecasts: int
 
 
 class LawAhead(Struct, frozen=True, kw_only=True):
@@ -68,13 +37,11 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
         The last step, and the level of the reward there, without the noise of an evaluation.
     step, rewards, p_gains
         The m steps; at each the mean of three evaluations around it with its interval, and the probability
-        that this is at least ``now + gain``.
+        that the level there is at least ``now + gain``, calibrated on other runs.
+    p_ever
+        The probability that the level is that high at any step up to the last of these.
     gain
         The gain that counts, reward units.
-    best_so_far
-        The step with the highest level; None of what is no score.
-    rests_on
-        How often forecasts with such a probability as the last one came true in other runs.
     entropies, spent
         The entropy at each step, given or continued, and the step at which 95 % of exp(H) − 1 is spent: no
         entropies and None for a run without entropy. The step is unknown where it is beyond ten lengths.
@@ -95,9 +62,8 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
     step: tuple[float, ...]
     rewards: tuple[Estimate, ...]
     p_gains: tuple[float, ...]
+    p_ever: float
     gain: float
-    best_so_far: BestSoFar | None
-    rests_on: RestsOn
     entropies: tuple[Estimate, ...]
     spent: Estimate | None
     law: LawAhead | None

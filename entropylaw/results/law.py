@@ -8,7 +8,16 @@ import msgspec
 
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
-from entropylaw.results import EntropySet, Estimate, Prediction, Residuals
+from entropylaw.results import (
+    EntropySet,
+    Estimate,
+    FormAnswer,
+    LawTests,
+    Prediction,
+    Residuals,
+    Verdict,
+    Why,
+)
 
 
 class Predictor:
@@ -56,19 +65,28 @@ class Predictor:
 
 
 class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
-    """The law R = −a·exp(H) + b fitted to one run: its own numbers, as if it were true.
+    """The law R = −a·exp(H) + b fitted to one run: its numbers, as if it were true, and whether it holds.
 
     Attributes
     ----------
     run, n
         Name of the run, and number of evaluations that were fitted.
+    verdict, why
+        Whether the law holds for this run, and the one reason why it does not.
+    tests
+        The evidence from which that follows (``docs/method/law.md``).
     a, b, ceiling
-        Coefficients of R = −a·exp(H) + b, and ceiling = b − a, the reward at H = 0.
+        Coefficients of R = −a·exp(H) + b, and ceiling = b − a, the reward at H = 0. They are unknown where
+        the entropy hardly moved.
     correlation
         Correlation of a and b; they are nearly the same number, the ceiling is not.
-    entropy_now, reward_now, headroom
-        Smoothed entropy at the last evaluation (nats), the run's reward there with the evaluation's sampling
-        noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
+    entropy_now
+        Smoothed entropy at the last evaluation, nats.
+    forms, skipped
+        The functional forms, most probable first; and form → why it cannot be fitted to the run.
+    p_term, p_first, p_no_curve
+        Probability that reward needs a term in the step beside the entropy, that the first evaluations are
+        off the curve of the others, and that no curve of the list fits: that of a free curve.
     residuals
         Residuals of the law.
     r_squared
@@ -80,8 +98,6 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         standard error; and that noise's standard deviation in nats, None where it was used as logged.
     level
         Level of every interval.
-    entropy_sd
-        Where given, the known noise of each logged entropy, shape (n,), nats.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it. None
         where it is not known.
@@ -91,14 +107,20 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
 
     run: str
     n: int
+    verdict: Verdict
+    why: Why | None
+    tests: LawTests
     a: Estimate
     b: Estimate
     ceiling: Estimate
     correlation: float
     entropy_now: float
     entropy_noise: float | None
-    reward_now: Estimate
-    headroom: Estimate
+    forms: tuple[FormAnswer, ...]
+    skipped: Mapping[str, str] = msgspec.field(default_factory=dict)
+    p_term: float
+    p_first: float
+    p_no_curve: float
     residuals: Residuals
     r_squared: float
     step: FloatArray
@@ -110,7 +132,16 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     level: float
     max_reward: float | None = None
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
-    entropy_sd: FloatArray | None = None
+
+    @property
+    def best(self) -> FormAnswer:
+        """The most probable form."""
+        return self.forms[0]
+
+    @property
+    def lowest_entropy(self) -> float:
+        """Lowest smoothed entropy, nats: the reward at H = 0 is an extrapolation from there."""
+        return float(min(self.smoothed_entropy))
 
     @cached_property
     def reads(self) -> Any:
@@ -121,11 +152,11 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         return f"<LawFit {self.run!r}: R = {self.b:.3g} − {self.a:.3g}·exp(H), {self.n} evaluations>"
 
     def flaw(self) -> str:
-        """Arrays of other lengths than n, or steps that do not rise."""
+        """Arrays of other lengths than n, steps that do not rise, or a verdict without its reason."""
+        if (self.why is None) == (self.verdict is not Verdict.holds):
+            return "a reason why the law does not hold, where it does not only"
         columns = [self.step, self.entropy, self.smoothed_entropy, self.smoothing_error]
         columns += [self.reward, self.fitted]
-        if self.entropy_sd is not None:
-            columns.append(self.entropy_sd)
         listed = isinstance(self.step, list)  # for gates, which read no array
         fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
         if self.n < 2 or not fits:

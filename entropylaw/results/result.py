@@ -65,16 +65,8 @@ class Result(Struct, frozen=True, kw_only=True):
         return str(methods.rendering().html(self))
 
 
-LOST = "reward-lost"
-"""Code of the finding that the run lost its reward."""
-
-"""Code of the finding that no level shift was found."""
-
 ENDS = "reward-ends"
 """Code of the finding that the evaluations end before others."""
-
-JUMP = "jump-at-start"
-"""Code of the finding that the reward jumped at the start and is flat since."""
 
 NO_SCORE = "not-a-score"
 """Code of the finding that the reward is no score by its name, but a length, a cost or a divergence."""

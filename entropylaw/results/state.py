@@ -50,7 +50,7 @@ class State(Struct, frozen=True, kw_only=True):
         Standard deviation of one evaluation about the level.
     keep
         The step to keep; None of what is no score.
-    lost_from, lost_to
+    lost
         Of a broken run the best mean of some evaluations, and that of the last ones; None where it is broken
         because rewards are missing at its end, and of all other runs.
     """
@@ -64,5 +64,9 @@ class State(Struct, frozen=True, kw_only=True):
     gain: float
     noise: float
     keep: Kept | None
-    lost_from: float | None = None
-    lost_to: float | None = None
+    lost: tuple[float, float] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is broken because rewards are missing at the end of the log."""
+        return self.word == "broken" and self.lost is None

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from entropylaw.arrays import FloatArray, IntArray
-from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, shown
 from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.number_parsing import TEXT
-from entropylaw.logs.runs.step_column import require_column
-from entropylaw.units import MOST_NATS, nats_per_unit
+from entropylaw.units import MOST_NATS
 
 REWARD_IS_TEXT = f"reward is {TEXT}"
 NO_NEXT = "no entropy at the step after"
@@ -152,41 +147,3 @@ def logged_entropies(
     later = float(np.median(step[pairs.entropy_row] - pairs.step))
     usable = np.isfinite(entropy) & (entropy <= MOST_NATS)
     return step[usable] - later, entropy[usable]
-
-
-def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
-    """Standard deviation of each paired entropy, shape (n,), nats.
-
-    ``given`` is a number for all, or the name of a column on the entropy's rows.
-
-    Raises ``column-not-found``, ``entropy-sd-missing`` where a paired entropy has no sd above 0, and
-    ``bad-entropy-sd`` for a number that is not above 0.
-    """
-    number = as_number(given)
-    if number is not None:
-        if not 0 < number < math.inf:
-            raise UsageError(
-                "bad-entropy-sd",
-                f"entropy sd {given}, expected a number of nats above 0",
-                "give the standard error of one logged entropy, or the column that holds it",
-            )
-        return np.full(len(pairs), number)
-    column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
-    values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
-    lacking = ~((values > 0) & np.isfinite(values))
-    if lacking.any():
-        row = int(np.argmax(lacking))
-        raise InputError(
-            "entropy-sd-missing",
-            f"{shown(column)} of run {shown(run.name)} is {values[row]:g} with the entropy of step "
-            f"{pairs.step[row]:g}, and no sd above 0 at {counted(int(lacking.sum()), 'evaluation')}",
-            "leave out these rows, or give one number for all: --entropy-sd 0.02",
-        )
-    return values
-
-
-def as_number(given: str) -> float | None:
-    """``given`` as a number, None where it is the name of a column."""
-    with suppress(ValueError):
-        return float(given)
-    return None

@@ -22,7 +22,7 @@ from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.result import caution, replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import ENOUGH_PAIRS, Chosen, Reward, choose_entropy, choose_rewards
-from entropylaw.roles.pairing import logged_entropies, noise_of
+from entropylaw.roles.pairing import logged_entropies
 from entropylaw.roles.series import Series
 from entropylaw.run_names import reward_matches
 from entropylaw.units import LARGEST, unit_factor
@@ -43,7 +43,6 @@ def select_all(
     entropy: str | Sequence[str] | None = None,
     reward: str | Sequence[str] | None = None,
     pair: str | None = None,
-    entropy_sd: str | None = None,
 ) -> tuple[Series, ...]:
     """Every reward of a run, with every entropy that the user names.
 
@@ -54,12 +53,11 @@ def select_all(
     """
     check_run(run)
     pair = text_or_none(pair, "pair")
-    entropy_sd = text_or_none(entropy_sd, "entropy_sd")
     rewards = texts(reward, "reward")
     columns = named_columns(run, texts(entropy, "entropy"))
     series: list[Series] = []
     for column in columns or (None,):
-        of_entropy = _of_entropy(run, column, rewards, pair, entropy_sd)
+        of_entropy = _of_entropy(run, column, rewards, pair)
         for paired in of_entropy:
             label = paired.label
             if len(columns) > 1:
@@ -71,7 +69,7 @@ def select_all(
 
 
 def _of_entropy(
-    run: Run, column: str | None, rewards: Sequence[str], pair: str | None, entropy_sd: str | None
+    run: Run, column: str | None, rewards: Sequence[str], pair: str | None
 ) -> list[Series]:
     """The rewards with the entropy that the user names, or that of the catalog; with none where it has none.
 
@@ -79,12 +77,12 @@ def _of_entropy(
     """
     try:
         chosen = choose_entropy(run, column, next(iter(rewards), None))
-        return _rewards(run, chosen, rewards, pair, entropy_sd)
+        return _rewards(run, chosen, rewards, pair)
     except InputError as error:
         if column is not None:
             raise
         try:
-            series = _rewards(run, None, rewards, pair, None)
+            series = _rewards(run, None, rewards, pair)
         except InputError:
             raise error from None
         lacking = Refusal(slug=error.slug, message=error.message, hint=error.hint)
@@ -120,11 +118,11 @@ def _matching(run: Run, name: str) -> list[str]:
 
 
 def _rewards(
-    run: Run, chosen: Chosen | None, names: Sequence[str], pair: str | None, entropy_sd: str | None
+    run: Run, chosen: Chosen | None, names: Sequence[str], pair: str | None
 ) -> list[Series]:
     """The rewards with one entropy, or with none: by default, or those that the user names by column or label."""
     if not names:
-        series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair), entropy_sd))
+        series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair)))
         return _ended([*series, *_mean_of(series)])
     series = []
     for name in names:
@@ -134,17 +132,17 @@ def _rewards(
         labelled: list[Series] = []
         if not columns and folded(name) not in by_folded_name(run.columns):
             with suppress(InputError):  # there may be no reward by default
-                by_default = _rewards(run, chosen, (), pair, entropy_sd)
+                by_default = _rewards(run, chosen, (), pair)
                 labelled = [paired for paired in by_default if reward_matches(name, paired.label)]
         series += labelled
         if not labelled:
             for column in columns or [name]:
-                series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
+                series += _paired(run, chosen, choose_rewards(run, chosen, column, pair))
     return list({paired.reward_choice.column: paired for paired in series}.values())
 
 
 def _paired(
-    run: Run, chosen: Chosen | None, rewarded: Sequence[Reward], entropy_sd: str | None
+    run: Run, chosen: Chosen | None, rewarded: Sequence[Reward]
 ) -> Iterator[Series]:
     """The series of some rewards, each with a label of its own; raises ``no-pairs`` where none has a pair."""
     if chosen is not None and not any(len(reward.pairs) for reward in rewarded):
@@ -163,14 +161,6 @@ def _paired(
     labels = Counter(reward.choice.label for reward in rewarded)
     for reward in rewarded:
         pairs = reward.pairs
-        noise: FloatArray | None = None
-        if entropy_sd is not None:
-            try:
-                noise = noise_of(run, pairs, entropy_sd)
-            except InputError:
-                if reward is rewarded[0] or not reward.training:
-                    raise
-                continue  # not all entropies of the training reward beside the validation have a known noise
         label = reward.choice.label
         yield Series(
             run=run.name,
@@ -185,7 +175,6 @@ def _paired(
             findings=run_settings.findings(settings, run, entropies),
             offer=reward.longer,
             max_reward=LARGEST.get(reward.unit),
-            entropy_sd=noise,
             logged=None if entropies is None else logged_entropies(run.step, entropies, pairs),
             unpaired=pairs.unpaired,
             end=float(run.step[-1]),
@@ -236,7 +225,6 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
         entropy=base.entropy[rows],
         reward=mean[is_paired],
         unpaired=None if is_paired.all() else (every_step[~is_paired], mean[~is_paired]),
-        entropy_sd=None if base.entropy_sd is None else base.entropy_sd[rows],
         reward_choice=choice,
         dropped=added({"another reward has no value at that step": int(np.sum(~rows))}),
         offer="",

@@ -29,7 +29,6 @@ def select(
     entropy: str | Sequence[str] | None = None,
     reward: str | Sequence[str] | None = None,
     pair: str | None = None,
-    entropy_sd: str | None = None,
 ) -> Series:
     """Choose entropy and reward by the catalog, and pair them; of several rewards the first.
 
@@ -44,19 +43,16 @@ def select(
         Columns that the user names, or shell patterns of them; None leaves the choice to the catalog.
     pair
         ``"same"`` or ``"next"``; None leaves it to the catalog.
-    entropy_sd
-        The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
 
     Raises
     ------
     InputError
         ``no-entropy-column``, ``no-reward-column``, ``no-pairs``, ``column-not-found``, ``column-empty``,
-        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-is-perplexity``, ``entropy-not-a-mean``,
-        ``entropy-sd-missing``.
+        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-is-perplexity``, ``entropy-not-a-mean``.
     UsageError
-        ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
+        ``pair-unknown`` or ``same-column``.
     """
-    return select_all(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)[0]
+    return select_all(run, entropy=entropy, reward=reward, pair=pair)[0]
 
 
 def phase_series(

@@ -10,7 +10,6 @@ import numpy as np
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import blocked
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 
@@ -24,18 +23,6 @@ def tails(level: float) -> tuple[float, float, float]:
 def unknown(why: str, *, level: float, method: str) -> Estimate:
     """No number and no interval, and the reason."""
     return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
-
-
-def usual_gain(reward: FloatArray, max_reward: float | None, *, is_score: bool = True) -> float:
-    """The gain that counts where none is given: a hundredth of the largest possible reward.
-
-    Where that is unknown it is a hundredth of 1 for scores (n,) from 0 to 1, and else of their range so far,
-    in a long run of the means over blocks that a forecast uses.
-    """
-    largest = 1.0 if max_reward is None and is_score and reward.max() <= 1 else max_reward
-    if largest and reward.min() >= 0:
-        return 0.01 * largest
-    return 0.01 * float(np.ptp(blocked(reward, reward)[1]))
 
 
 def checked_entropies(entropy: Any) -> FloatArray:

@@ -49,7 +49,6 @@ class Evaluations:
     step: FloatArray
     entropy: FloatArray
     reward: FloatArray
-    entropy_sd: FloatArray | None = None
     dropped: dict[str, int]
     logged: tuple[FloatArray, FloatArray] | None = None
     unpaired: tuple[FloatArray, FloatArray] | None = None
@@ -72,8 +71,7 @@ class Evaluations:
     def smoothed(self) -> SmoothedEntropy:
         """The entropy at the evaluations, smoothed over every logged step."""
         step, entropy = (self.step, self.entropy) if self.logged is None else self.logged
-        sd = None if self.entropy_sd is None else np.interp(step, self.step, self.entropy_sd)
-        smoothed = smoothed_entropy(step, entropy, self.step, sd)
+        smoothed = smoothed_entropy(step, entropy, self.step)
         if np.ptp(smoothed.entropy) > 0:
             return smoothed
         return SmoothedEntropy(entropy=self.entropy, sd=np.zeros(self.step.size), noise=None)
@@ -83,7 +81,6 @@ def usable(
     entropy: Any,
     reward: Any,
     step: Any,
-    sd: Any = None,
     *,
     keep_outliers: bool,
     logged: tuple[FloatArray, FloatArray] | None = None,
@@ -96,7 +93,7 @@ def usable(
     ``unpaired`` steps and rewards without an entropy, which count for all but the law; ``end`` is the last
     step of the log.
     """
-    used = paired(entropy, reward, step, sd, logged, unpaired, end)
+    used = paired(entropy, reward, step, logged, unpaired, end)
     if keep_outliers:
         return used
     outliers = gross_outliers(used.step, used.entropy, used.reward)
@@ -112,7 +109,6 @@ def usable(
         step=used.step[keep],
         entropy=used.entropy[keep],
         reward=used.reward[keep],
-        entropy_sd=None if used.entropy_sd is None else used.entropy_sd[keep],
         dropped=used.dropped | {outlier.sentence: 1 for outlier in outliers},
         logged=every,
         unpaired=used.unpaired,
@@ -125,7 +121,6 @@ def paired(
     entropy: Any,
     reward: Any,
     step: Any,
-    sd: Any = None,
     logged: tuple[FloatArray, FloatArray] | None = None,
     unpaired: tuple[FloatArray, FloatArray] | None = None,
     end: float | None = None,
@@ -134,13 +129,11 @@ def paired(
 
     An ``entropy`` of None stands for a run without one.
 
-    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``, and as
-    :func:`_checked_sd`.
+    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``.
     """
     if entropy is None:
         entropy = np.full(as_floats(reward, "reward").size, np.nan)
     s, h, r = _columns(step, entropy, reward)
-    entropy_sd = _checked_sd(sd, s.size)
     if end is None and s.size and np.isfinite(s).all():
         end = float(s[-1])
     keep, lost = _present({"step": s, "entropy": h, "reward": r})
@@ -157,7 +150,6 @@ def paired(
         step=s[keep],
         entropy=h[keep],
         reward=r[keep],
-        entropy_sd=None if entropy_sd is None else entropy_sd[keep],
         dropped=lost,
         logged=every_entropy,
         unpaired=(steps[fine], rewards[fine]) if fine.any() else None,
@@ -305,35 +297,6 @@ def check_rewards(reward: FloatArray, most: float | None) -> None:
         raise FitError(
             "reward-above-max", message, "give the largest reward that is possible, or leave it out"
         )
-
-
-def _checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
-    """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
-
-    Raises
-    ------
-    FitError
-        ``lengths-differ``.
-    UsageError
-        ``bad-entropy-sd``: not above 0 and finite.
-    """
-    if sd is None:
-        return None
-    values = as_floats(sd, "entropy_sd")
-    if np.ndim(sd) and values.size != n:
-        raise FitError(
-            "lengths-differ",
-            f"{n} entropies and {values.size} standard deviations of them, expected one of each",
-            "pass one number, or arrays of the same length",
-        )
-    bad = values[~((values >= SMALLEST_ENTROPY) & (values <= HIGHEST_ENTROPY))]
-    if bad.size:
-        raise UsageError(
-            "bad-entropy-sd",
-            f"entropy_sd {bad[0]:g}, expected {SMALLEST_ENTROPY:g} to {HIGHEST_ENTROPY:g} nats for each",
-            "give the standard error of each entropy, or one number for all",
-        )
-    return np.broadcast_to(values, (n,))
 
 
 FAR = 10.0
