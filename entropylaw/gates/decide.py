@@ -414,7 +414,7 @@ def _baseline_runs(path: str) -> list[Subject]:
     note_input(path)
     name = shown_path(path)
     kinds = ("fit", "report")
-    document = as_document(load_json(path, kinds), kinds, f"the baseline {name}", arrays=False)
+    document = as_document(load_json(path, kinds), kinds, f"the baseline {name}")
     return subjects_of(document, name)
 
 

@@ -221,7 +221,7 @@ def read_document(data: Any, source: str) -> AnyDocument:
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
-    document: AnyDocument = as_document(data, READ, source, arrays=False, or_log=True)
+    document: AnyDocument = as_document(data, READ, source, or_log=True)
     if not getattr(document, "runs", True):
         raise damaged(source, "at $.runs: expected one run or more")
     return document

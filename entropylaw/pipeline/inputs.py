@@ -1,8 +1,7 @@
 """What the arguments of a command hold: runs as logs have them, and entries of documents of entropylaw.
 
 Every command gathers its inputs here, so that all of them have the same runs, under the same names. Nothing
-here imports numpy before a log is read or a document with arrays is loaded: gates on stored documents need
-none.
+here imports numpy before a log is read: gates on stored documents need none.
 """
 
 from __future__ import annotations

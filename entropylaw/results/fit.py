@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, held, on_access
 from entropylaw.binding import methods
 from entropylaw.results import Curve, Estimate, FormAnswer, LawTests, Verdict, Why
 from entropylaw.results.forecast import BestSoFar, Forecast
@@ -30,6 +30,7 @@ class LevelShift(Struct, frozen=True, kw_only=True):
     p_value: float
 
 
+@on_access
 class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
@@ -131,9 +132,8 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     @property
     def n_rewards(self) -> int:
         """Number of evaluations with a reward, also of those without an entropy: they are in the forecast."""
-        if self.unpaired is None:
-            return self.law.n
-        return self.law.n + len(self.unpaired[0])
+        unpaired = held(self, "unpaired")
+        return self.law.n if unpaired is None else self.law.n + len(unpaired[0])
 
     @property
     def effective_n(self) -> float:

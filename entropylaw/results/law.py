@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, overload
 
 import msgspec
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, held, on_access
 from entropylaw.binding import methods
 from entropylaw.results import EntropySet, Estimate, Prediction, Residuals
 
@@ -55,6 +56,7 @@ class Predictor:
         return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
 
+@on_access
 class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """The law R = −a·exp(H) + b fitted to one run: its own numbers, as if it were true.
 
@@ -125,14 +127,10 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
-        columns = [self.step, self.entropy, self.smoothed_entropy, self.smoothing_error]
-        columns += [self.reward, self.fitted]
-        if self.entropy_sd is not None:
-            columns.append(self.entropy_sd)
-        listed = isinstance(self.step, list)  # for gates, which read no array
-        fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
-        if self.n < 2 or not fits:
+        names = ("step", "entropy", "smoothed_entropy", "smoothing_error", "reward", "fitted", "entropy_sd")
+        arrays = [array for name in names if (array := held(self, name)) is not None]
+        if self.n < 2 or any(len(array) != self.n for array in arrays):
             return f"arrays of the length n = {self.n}, at least 2"
-        if not listed and not (self.step[1:] > self.step[:-1]).all():
+        if any(later <= earlier for earlier, later in pairwise(arrays[0])):
             return "increasing steps"
         return ""
