@@ -107,7 +107,7 @@ def formats_page(text: str) -> str:
 
 def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
-    found_in = {"law": "fit, report", "ahead": "fit, report, prediction", "phases": "phases, report"}
+    found_in = {"fit": "fit, report", "prediction": "fit, report, prediction", "phases": "phases, report"}
     found_in["samples"] = "samples"
     verdict = "fit, report, prediction, logs"
     flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
@@ -118,7 +118,7 @@ def quantities_table() -> str:
     for one in QUANTITIES.values():
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
         compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
-        unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
+        unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.reads[0]]}, logs")
         cells = (f"`{one.name}`", one.meaning, one.unit.name, range_of(one), compared, unknown, where)
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]

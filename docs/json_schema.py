@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from entropylaw.arrays import FloatArray
 from entropylaw.documents.kinds import Kind
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 
@@ -26,8 +25,6 @@ def json_schema(kind: Kind) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, **whole, "title": kind.schema}
 
 
-def number_schema(kind: type) -> dict[str, Any]:
-    """Schema of arrays, and of numbers that may be infinite: null is infinity."""
-    if kind is FloatArray:
-        return {"type": "array", "items": {"type": ["number", "array"]}}
+def number_schema(_: type) -> dict[str, Any]:
+    """Schema of numbers that may be infinite: null is infinity."""
     return {"type": ["number", "null"]}

@@ -11,7 +11,8 @@ T = TypeVar("T")
 
 def made(kind: type[T], **fields: Any) -> T:
     """A result from the fields that its document has; those that are results may be made, or fields again."""
-    return msgspec.convert(fields, kind, dec_hook=lambda _, value: value)
+    listed = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in fields.items()}
+    return msgspec.convert(listed, kind, dec_hook=lambda _, value: value)
 
 
 def reason(code: str, **values: Any) -> Finding:

@@ -9,7 +9,7 @@ from entropylaw.documents.document import CheckDocument
 from entropylaw.documents.kinds import KINDS
 from entropylaw.gates.decide import Rules, decide
 from entropylaw.gates.expression import parse
-from entropylaw.gates.subjects import joined, read_document, subjects_of
+from entropylaw.gates.runs import by_run, entries_of, read_document
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.results.result import replace
@@ -95,12 +95,12 @@ def document(*runs, kind="fit"):
     return {"schema": schema, "version": "0.1.0", "inputs": [], "runs": list(runs)} | settings
 
 
-def subjects(data, source="x.fit.json"):
-    return subjects_of(read_document(data, source), source)
+def runs_of(data, source="x.fit.json"):
+    return entries_of(read_document(data, source), source)
 
 
 def cases(data, *gates, baselines=None, **rules):
-    found = joined([subject for one in data for subject in subjects(one)])
+    found = by_run([run for one in data for run in runs_of(one)])
     return decide([parse(gate) for gate in gates], found, baselines or {}, Rules(**rules))
 
 

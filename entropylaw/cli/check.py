@@ -20,8 +20,7 @@ from entropylaw.errors import InputError, OutputError, UsageError
 from entropylaw.escaping import counted
 from entropylaw.gates.decide import Rules, decide, load_baselines
 from entropylaw.gates.expression import parse
-from entropylaw.gates.quantities import Part
-from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, subjects_of, unread
+from entropylaw.gates.runs import READ, by_run, checked_file, entries_in, entries_of, unread
 from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from entropylaw.paths import NOT_READ, check_targets, shown_path
@@ -30,7 +29,8 @@ from entropylaw.results.result import replace
 if TYPE_CHECKING:
     from entropylaw.documents.loading import Stored
     from entropylaw.gates.expression import Gate
-    from entropylaw.gates.subjects import Subject
+    from entropylaw.gates.quantities import ResultKind
+    from entropylaw.gates.runs import RunEntries
     from entropylaw.pipeline.inputs import Inputs
 
 SETTINGS_OF: Mapping[str, type] = {"phases": PhaseOptions, "comparison": CompareOptions}
@@ -63,9 +63,9 @@ def check(options: CheckCommand) -> None:
     more: dict[str, Any] = {"kinds": READ, "fixed": fixed, "strict": True}
     inputs = output.gather(options.sources, options, settings, **more)
     refuse_settings(options, inputs.documents)
-    subjects = joined(subjects_in(inputs, gates, options))
+    runs = by_run(runs_in(inputs, gates, options))
     rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_fails")}
-    cases = decide(gates, subjects, baselines, Rules(**rules))
+    cases = decide(gates, runs, baselines, Rules(**rules))
     files = list(map(checked_file, inputs.documents))
     files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
     document = CheckDocument(
@@ -74,7 +74,7 @@ def check(options: CheckCommand) -> None:
         settings=tuple(settings_used(inputs)),
         gates=tuple(gate.shown for gate in gates),
         **rules,
-        runs=len({(subject.run, subject.path, subject.sources) for subject in subjects}),
+        runs=len({(run.first.run, run.first.path, run.sources) for run in runs}),
         failed=any(case.failed for case in cases),
         cases=cases,
         warnings=inputs.warnings,
@@ -84,7 +84,7 @@ def check(options: CheckCommand) -> None:
     skipped = [text for text in document.warnings if not (options.quiet and beside in text)]
     output.say_skipped(skipped, quiet=False)
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
-    show_refusals(subjects, printed=formats.get("-") == "text")
+    show_refusals(runs, printed=formats.get("-") == "text")
     show_refusals(chain.from_iterable(baselines.values()))
     if document.failed:
         raise typer.Exit(TRIPPED)
@@ -92,15 +92,15 @@ def check(options: CheckCommand) -> None:
         raise typer.Exit(OutputError.exit_code)
 
 
-def show_refusals(subjects: Iterable[Subject], *, printed: bool = False) -> None:
+def show_refusals(runs: Iterable[RunEntries], *, printed: bool = False) -> None:
     """Show the errors of the runs without a fit; where the text that was ``printed`` has them, what to do."""
     hints = Counter[tuple[str, str]]()
-    for subject in subjects:
-        refusal = subject.refusal
+    for run in runs:
+        refusal = run.refusal
         if refusal is not None and printed:
             hints[refusal.slug, refusal.hint] += 1
         elif refusal is not None:
-            show_error(output.refused(subject.name, refusal))
+            show_error(output.refused(run.first.name, refusal))
     for (slug, hint), number in hints.items():
         show_error(InputError(slug, f"{counted(number, 'run')} could not be used", hint))
 
@@ -125,31 +125,31 @@ def changed_settings(settings: Mapping[str, object], family: type) -> dict[str, 
     }
 
 
-def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) -> list[Subject]:
+def runs_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) -> list[RunEntries]:
     """The runs of the documents and of the logs, and what could not be read."""
     flaws = dict(inputs.flaws)
-    subjects = [unread(path, error) for path, error in flaws.items()]
+    runs = [unread(path, error) for path, error in flaws.items()]
     for document in inputs.documents:
         # A document that is not the one of its report is not a run beside its error.
         if shown_path(document.path) not in flaws:
-            subjects += stored_subjects(document)
+            runs += entries_in(document)
     if inputs.entries:
-        parts = {gate.quantity.part for gate in gates}
-        subjects += fitted_subjects(inputs, parts, options.jobs)
-    return subjects
+        kinds = {kind for gate in gates for kind in gate.quantity.reads}
+        runs += fitted_runs(inputs, kinds, options.jobs)
+    return runs
 
 
-def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None) -> list[Subject]:
-    """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
+def fitted_runs(inputs: Inputs, kinds: Set[ResultKind], jobs: int | None) -> list[RunEntries]:
+    """The runs of logs with the results that gates read; no result of an earlier call is used."""
     # Not at the top: gates on stored documents need no numpy.
     from entropylaw.cli.running import document_of
     from entropylaw.pipeline import steps
 
-    subjects = subjects_of(document_of(steps.Fit, inputs, jobs, anew=True), "the fit")
-    if "phases" in parts:
+    runs = entries_of(document_of(steps.Fit, inputs, jobs, anew=True))
+    if "phases" in kinds:
         classes = replace(inputs, settings=part(inputs.settings, PhaseOptions))
-        subjects += subjects_of(document_of(steps.Phases, classes, jobs, anew=True), "the fit")
-    return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
+        runs += entries_of(document_of(steps.Phases, classes, jobs, anew=True))
+    return [replace(run, sources=run.sources[:1]) for run in by_run(runs)]
 
 
 def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
-from entropylaw.arrays import Unbounded
+from entropylaw.arrays import Unbounded, held
 from entropylaw.errors import described
 from entropylaw.reproducible import rounded
 from entropylaw.results.result import field_names
@@ -72,14 +71,14 @@ def _finite(text: str) -> float:
     return number
 
 
-def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
-    """JSON values as a result of type ``kind``; without ``arrays`` its arrays stay unchecked lists.
+def decode(kind: type[T], data: Any) -> T:
+    """JSON values as a result of type ``kind``, whose arrays are made when they are first read.
 
     Raises DocumentMismatchError for the first value that is missing, is not of its type, or disagrees with
     others.
     """
     try:
-        result = msgspec.convert(data, kind, dec_hook=partial(_number_or_array, arrays))
+        result = msgspec.convert(data, kind, dec_hook=_unbounded)
     except msgspec.ValidationError as error:
         # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].result.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
@@ -108,7 +107,7 @@ def _members(value: object) -> list[tuple[str, Any]]:
     types = getattr(type(value), "__annotations__", {})
     members: list[tuple[str, Any]] = []
     for key, name in zip(keys, names, strict=True):
-        inner = getattr(value, name)
+        inner = held(value, name)
         if types.get(name) is Unbounded and inner == math.inf:
             inner = None
         members.append((key, inner))
@@ -120,26 +119,11 @@ def as_stored(value: T) -> T:
     return decode(type(value), encode(value))
 
 
-def _number_or_array(arrays: bool, kind: type, value: Any) -> Any:
-    """A value of :class:`FloatArray` or :class:`Unbounded`; without ``arrays`` lists stay, and no numpy."""
-    if kind is Unbounded:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"expected a number or null, found {described(value)}")
-        return math.inf if value is None else float(value)
-    if not isinstance(value, list):
-        raise ValueError(f"expected an array of numbers, found {described(value)}")
-    if not arrays:
-        return value
-    import numpy as np
-
-    try:
-        array = np.array(value)
-    except ValueError:
-        raise ValueError("expected an array of numbers, found lists of several lengths") from None
-    # Strings with numbers are not numbers, nor are integers beyond a double.
-    if array.dtype.kind not in "fiu":
-        raise ValueError("expected an array of finite numbers")
-    return array.astype(float, copy=False)
+def _unbounded(_: type, value: Any) -> float:
+    """A value of :class:`Unbounded`."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ValueError(f"expected a number or null, found {described(value)}")
+    return math.inf if value is None else float(value)
 
 
 def _flaw(value: Any) -> tuple[str, str] | None:

@@ -52,13 +52,10 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     return as_document(load_json(path, (name,)), (name,), shown_path(path))
 
 
-def as_document(
-    data: Any, kinds: Sequence[str], shown: str, *, arrays: bool = True, or_log: bool = False
-) -> Any:
+def as_document(data: Any, kinds: Sequence[str], shown: str, *, or_log: bool = False) -> Any:
     """The values of a document of one of some kinds as results; ``shown`` is its name in messages.
 
-    Without ``arrays`` they stay lists, and numpy is not imported. ``or_log`` says whether its log can be
-    given instead.
+    ``or_log`` says whether its log can be given instead.
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
@@ -79,7 +76,7 @@ def as_document(
             "fit the log again, or use the version that wrote the document",
         )
     try:
-        return decode(kind.type, data, arrays=arrays)
+        return decode(kind.type, data)
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
 

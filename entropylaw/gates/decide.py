@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from entropylaw.documents.document import GateCase
 from entropylaw.documents.index import INDEX, whole_pages
@@ -24,12 +24,16 @@ from entropylaw.escaping import listing
 from entropylaw.gates.expression import COMPARE, Gate, holds_for
 from entropylaw.gates.limits import Limit, limit_of
 from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value
-from entropylaw.gates.subjects import Subject, subjects_of, unread
+from entropylaw.gates.runs import RunEntries, entries_of, unread, value_of, why_unusable
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.columns import factor_to
-from entropylaw.results.result import ENDS, LOST, replace
+from entropylaw.results.result import ENDS, LOST, replace, sentences
+
+if TYPE_CHECKING:
+    from entropylaw.documents.document import RunPrediction
+    from entropylaw.results.fit import Fit
 
 Outcome = Literal["passed", "not excluded", "tripped", "unknown"]
 """The outcome of a gate for a run."""
@@ -60,40 +64,39 @@ _MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 def decide(
     gates: Sequence[Gate],
-    subjects: Sequence[Subject],
-    baselines: Mapping[str, Sequence[Subject]],
+    runs: Sequence[RunEntries],
+    baselines: Mapping[str, Sequence[RunEntries]],
     rules: Rules,
 ) -> tuple[GateCase, ...]:
     """Apply every gate to every run, run by run; ``baselines`` are as :func:`load_baselines` has them.
 
     Raises UsageError ``no-such-arm``: no comparison has the arms of a gate.
     """
-    _check_arms(gates, subjects)
-    counts = Counter(subject.name for subject in subjects)
+    _check_arms(gates, runs)
+    counts = Counter(run.first.name for run in runs)
     # The label of a reward, empty where a run has one → the runs with it, fitted or refused.
-    with_reward = [subject for subject in subjects if "law" in subject.parts or subject.refusal is not None]
-    rewards = Counter(subject.reward for subject in with_reward)
+    rewards = Counter(run.first.reward for run in runs if "fit" in run.entries or run.refusal is not None)
     failing = {"tripped", "unknown"}
     if rules.strict:
         failing.add("not excluded")
     cases = []
-    for gate, subject, unmatched in _compared(gates, subjects):
+    for gate, run, unmatched in _compared(gates, runs):
         value: Value | None = None
         limit: Limit | Unknown | None = None
         outcome: Outcome = "unknown"
-        sentence = unmatched or subject.finding(ENDS)
+        sentence = unmatched or run.finding(ENDS)
         if not sentence and gate.quantity.kind == "flag":
-            outcome, sentence = _decide_flag(gate.quantity, subject)
+            outcome, sentence = _decide_flag(gate.quantity, run)
         elif not sentence:
-            value = _compared_value(gate, subject, baselines, rules, alone=rewards[subject.reward] == 1)
-            limit = limit_of(gate, subject)
-            outcome, sentence = _decide_value(gate, value, limit, subject, rules)
-        name = subject.run if unmatched else subject.name
-        if counts[subject.name] > 1:
-            name += f" ({', '.join(subject.sources)})"
+            value = _compared_value(gate, run, baselines, rules, alone=rewards[run.first.reward] == 1)
+            limit = limit_of(gate, run)
+            outcome, sentence = _decide_value(gate, value, limit, run, rules)
+        name = run.first.run if unmatched else run.first.name
+        if counts[run.first.name] > 1:
+            name += f" ({', '.join(run.sources)})"
         case = GateCase(
             run=name,
-            sources=subject.sources,
+            sources=run.sources,
             gate=gate.shown,
             outcome=outcome,
             failed=outcome in failing,
@@ -106,36 +109,36 @@ def decide(
     return tuple(cases)
 
 
-def _compared(gates: Sequence[Gate], subjects: Sequence[Subject]) -> Iterator[tuple[Gate, Subject, str]]:
+def _compared(gates: Sequence[Gate], runs: Sequence[RunEntries]) -> Iterator[tuple[Gate, RunEntries, str]]:
     """What each gate is applied to, run by run and reward by reward; texts as :func:`_compared_rewards`."""
-    runs: dict[tuple[str, tuple[str, ...]], list[Subject]] = {}
-    for subject in subjects:
-        runs.setdefault((subject.run, subject.sources), []).append(subject)
-    for rewards in runs.values():
-        applied: list[tuple[Gate, Subject, str]] = []
+    by_name: dict[tuple[str, tuple[str, ...]], list[RunEntries]] = {}
+    for run in runs:
+        by_name.setdefault((run.first.run, run.sources), []).append(run)
+    for rewards in by_name.values():
+        applied: list[tuple[Gate, RunEntries, str]] = []
         for gate in gates:
-            applied += [(gate, subject, text) for subject, text in _compared_rewards(gate, rewards)]
+            applied += [(gate, run, text) for run, text in _compared_rewards(gate, rewards)]
         yield from sorted(applied, key=lambda case: rewards.index(case[1]))
 
 
-def _compared_rewards(gate: Gate, rewards: Sequence[Subject]) -> Sequence[tuple[Subject, str]]:
+def _compared_rewards(gate: Gate, rewards: Sequence[RunEntries]) -> Sequence[tuple[RunEntries, str]]:
     """The rewards of one run that a gate is for, each with an empty text; or the first, and that none is."""
-    source = gate.quantity.part
-    matched = [subject for subject in rewards if source in subject.holders] or rewards
+    kind = gate.quantity.reads[0]
+    matched = [run for run in rewards if kind in run.entries] or rewards
     if gate.reward:
-        matched = [subject for subject in matched if subject.has_reward(gate.reward)]
-    if source == "phases":
+        matched = [run for run in matched if run.has_reward(gate.reward)]
+    if kind == "phases":
         # Several rewards of a run have the same phases.
-        by_phases = {id(subject.holders.get(source)): subject for subject in reversed(matched)}
+        by_phases = {id(run.entries.get(kind)): run for run in reversed(matched)}
         matched = list(by_phases.values())
     if matched:
-        return [(subject, "") for subject in matched]
+        return [(run, "") for run in matched]
     return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {_rewards_in_words(rewards)}")]
 
 
-def _rewards_in_words(rewards: Sequence[Subject]) -> str:
+def _rewards_in_words(rewards: Sequence[RunEntries]) -> str:
     """The rewards of a run in words, or why they are not known."""
-    labels = [subject.reward or subject.column for subject in rewards]
+    labels = [run.first.reward or run.column for run in rewards]
     if all(labels):
         return f"it has {listing(labels, 8)}"
     return getattr(rewards[0].refusal, "message", "none is known")
@@ -153,14 +156,14 @@ def _with_value(case: GateCase, value: Value | None) -> GateCase:
     return replace(case, level=value.level, method=value.method)
 
 
-def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
+def _check_arms(gates: Sequence[Gate], runs: Sequence[RunEntries]) -> None:
     """Refuse arms that none of some comparisons has: a typing error is not an unknown value."""
-    comparisons = [subject.holders["arms"].comparison for subject in subjects if "arms" in subject.holders]
-    if not comparisons:
+    documents: list[Any] = [run.entries["comparison"].result for run in runs if "comparison" in run.entries]
+    if not documents:
         return
     arms: list[str] = []
-    for comparison in comparisons:
-        arms += [arm.arm for arm in comparison.arms if arm.arm not in arms]
+    for document in documents:
+        arms += [arm.arm for arm in document.comparison.arms if arm.arm not in arms]
     for gate in gates:
         if missing := [arm for arm in gate.arms if arm not in arms]:
             raise UsageError(
@@ -170,81 +173,71 @@ def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
             )
 
 
-def _decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
+def _decide_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
     """The outcome of a gate without a number, such as ``fails``, and its sentence."""
     name = quantity.name
-    refusal = subject.refusal
-    if not subject.holders.keys().isdisjoint(("arms", "samples")):
-        document = "a comparison has arms" if "arms" in subject.holders else "this document has samples"
+    refusal = run.refusal
+    if run.entry(("comparison", "samples")) is not None:
+        document = "a comparison has arms" if "comparison" in run.entries else "this document has samples"
         return "unknown", f"{name} is a gate on a run, and {document}"
-    if quantity.part == "phases":
-        return _decide_phase_flag(quantity, subject)
+    if quantity.reads == ("phases",):
+        return _decide_phase_flag(quantity, run)
     if name == "refused":
         if refusal is None:
             return "passed", "the run was not refused"
         return "tripped", f"the run was refused: {refusal.message}"
-    if subject.verdict is None:
+    if run.judged is None:
         reason = getattr(refusal, "message", "none of the given documents contains a fit of this run")
         answer = "the run lost its reward" if name == "lost" else "the law holds"
         return "unknown", f"whether {answer} is not known: {reason}"
     if name != "lost":
-        return _decide_verdict(name, subject)
-    if lost := subject.finding(LOST):
+        return _decide_verdict(name, run.judged)
+    if lost := run.finding(LOST):
         return "tripped", lost
     return "passed", "the run did not lose its reward"
 
 
-def _decide_phase_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
-    """The outcome of a gate on phases without a number, such as ``planning_rises``, and its sentence."""
-    value = subject.value(quantity)
+def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
+    """The outcome of a gate on phases without a number, such as ``entropy_exploded``, and its sentence."""
+    value = value_of(quantity, run)
     if not isinstance(value, float):
-        written = f"{WRITTEN_BY[quantity.part]} writes {quantity.name}"
+        written = f"{WRITTEN_BY[quantity.reads[0]]} writes {quantity.name}"
         return "unknown", getattr(value, "reason", written)
     if value:
         return "tripped", quantity.meaning
     return "passed", f"not so: {quantity.meaning}"
 
 
-def _decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
+def _decide_verdict(name: str, judged: Fit | RunPrediction) -> tuple[Outcome, str]:
     """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
-    undecided = subject.verdict is Verdict.undecided
-    verdict = "the verdict is undecided" if undecided else f"the law {subject.verdict}"
-    reasons = "; ".join(filter(None, (subject.why, *subject.reasons[:1])))
+    undecided = judged.verdict is Verdict.undecided
+    verdict = "the verdict is undecided" if undecided else f"the law {judged.verdict}"
+    reasons = "; ".join(filter(None, (judged.why, *sentences(judged.findings, "reason")[:1])))
     sentence = f"{verdict}: {reasons}" if reasons else verdict
     if name == Verdict.fails and undecided:
         return "not excluded", sentence
-    if subject.verdict == name:
+    if judged.verdict == name:
         return "tripped", sentence
     return "passed", sentence
 
 
 def _compared_value(
-    gate: Gate, subject: Subject, baselines: Mapping[str, Sequence[Subject]], rules: Rules, *, alone: bool
+    gate: Gate, run: RunEntries, baselines: Mapping[str, Sequence[RunEntries]], rules: Rules, *, alone: bool
 ) -> Value:
     """The value that a gate compares: the verdict first, then the number."""
     quantity = gate.quantity
     measured = QUANTITIES[gate.measured] if gate.measured else quantity
-    value = subject.value(measured)
-    if value is None and subject.refusal is not None:
-        return Unknown(reason=f"the run was refused: {subject.refusal.message}")
+    value = value_of(measured, run)
+    if value is None and run.refusal is not None:
+        return Unknown(reason=f"the run was refused: {run.refusal.message}")
     if value is None:
-        written = f"{WRITTEN_BY[quantity.part]} writes one"
+        written = f"{WRITTEN_BY[quantity.reads[0]]} writes one"
         return Unknown(reason=f"none of the documents for this run has {quantity.name}; {written}")
-    if (lacking := subject.lacks(measured.needs)) and not rules.even_if_fails:
-        return Unknown(reason=lacking)
-    if _has_number(value) and (too_little := subject.too_little(measured)):
-        return Unknown(reason=too_little)
+    if reason := why_unusable(measured, run, value, any_law=rules.even_if_fails):
+        return Unknown(reason=reason)
     if gate.baseline is None:
         return value
-    baseline = baselines[gate.baseline]
-    return regression(value, baseline, measured.name, subject, alone=alone, any_law=rules.even_if_fails)
-
-
-def _has_number(value: Value | None) -> bool:
-    """Whether a value is a number, or an estimate with one; what has none says itself why."""
-    if isinstance(value, Estimate):
-        return any(number is not None for number in (value.value, value.low, value.high))
-    return isinstance(value, float)
+    return regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
 
 
 def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
@@ -257,7 +250,7 @@ def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
 
 
 def _decide_value(
-    gate: Gate, value: Value, limit: Limit | Unknown | None, subject: Subject, rules: Rules
+    gate: Gate, value: Value, limit: Limit | Unknown | None, run: RunEntries, rules: Rules
 ) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a value with its ``limit``, or with a word, and its sentence."""
     if isinstance(value, Unknown):
@@ -266,16 +259,16 @@ def _decide_value(
         return "unknown", limit.reason
     if isinstance(value, str):
         return _decide_word(gate, value)
-    return _decide_number(gate, value, limit, subject, rules)  # type: ignore[arg-type]
+    return _decide_number(gate, value, limit, run, rules)  # type: ignore[arg-type]
 
 
 def _decide_number(
-    gate: Gate, value: Estimate | float, limit: Limit, subject: Subject, rules: Rules
+    gate: Gate, value: Estimate | float, limit: Limit, run: RunEntries, rules: Rules
 ) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a number with its ``limit``, and its sentence."""
     assert gate.operator is not None
     if isinstance(value, Estimate) and not rules.point:
-        return _decide_interval(gate, value, limit, subject)
+        return _decide_interval(gate, value, limit, run)
     number = value.value if isinstance(value, Estimate) else value
     if number is None:
         note = getattr(value, "note", None)
@@ -283,12 +276,12 @@ def _decide_number(
     compare, side = COMPARE[gate.operator]
     holds = compare(number, limit.number)
     (text,) = consistent_decimals([number], limit)
-    label = f"{gate.label}{limit.unit_words} {text}{subject.detail(gate.quantity)}"
+    label = f"{gate.label}{limit.unit_words} {text}{_detail(gate.quantity, run)}"
     sentence = f"{label} {'is' if holds else 'is not'} {side} {limit.text}"
     return _BY_PART[holds, holds][0], sentence
 
 
-def _decide_interval(gate: Gate, estimate: Estimate, limit: Limit, subject: Subject) -> tuple[Outcome, str]:
+def _decide_interval(gate: Gate, estimate: Estimate, limit: Limit, run: RunEntries) -> tuple[Outcome, str]:
     """Compare all of the interval, none of it, or a part; an open end may have any value."""
     assert gate.operator is not None
     if estimate.low is None and estimate.high is None:
@@ -300,12 +293,20 @@ def _decide_interval(gate: Gate, estimate: Estimate, limit: Limit, subject: Subj
     outcome, extent = _BY_PART[holds_for(gate.operator, low, high, limit.number)]
     number = "" if estimate.value is None else f"{value} "
     interval = f"{extent} of the {100 * estimate.level:g} % interval"
-    label = f"{gate.label}{limit.unit_words} {number}[{lower}, {upper}]{subject.detail(gate.quantity)}"
+    label = f"{gate.label}{limit.unit_words} {number}[{lower}, {upper}]{_detail(gate.quantity, run)}"
     _, side = COMPARE[gate.operator]
     sentence = f"{label}: {interval} is {side} {limit.text}"
     if estimate.note:
         sentence += f" ({estimate.note})"
     return outcome, sentence
+
+
+def _detail(quantity: Quantity, run: RunEntries) -> str:
+    """What a sentence adds to the number of a quantity, in brackets."""
+    entry = run.entry(quantity.reads)
+    if quantity.detail is None or entry is None:
+        return ""
+    return f" ({quantity.detail(entry.result)})"
 
 
 def consistent_decimals(numbers: Sequence[float | None], limit: Limit) -> list[str]:
@@ -343,28 +344,32 @@ def _text(x: Decimal, decimals: int) -> str:
 
 
 def regression(
-    value: Value, baseline: Sequence[Subject], measured: str, now: Subject, *, alone: bool, any_law: bool
+    value: Value,
+    baseline: Sequence[RunEntries],
+    measured: Quantity,
+    now: RunEntries,
+    rules: Rules,
+    *,
+    alone: bool,
 ) -> Value:
     """The relative decrease to a value from that of a run in the baseline.
 
     One run that is ``alone`` is compared with one run, whatever its name; of several runs on either side,
-    with the run of the same name and reward. With ``any_law`` the baseline's law may fail.
+    with the run of the same name and reward.
     """
     for run in baseline:
-        if not run.read and run.refusal is not None:
+        if not run.first.read and run.refusal is not None:
             return Unknown(reason=f"the baseline could not be read: {run.refusal.message}")
     before = _run_before(baseline, now, alone=alone)
     if isinstance(before, Unknown):
         return before
-    if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
-        return Unknown(reason=f"in the baseline {lacking}")
-    then = before.value(QUANTITIES[measured])
-    if _has_number(then) and (too_little := before.too_little(QUANTITIES[measured])):
-        return Unknown(reason=f"in the baseline {too_little}")
+    then = value_of(measured, before)
+    if reason := why_unusable(measured, before, then, any_law=rules.even_if_fails):
+        return Unknown(reason=f"in the baseline {reason}")
     if not isinstance(value, Estimate):
-        return Unknown(reason=f"this run has no {measured}")
+        return Unknown(reason=f"this run has no {measured.name}")
     if not isinstance(then, Estimate):
-        return Unknown(reason=f"the baseline has no {measured}")
+        return Unknown(reason=f"the baseline has no {measured.name}")
     if now.rewarded is None or before.rewarded is None:
         where = "this run" if now.rewarded is None else "the baseline"
         return Unknown(reason=f"the document of {where} does not say what its reward is: fit the log again")
@@ -372,31 +377,31 @@ def regression(
         factor = factor_to(now.rewarded, before.rewarded)
     except InputError as error:
         return Unknown(reason=f"this run and the baseline: {error.message}: {error.hint}")
-    return relative_decrease(value, then.times(factor), measured)
+    return relative_decrease(value, then.times(factor), measured.name)
 
 
-def _run_before(baseline: Sequence[Subject], now: Subject, *, alone: bool) -> Subject | Unknown:
+def _run_before(baseline: Sequence[RunEntries], now: RunEntries, *, alone: bool) -> RunEntries | Unknown:
     """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
-    lawful = [run for run in baseline if "law" in run.parts and run.reward == now.reward]
-    runs = lawful
-    if not alone or len(lawful) != 1:
-        runs = [run for run in lawful if run.run == now.run]
+    fitted = [run for run in baseline if "fit" in run.entries and run.first.reward == now.first.reward]
+    runs = fitted
+    if not alone or len(fitted) != 1:
+        runs = [run for run in fitted if run.first.run == now.first.run]
     if len(runs) != 1:
         count = f"{len(runs)} runs" if runs else "no run"
         reason = "where there are several runs, here or there, their names have to match"
-        return Unknown(reason=f"the baseline has {count} of the name {now.name!r}; {reason}")
+        return Unknown(reason=f"the baseline has {count} of the name {now.first.name!r}; {reason}")
     if runs[0].refusal is not None:
         return Unknown(reason=f"the baseline's run was refused: {runs[0].refusal.message}")
     return runs[0]
 
 
-def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
+def load_baselines(gates: Sequence[Gate]) -> dict[str, list[RunEntries]]:
     """The runs that regressions are measured against: of a fit, a run of a report, or a whole report.
 
     A report is named by its folder or by its index, report.json. Each document is read once; one that cannot
     be read is a refused run.
     """
-    loaded: dict[str, list[Subject]] = {}
+    loaded: dict[str, list[RunEntries]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
         named = f"{path.rstrip('/')}/{INDEX}" if is_folder(path) else path
         index = find_document(named)
@@ -409,13 +414,13 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     return loaded
 
 
-def _baseline_runs(path: str) -> list[Subject]:
+def _baseline_runs(path: str) -> list[RunEntries]:
     """The runs of one document."""
     note_input(path)
     name = shown_path(path)
     kinds = ("fit", "report")
-    document = as_document(load_json(path, kinds), kinds, f"the baseline {name}", arrays=False)
-    return subjects_of(document, name)
+    document = as_document(load_json(path, kinds), kinds, f"the baseline {name}")
+    return entries_of(document, name)
 
 
 def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:

@@ -28,7 +28,7 @@ def differences() -> dict[str, Quantity]:
             f"{DIFFERENCE}(ARM, BASELINE).{name}",
             f"{words}: that of ARM minus that of BASELINE",
             _OTHER_UNITS.get(name, units[unit]),
-            part="arms",
+            reads=("comparison",),
         )
     return quantities
 

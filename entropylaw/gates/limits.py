@@ -6,14 +6,16 @@ Nothing here imports numpy.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.gates.expression import Gate, never_or_always
 from entropylaw.gates.quantities import Unknown
-from entropylaw.gates.subjects import Subject
+from entropylaw.gates.runs import RunEntries
+from entropylaw.kinds import NO_LARGEST
 from entropylaw.results.columns import limit_in
-from entropylaw.units import UNIT_WORDS, range_words
+from entropylaw.units import LARGEST, UNIT_WORDS, range_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Limit:
         return f" ({words.get(self.unit, 'unit not known')})"
 
 
-def limit_of(gate: Gate, subject: Subject) -> Limit | Unknown | None:
+def limit_of(gate: Gate, run: RunEntries) -> Limit | Unknown | None:
     """The limit of a gate for a run, or for a comparison.
 
     It is None where the gate compares a word. It is Unknown where a percentage does not convert into the unit
@@ -53,16 +55,31 @@ def limit_of(gate: Gate, subject: Subject) -> Limit | Unknown | None:
         return None
     unit = gate.quantity.unit
     limit = _limit_of_share(gate)
+    reward_unit, largest = _unit_of(run)
     if unit.name == "reward":
         try:
-            limit = _limit_of_reward(gate, subject)
+            limit = _limit_of_reward(gate, reward_unit, run.column)
         except InputError as error:
             return Unknown(reason=f"{error.message}: {error.hint}")
     if unit.of_reward:
-        low, high = unit.range_in(subject.unit, subject.max_reward)
+        low, high = unit.range_in(reward_unit, largest)
         if when := never_or_always(gate.operator or "", limit.number, low, high):
-            return Unknown(reason=_unreachable(gate, subject, when, low, high))
+            name = shown(run.column) if run.column else "the reward"
+            return Unknown(reason=f"the gate {when} trips: {name} {_range_of(gate, reward_unit, low, high)}")
     return limit
+
+
+def _unit_of(run: RunEntries) -> tuple[str, float | None]:
+    """The unit of a reward, and the largest that is possible; empty and None where that is not known."""
+    if "comparison" not in run.entries:
+        unit = "" if run.rewarded is None else run.rewarded.unit
+        return unit, None if run.judged is None else run.judged.max_reward
+    document: Any = run.entries["comparison"].result
+    unit = document.comparison.reward_unit
+    largest = document.settings.max_reward
+    if largest is None:
+        largest = LARGEST.get(unit)
+    return unit, None if largest == NO_LARGEST else largest
 
 
 def _limit_of_share(gate: Gate) -> Limit:
@@ -74,13 +91,11 @@ def _limit_of_share(gate: Gate) -> Limit:
     return Limit(number=gate.limit, text=gate.limit_text, unit=unit)
 
 
-def _limit_of_reward(gate: Gate, subject: Subject) -> Limit:
-    """The limit of a gate on a reward, in its unit.
+def _limit_of_reward(gate: Gate, unit: str, column: str) -> Limit:
+    """The limit of a gate on a reward, in the unit of its column.
 
     Raises InputError: as :func:`~entropylaw.results.columns.limit_in`.
     """
-    unit = subject.unit
-    column = subject.column
     number = limit_in(unit, gate.limit_text, column)
     limit = Limit(number=number, text=gate.limit_text, unit=unit, column=column, of_reward=True)
     if unit == "percent":
@@ -88,13 +103,11 @@ def _limit_of_reward(gate: Gate, subject: Subject) -> Limit:
     return replace(limit, shift=2, suffix="%") if gate.percent else limit
 
 
-def _unreachable(gate: Gate, subject: Subject, when: str, low: float, high: float) -> str:
-    """That a limit is never, or always, passed in the unit of a reward, and what to type."""
+def _range_of(gate: Gate, unit: str, low: float, high: float) -> str:
+    """The unit of a reward and the range of what a gate compares, in words, and what to type."""
     assert gate.limit is not None
-    name = shown(subject.column) if subject.column else "the reward"
-    unit = UNIT_WORDS.get(subject.unit, UNIT_WORDS[""])
-    reason = f"the gate {when} trips: {name} is {unit}, and {gate.label} is {range_words(low, high)}"
-    is_share = subject.unit == "rate" and gate.quantity.unit.name == "reward" and not gate.percent
+    text = f"is {UNIT_WORDS.get(unit, UNIT_WORDS[''])}, and {gate.label} is {range_words(low, high)}"
+    is_share = unit == "rate" and gate.quantity.unit.name == "reward" and not gate.percent
     if is_share and 1 < abs(gate.limit) <= 100:
-        return f"{reason}; type {gate.limit_text}%, or {gate.limit / 100:g}"
-    return f"{reason}; type a limit inside of that"
+        return f"{text}; type {gate.limit_text}%, or {gate.limit / 100:g}"
+    return f"{text}; type a limit inside of that"

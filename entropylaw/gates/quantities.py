@@ -39,10 +39,13 @@ Value = Estimate | float | str | Unknown
 """An estimate, a number without an interval, a word, or the reason why there is no value."""
 
 Accessor = Callable[[Any], Value | None]
-"""Reads a value from the part of a run's documents that holds it; None where there is none."""
+"""Reads a value from a result; None where it has none."""
 
-Part = Literal["law", "ahead", "phases", "arms", "samples"]
-"""The part of a run's documents that holds a quantity."""
+ResultKind = Literal["fit", "prediction", "phases", "comparison", "samples"]
+"""The kinds of results that entries of documents have."""
+
+JUDGED: tuple[ResultKind, ...] = ("fit", "prediction")
+"""The kinds of results with a verdict; they hold a forecast, too."""
 
 Kind = Literal["estimate", "number", "word", "flag"]
 """How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
@@ -123,10 +126,10 @@ SHARE = Unit("share", -5.0, 5.0, of_reward="fall")
 class Quantity:
     """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
 
-    ``accessor`` reads it from the ``part`` of the documents that holds it: from a
-    :class:`~entropylaw.results.fit.Fit`, from a fit or a prediction for later steps, from the
-    entry of phases or None. It is the path of an attribute, by default the one of its name, or a function
-    that returns None where the document has no value. Flags have none. ``needs`` is what must not fail for
+    ``reads`` are the kinds of results that have it, the first of them that a run has is read: by
+    ``accessor``, the path of an attribute, by default the one of its name, or a function that returns None
+    where the result has no value. A comparison's result is its document, that of samples also a row. Flags
+    have no accessor. ``needs`` is what must not fail for
     it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
     of them. ``detail`` is what a sentence adds to the number: of which gain, at which step. ``fitted`` says
     that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged.
@@ -137,24 +140,35 @@ class Quantity:
     unit: Unit = NONE
     accessor: str | Accessor = ""
     kind: Kind = "estimate"
-    part: Part = "law"
+    reads: tuple[ResultKind, ...] = ("fit",)
     needs: Needs = "nothing"
     words: tuple[str, ...] = ()
     otherwise: str = ""
     detail: Callable[[Any], str] | None = None
     fitted: bool = True
 
-    def read(self, holder: Any) -> Value:
-        """The value in a part of a run's documents, or the reason why there is none."""
+    def read(self, entry: Entry[Any]) -> Value | None:
+        """The value in an entry, or the reason why there is none; None where the run was refused."""
+        if entry.result is None:
+            return _no_phases(entry) if self.reads == ("phases",) else None
+        if self.reads == ("samples",) and (incomplete := entry.result[0].incomplete):
+            return Unknown(reason=incomplete)
         read = self.accessor or self.name
         if isinstance(read, str):
             read = attrgetter(read)
-        value = read(holder)
+        value = read(entry.result)
         if value is None:
             return Unknown(reason=f"the document has no {self.name} for this run")
         if isinstance(value, int):
             return float(value)
         return value
+
+
+def _no_phases(entry: Entry[Any]) -> Unknown:
+    """Why a run has no phases; without a refusal it has no curves of them."""
+    if entry.refusal is None:
+        return Unknown(reason="the log has no curves of planning, execution or plans")
+    return Unknown(reason=f"no phases: {entry.refusal.message}")
 
 
 def _ahead(read: Callable[[Forecast], Value]) -> Accessor:
@@ -171,14 +185,10 @@ def _ahead(read: Callable[[Forecast], Value]) -> Accessor:
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Accessor:
     """A value of the phases; where there is none, the reason from the phases' notes, or else ``missing``."""
 
-    def accessor(run: Entry[PhaseFit] | None) -> Value:
-        if run is None:
-            return Unknown(reason="the log has no curves of planning, execution or plans")
-        if run.result is None:
-            return Unknown(reason=f"no phases: {run.refusal.message if run.refusal else missing}")
-        value = read(run.result)
+    def accessor(phases: PhaseFit) -> Value:
+        value = read(phases)
         if value is None:
-            return Unknown(reason="; ".join(run.result.notes) or missing)
+            return Unknown(reason="; ".join(phases.notes) or missing)
         return value
 
     return accessor
@@ -271,11 +281,10 @@ _averaged = partial(Quantity, needs="relation")
 _own = partial(Quantity, needs="law")
 _number = partial(Quantity, kind="number")
 _unfitted = partial(Quantity, kind="number", fitted=False)
-_word = partial(Quantity, kind="word")
-_flag = partial(Quantity, kind="flag")
-_later = partial(Quantity, part="ahead")
-_ordered = partial(Quantity, part="phases")
-_counted = partial(Quantity, part="samples")
+_judged = partial(Quantity, reads=JUDGED)
+_later = partial(Quantity, reads=("prediction", "fit"))
+_ordered = partial(Quantity, reads=("phases",))
+_counted = partial(Quantity, reads=("samples",))
 
 
 def _cautions(judged: Any) -> int:
@@ -324,7 +333,7 @@ def sampled(name: str) -> Quantity:
             columns = [column for column in document.rows[row] if document.estimate(row, column) is not None]
             return document.estimate(row, name) or _lacking(name, columns)
 
-        return Quantity(name, f"{name} at the last step", PROBABILITY, last, part="samples")
+        return Quantity(name, f"{name} at the last step", PROBABILITY, last, reads=("samples",))
 
     def read(held: tuple[SamplesDocument, int]) -> Value:
         pair = held[0].against
@@ -335,7 +344,7 @@ def sampled(name: str) -> Quantity:
             return _lacking(name, [*differences])
         return differences[name].simultaneous(pair.level)
 
-    return Quantity(name, f"{column} less that of the other table", CHANGE, read, part="samples")
+    return Quantity(name, f"{column} less that of the other table", CHANGE, read, reads=("samples",))
 
 
 _ALL = (
@@ -368,14 +377,22 @@ _ALL = (
         "law.residuals.long_memory",
     ),
     _unfitted("effective_n", "effective sample size", EFFECTIVE, "law.residuals.effective_n"),
-    _unfitted("cautions", "number of cautions", COUNT, _cautions),
-    _word("verdict", "verdict on the law", NONE, lambda judged: str(judged.verdict), words=tuple(Verdict)),
+    _judged("cautions", "number of cautions", COUNT, _cautions, kind="number", fitted=False),
+    _judged(
+        "verdict",
+        "verdict on the law",
+        NONE,
+        lambda judged: str(judged.verdict),
+        kind="word",
+        words=tuple(Verdict),
+    ),
     # A run in which the law does not fail has no reason, which is not an unknown one.
-    _word(
+    _judged(
         "why",
         "why the law fails",
         NONE,
         lambda judged: str(judged.why or "none"),
+        kind="word",
         words=tuple(Why),
         otherwise="the law does not fail",
     ),
@@ -440,10 +457,10 @@ _ALL = (
     _counted("distinct_right", "distinct right answers to a problem", MEAN_COUNT, _sampled("distinct_right")),
     _counted("answer_entropy", "entropy of the answers to a problem", SPREAD, _sampled("answer_entropy")),
     _counted("none_right", "share of problems with no right sample", R_SQUARED, _sampled("none_right")),
-    _flag("fails", "the law fails"),
-    _flag("undecided", "the data do not decide whether the law holds"),
-    _flag("lost", "the run lost more than half of its reward"),
-    _flag("refused", "the run could not be fitted"),
+    Quantity("fails", "the law fails", kind="flag"),
+    Quantity("undecided", "the data do not decide whether the law holds", kind="flag"),
+    Quantity("lost", "the run lost more than half of its reward", kind="flag"),
+    Quantity("refused", "the run could not be fitted", kind="flag"),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
@@ -455,11 +472,11 @@ REGRESSION = Quantity("regression", "relative decrease since the baseline's run"
 MEASURED = ("ceiling", "reward_now")
 """The quantities that a regression can be of; the first is the default."""
 
-WRITTEN_BY: Mapping[Part, str] = {
-    "law": "`entropylaw fit` or `entropylaw report`",
-    "ahead": "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
+WRITTEN_BY: Mapping[ResultKind, str] = {
+    "fit": "`entropylaw fit` or `entropylaw report`",
+    "prediction": "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
     "phases": "`entropylaw phases` or `entropylaw report`",
-    "arms": "`entropylaw compare`",
+    "comparison": "`entropylaw compare`",
     "samples": "`entropylaw samples`",
 }
-"""The commands whose documents hold a part."""
+"""The commands whose documents have a kind of result."""

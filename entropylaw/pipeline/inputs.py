@@ -1,8 +1,7 @@
 """What the arguments of a command hold: runs as logs have them, and entries of documents of entropylaw.
 
 Every command gathers its inputs here, so that all of them have the same runs, under the same names. Nothing
-here imports numpy before a log is read or a document with arrays is loaded: gates on stored documents need
-none.
+here imports numpy before a log is read: gates on stored documents need none.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import INDEX, documents_of, flaws_of, whole_pages
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.gates.subjects import READ
+from entropylaw.gates.runs import READ
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import NOT_READ, expanded, is_file, is_folder, is_own, note_input, shown_path

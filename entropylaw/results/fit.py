@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from msgspec import Struct
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, held, on_access
 from entropylaw.binding import methods
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, EntropySet, Estimate, Prediction
@@ -49,6 +49,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str | None = None
 
 
+@on_access
 class Fit(Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer about one run. What needs an entropy is in ``law``, which a run without one lacks.
 
@@ -120,7 +121,8 @@ class Fit(Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     def n_rewards(self) -> int:
         """Number of evaluations with a reward, also of those without an entropy."""
         paired = 0 if self.law is None else self.law.n
-        return paired if self.unpaired is None else paired + len(self.unpaired[0])
+        unpaired = held(self, "unpaired")
+        return paired if unpaired is None else paired + len(unpaired[0])
 
     @property
     def verdict(self) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, overload
 
 import msgspec
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, held, on_access
 from entropylaw.binding import methods
 from entropylaw.results import (
     EntropySet,
@@ -64,6 +65,7 @@ class Predictor:
         return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
 
+@on_access
 class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """The law R = −a·exp(H) + b fitted to one run: its numbers, as if it were true, and whether it holds.
 
@@ -155,12 +157,10 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         """Arrays of other lengths than n, steps that do not rise, or a verdict without its reason."""
         if (self.why is None) == (self.verdict is not Verdict.holds):
             return "a reason why the law does not hold, where it does not only"
-        columns = [self.step, self.entropy, self.smoothed_entropy, self.smoothing_error]
-        columns += [self.reward, self.fitted]
-        listed = isinstance(self.step, list)  # for gates, which read no array
-        fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
-        if self.n < 2 or not fits:
+        names = ("step", "entropy", "smoothed_entropy", "smoothing_error", "reward", "fitted")
+        arrays = [held(self, name) for name in names]
+        if self.n < 2 or any(len(array) != self.n for array in arrays):
             return f"arrays of the length n = {self.n}, at least 2"
-        if not listed and not (self.step[1:] > self.step[:-1]).all():
+        if any(later <= earlier for earlier, later in pairwise(arrays[0])):
             return "increasing steps"
         return ""

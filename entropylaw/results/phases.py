@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from entropylaw.arrays import BoolArray, FloatArray, lengths_flaw
+from entropylaw.arrays import BoolArray, FloatArray, held, lengths_flaw, on_access
 from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.result import Finding, Qualified, Result, replace
 
@@ -53,6 +53,7 @@ class Eruption(Struct, frozen=True):
     rise: float
 
 
+@on_access
 class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
     """One entropy curve: its level, its eruptions, and when it begins to rise or settles.
 
@@ -121,7 +122,7 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         """Curves of several lengths, or an unknown word."""
         if self.verdict not in WORDS:
             return f"one of {', '.join(WORDS)} as verdict"
-        return lengths_flaw(self.step, self.entropy, self.fitted, self.low, self.high)
+        return lengths_flaw(*(held(self, name) for name in ("step", "entropy", "fitted", "low", "high")))
 
     @property
     def rises(self) -> bool | None:
@@ -139,6 +140,7 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         return self.rises and (self.ratio is None or self.ratio >= EXPLODED)
 
 
+@on_access
 class CurveSummary(Struct, frozen=True, kw_only=True, eq=False):
     """What a curve adds to results over runs: as in :class:`CurvePhases`, steps as shares of the run.
 
@@ -262,6 +264,7 @@ def _share_of(span: float, steps: Estimate | None, start: float) -> Estimate | N
     )
 
 
+@on_access
 class PooledCurve(Result, frozen=True, kw_only=True, eq=False):
     """One curve over several runs.
 

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from entropylaw.gates.quantities import QUANTITIES
-from tests.gate_documents import case, cases, document, fitted, of_reward, prediction, refused, subjects
+from tests.gate_documents import case, cases, document, fitted, of_reward, prediction, refused, runs_of
 from tests.golden.inputs import csv_text, evaluations
 from tests.typed import assert_error, typed
 
@@ -137,7 +137,7 @@ def test_a_regression_between_units_converts_or_is_unknown(tmp_path, before, now
 
 def against(now, before, gate="regression(b.json)>1%"):
     """The outcome of a gate on a run against the run of a baseline."""
-    (found,) = cases([document(now)], gate, baselines={"b.json": subjects(document(before), "b.json")})
+    (found,) = cases([document(now)], gate, baselines={"b.json": runs_of(document(before), "b.json")})
     return found
 
 
@@ -209,7 +209,7 @@ def test_a_rate_falls_by_all_of_it_at_most(unit, outcome):
 
 KNOWN = {"n", "effective_n", "cautions", "entropy_now"}
 """What is counted, or read of the log."""
-OTHERS = {"phases", "samples", "arms"}
+OTHERS = {"phases", "samples", "comparison"}
 
 
 def short(n=51, effective_n=3.5, run="r", **more):
@@ -243,7 +243,7 @@ def test_a_fitted_number_of_too_few_evaluations_is_unknown(n, effective_n, said)
     numbers = [
         quantity
         for quantity in QUANTITIES.values()
-        if quantity.part not in OTHERS and quantity.kind in ("estimate", "number")
+        if quantity.reads[0] not in OTHERS and quantity.kind in ("estimate", "number")
     ]
     for quantity in numbers:
         for rules in ({}, {"even_if_fails": True}, {"point": True}):
@@ -288,7 +288,9 @@ def test_a_prediction_needs_as_much_as_its_fit():
         ({"n_rewards": None}, "does not say of how many evaluations it is: predict from the fit again"),
     ):
         entry = whole | {"result": whole["result"] | change}
-        for found in cases([document(entry, kind="prediction")], *gates):
+        ahead = document(entry, kind="prediction")
+        no_fit = document(refused(entry["run"], path=entry["path"]))
+        for found in [*cases([ahead], *gates), *cases([no_fit, ahead], *gates)]:
             assert ("a fitted number" in found.sentence or "of how many" in found.sentence) is bool(said)
             assert said in found.sentence
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from entropylaw import Estimate, InputError, Why
 from entropylaw.documents.codec import encode
-from entropylaw.gates.decide import regression, relative_decrease
+from entropylaw.gates.decide import Rules, regression, relative_decrease
 from entropylaw.gates.expression import holds_for
 from entropylaw.gates.quantities import QUANTITIES, Unknown
 from tests.findings import caution, stated
-from tests.gate_documents import case, cases, document, fitted, number, phased, prediction, refused, subjects
+from tests.gate_documents import case, cases, document, fitted, number, phased, prediction, refused, runs_of
 from tests.unit import test_phase_report as phase_samples
 
 SIGNS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
@@ -87,7 +87,7 @@ AVERAGED = {"ceiling", "headroom", "p_headroom"}
 def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_relation_the_averages_too(why):
     unknown = (set() if why is None else OWN) | (AVERAGED if why == "no relation" else set())
     run = document(fitted(fails=why))
-    some = [name for name, one in QUANTITIES.items() if one.part == "law" and one.kind != "flag"]
+    some = [name for name, one in QUANTITIES.items() if one.reads[0] == "fit" and one.kind != "flag"]
     for name in set(some) - {"verdict", "why", "lag1", "entropy_noise"}:
         gate = f"{name}<{3 if name == 'n' else 0.1}"
         found = case(run, gate)
@@ -176,7 +176,7 @@ def test_open_ends_are_open_to_anything():
     assert case(prediction_document, "saturation_step<1", point=True).outcome == "unknown"
 
 
-def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
+def test_documents_of_one_run_are_one_run_and_others_stay_apart():
     settles = phase_samples.estimate(88.0, 80.0, 97.0)
     bent = phase_samples.curve("planning", settled=settles)
     level = phase_samples.curve("planning", rises=False, p_rise=0.3)
@@ -246,7 +246,7 @@ def test_a_report_holds_the_parts_of_its_runs():
 )
 def test_other_schemas_are_refused_by_name(schema, slug):
     with pytest.raises(InputError) as error:
-        subjects(document(fitted()) | {"schema": schema})
+        runs_of(document(fitted()) | {"schema": schema})
     assert error.value.slug == slug
 
 
@@ -314,7 +314,7 @@ def test_regressions_are_of_one_run_against_one_and_else_by_name():
     tight = (0.6, 0.599, 0.601)
 
     def against(*runs, now=(0.5, 0.499, 0.501), beside=(), **rules):
-        baselines = {"b.json": subjects(document(*runs), "b.json")}
+        baselines = {"b.json": runs_of(document(*runs), "b.json")}
         first, *_ = cases([document(fitted(ceiling=now), *beside)], gate, baselines=baselines, **rules)
         return first
 
@@ -342,12 +342,12 @@ def test_regressions_are_of_one_run_against_one_and_else_by_name():
 
 
 def test_a_regression_without_a_number_names_the_run_that_lacks_it():
-    baseline = subjects(document(fitted(), fitted("old", drop_per_100_steps=None)))
+    baseline = runs_of(document(fitted(), fitted("old", drop_per_100_steps=None)))
     none, some = Unknown(reason="none"), estimate(0.5, 0.4, 0.6)
     measured = "drop_per_100_steps"
     for now, run, said in ((none, "r", "this run has no "), (some, "old", "the baseline has no ")):
-        (subject,) = subjects(document(fitted(run)))
-        found = regression(now, baseline, measured, subject, alone=True, any_law=False)
+        (entries,) = runs_of(document(fitted(run)))
+        found = regression(now, baseline, QUANTITIES[measured], entries, Rules(), alone=True)
         assert found == Unknown(reason=f"{said}{measured}")
 
 
