@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,20 +100,22 @@ def show_refusals(runs: Iterable[RunEntries], *, printed: bool = False) -> None:
         if refusal is not None and printed:
             hints[refusal.slug, refusal.hint] += 1
         elif refusal is not None:
-            show_error(output.refused(run.first.name, refusal))
+            show_error(output.error_of_refusal(run.first.name, refusal))
     for (slug, hint), number in hints.items():
         show_error(InputError(slug, f"{counted(number, 'run')} could not be used", hint))
 
 
-def settings_used(inputs: Inputs) -> Iterator[SettingsUsed]:
+def settings_used(inputs: Inputs) -> list[SettingsUsed]:
     """The settings of logs and documents that differ from the defaults: a gate's outcome depends on them."""
-    if inputs.entries and (values := changed_settings(encode(inputs.settings), FitOptions)):
-        yield SettingsUsed(of="logs", values=values)
+    used: list[SettingsUsed] = []
+    if inputs.entries:
+        used.append(SettingsUsed(of="logs", values=changed_settings(encode(inputs.settings), FitOptions)))
     for document in inputs.documents:
         stored = (document.data or {}).get("settings")
-        family = SETTINGS_OF.get(document.kind, FitOptions)
-        if isinstance(stored, dict) and (values := changed_settings(stored, family)):
-            yield SettingsUsed(of=shown_path(document.path), values=values)
+        if isinstance(stored, dict):
+            values = changed_settings(stored, SETTINGS_OF.get(document.kind, FitOptions))
+            used.append(SettingsUsed(of=shown_path(document.path), values=values))
+    return [settings for settings in used if settings.values]
 
 
 def changed_settings(settings: Mapping[str, object], family: type) -> dict[str, object]:

@@ -24,7 +24,7 @@ from entropylaw.cli.streams import say
 from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.escaping import one_line
 from entropylaw.kinds import SWITCH
-from entropylaw.option import GENERAL, GROUPS, Option, options_of
+from entropylaw.option import COLUMNS, GENERAL, GROUPS, Option, options_of
 from entropylaw.paths import is_folder
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
 
-WITHOUT = ("tokens", "samples", "demo")
+WITHOUT_SETTINGS = ("tokens", "samples", "demo")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 
@@ -62,13 +62,13 @@ class Settings:
 
 @cache
 def command_of(name: str) -> type[Options]:
-    """The options of a command, whose description is its help."""
+    """The class that has the options of a command as fields; its docstring is the help."""
     module = import_module(f"entropylaw.cli.{'plot_command' if name == 'plot' else 'commands'}")
     options = getattr(module, f"{name.title()}Command")
     return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(options)
 
 
-def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
+def _function_with_flags(name: str, command: type[Options]) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
 
     def call(context: typer.Context, **values: Any) -> None:
@@ -79,27 +79,28 @@ def with_flags(name: str, family: type[Options]) -> Callable[..., None]:
         sources = {field: getattr(context.get_parameter_source(field), "name", "") for field in values}
         typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
         from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
-        chosen = {field: _as_held(values[field]) for field in (*typed, *from_file)}
-        options = family(**chosen, given=typed, from_file=from_file, config=settings.config)
+        chosen = {field: values[field] for field in (*typed, *from_file)}
+        for field, value in chosen.items():
+            # Frozen options hold several values as a tuple, of which typer makes a list.
+            if isinstance(value, list):
+                chosen[field] = tuple(value)
+        options = command(**chosen, given=typed, from_file=from_file, config=settings.config)
         if settings.config is not None:
             say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
         # Only a command that is run is imported: help and completion do without.
         module = import_module(f"entropylaw.cli.{name}")
         getattr(module, name)(options)
 
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [parameter_of(field, option) for field, option in options_of(family).items()]
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for field, option in options_of(command).items():
+        parameters.append(_parameter_of(field, option))
+    # typer reads the flags from the signature; the code takes any.
     function: Any = call
-    function.options = family
-    function.__doc__ = family.__doc__
-    function.__signature__ = inspect.Signature([context, *parameters])
+    function.options = command
+    function.__doc__ = command.__doc__
+    function.__signature__ = inspect.Signature(parameters)
     function.__annotations__ = {}
     return call
-
-
-def _as_held(value: object) -> object:
-    """A value as options hold it: several are a tuple, of which typer makes a list."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 def all_settings() -> dict[str, Option]:
@@ -107,11 +108,14 @@ def all_settings() -> dict[str, Option]:
     settings: dict[str, Option] = {}
     for name in NAMES:
         for option in options_of(command_of(name)).values():
-            settings.setdefault(option.key, option)
-    return {key: settings[key] for key in sorted(filter(None, settings), key=lambda key: "." not in key)}
+            # An option without a key is in no settings file.
+            if option.key:
+                settings.setdefault(option.key, option)
+    columns = {key: option for key, option in settings.items() if option.group == COLUMNS}
+    return columns | settings
 
 
-def parameter_of(name: str, option: Option) -> inspect.Parameter:
+def _parameter_of(name: str, option: Option) -> inspect.Parameter:
     """An option as a parameter of typer: a flag without a value, or a text that the option reads."""
     value_type: Any = list[str] if option.many else str
     default: Any = inspect.Parameter.empty
@@ -121,8 +125,8 @@ def parameter_of(name: str, option: Option) -> inspect.Parameter:
     elif not option.required:
         value_type = value_type | None
         default = None
-    declare: Any = typer.Option if option.flags else typer.Argument
-    info = declare(
+    option_or_argument: Any = typer.Option if option.flags else typer.Argument
+    info = option_or_argument(
         *option.flags,
         help=option.help_with_default,
         metavar=option.metavar or None,
@@ -132,31 +136,25 @@ def parameter_of(name: str, option: Option) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def refuse_deleted_folder() -> None:
-    """Raise UsageError ``no-working-folder`` where the current folder has been deleted."""
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        raise UsageError(
-            "no-working-folder",
-            "the current folder has been deleted",
-            "cd to a folder that exists",
-        ) from None
-
-
 def read_defaults(context: typer.Context, config_file: str | None, *, no_config: bool) -> None:
     """Make the settings file in force the defaults of the command that is called.
 
-    An error in the file stops the command, and not its help.
+    An error in the file stops the command, and not its help: ``Settings`` hold it until the command runs, and
+    so they hold UsageError ``no-working-folder``, where the current folder has been deleted.
     """
     from entropylaw.cli.settings import defaults_of, in_force
 
     name = str(context.invoked_subcommand)
     context.obj = Settings()
     try:
-        refuse_deleted_folder()
-        if name in WITHOUT:
-            return
+        Path.cwd()
+    except FileNotFoundError:
+        message = "the current folder has been deleted"
+        context.obj = Settings(error=UsageError("no-working-folder", message, "cd to a folder that exists"))
+        return
+    if name in WITHOUT_SETTINGS:
+        return
+    try:
         config, values = in_force(config_file, all_settings, no_config=no_config)
     except EntropyLawError as error:
         context.obj = Settings(error=error)
@@ -165,8 +163,8 @@ def read_defaults(context: typer.Context, config_file: str | None, *, no_config:
     context.default_map = {name: defaults_of(values, options_of(command_of(name)))}
 
 
-def value_of(parameter: Any, option: Option | None, context: Any, value: Any) -> Any:
-    """The value of a parameter, in place of ``process_value`` of typer: a text is read by its option."""
+def _process_value(parameter: Any, option: Option | None, context: Any, value: Any) -> Any:
+    """The value of a parameter, in place of typer's method of this name: its option reads the text."""
     if parameter.required and parameter.value_is_missing(value):
         name = parameter.human_readable_name if option is None else option.label
         context.fail(f"Missing {parameter.param_type_name} '{name}'.")
@@ -175,42 +173,47 @@ def value_of(parameter: Any, option: Option | None, context: Any, value: Any) ->
     return value if parameter.callback is None else parameter.callback(context, parameter, value)
 
 
-class _Reader:
-    """How the commands and the program itself read arguments."""
+class _ReadByOptions:
+    """What a command and the program have in common: an argument is read by its option, if it has one."""
 
-    known: Mapping[str, Option] = {}
+    options_by_field: Mapping[str, Option] = {}
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, each of which reads its value by its option."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
-            parameter.process_value = partial(value_of, parameter, self.known.get(parameter.name))
+            option = self.options_by_field.get(parameter.name)
+            parameter.process_value = partial(_process_value, parameter, option)
         return parameters
 
     def get_help_option_names(self, ctx: Any) -> list[str]:
-        """The flags of the help, in one order for all hash seeds."""
+        """The flags of the help, in their order: typer makes a set of them, whose order is that of hashes."""
         return list(ctx.help_option_names)
 
 
-class Command(_Reader, TyperCommand):
-    """A command of one options object."""
+class Command(_ReadByOptions, TyperCommand):
+    """A command whose function takes one object with all options."""
 
     @property
-    def known(self) -> dict[str, Option]:  # type: ignore[override]
+    def options_by_field(self) -> dict[str, Option]:  # type: ignore[override]
         """Its options by the names of their fields."""
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""
-        return ["[OPTIONS]", *(option.usage for option in self.known.values() if not option.flags)]
+        arguments = [option.usage for option in self.options_by_field.values() if not option.flags]
+        return ["[OPTIONS]", *arguments]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, and the options under the headings of their groups."""
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *GROUPS)}
-        for parameter in self.known.values():
-            heading = parameter.group if parameter.flags else "Arguments"
-            required = " [required]" * (parameter.required and bool(parameter.flags))
-            sections[heading].append((parameter.usage, parameter.help_with_default + required))
+        for option in self.options_by_field.values():
+            heading = option.group if option.flags else "Arguments"
+            help_text = option.help_with_default
+            # The usage of an argument itself shows whether it may be left out.
+            if option.required and option.flags:
+                help_text += " [required]"
+            sections[heading].append((option.usage, help_text))
         sections[GENERAL].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
@@ -218,8 +221,8 @@ class Command(_Reader, TyperCommand):
                     formatter.write_dl(rows)
 
 
-class Commands(_Reader, TyperGroup):
-    """The program: it makes the one command that is called."""
+class Commands(_ReadByOptions, TyperGroup):
+    """The program. Of the commands it makes only the one that is called: all take longer than the help."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -234,16 +237,19 @@ class Commands(_Reader, TyperGroup):
         if cmd_name in NAMES and self.commands[cmd_name] is None:
             options = command_of(cmd_name)
             single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-            single.command(cmd_name, cls=Command, epilog=f"Example:  {options.example}")(
-                with_flags(cmd_name, options)
-            )
+            register = single.command(cmd_name, cls=Command, epilog=f"Example:  {options.example}")
+            register(_function_with_flags(cmd_name, options))
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the first argument; an error of its own where that is a log."""
+        """The command of the first argument.
+
+        Raises UsageError ``no-command`` where that is a file or a folder, such as a log.
+        """
         word = args[0]
         if word not in NAMES and os.path.exists(word):  # noqa: PTH110  pathlib raises
+            # Imported for this error alone.
             from entropylaw.pipeline.inputs import document_at
 
             message = f"{word} is not a command but a {'folder' if is_folder(word) else 'file'}"
@@ -253,9 +259,11 @@ class Commands(_Reader, TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The commands, without making them, and the options before a command."""
-        records = {parameter.name: parameter.get_help_record(ctx) for parameter in self.get_params(ctx)}
-        usual = {name: records.pop(name) for name in ("version", "help")}
-        sections = {"Commands": list(NAMES.items()), "Options": usual.values(), "Advanced": records.values()}
-        for heading, rows in sections.items():
+        rows = {parameter.name: parameter.get_help_record(ctx) for parameter in self.get_params(ctx)}
+        usual = [rows.pop(name) for name in ("version", "help")]
+        # A hidden option has no row.
+        advanced = [row for row in rows.values() if row is not None]
+        sections = {"Commands": list(NAMES.items()), "Options": usual, "Advanced": advanced}
+        for heading, section in sections.items():
             with formatter.section(heading):
-                formatter.write_dl(list(filter(None, rows)))
+                formatter.write_dl(section)

@@ -97,7 +97,7 @@ def path_for(document: FitDocument, logs: Sequence[str]) -> str:
     that is given by an absolute path, which documents do not keep, or on standard input is the same only if
     its bytes are.
     """
-    output.refuse_link(FOLDER)
+    output.check_is_no_link(FOLDER)
     names = {entry.run for entry in document.runs}
     name = names.pop() if len(names) == 1 else "runs"
     moved = any(Path(log).is_absolute() or log.startswith("-") for log in logs)

@@ -1,6 +1,6 @@
-"""What all commands do: gather inputs, show what is done of them, write results, show the errors of runs.
+"""What the commands share: gathering inputs, progress, formats, writing results, errors of runs, exit codes.
 
-Nothing here imports numpy: gates on stored documents need none.
+Nothing here imports numpy, and some modules are imported in functions: gates on stored documents need none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import typer
 from entropylaw.cli.streams import print_result, say, share_shown, show_error
 from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-from entropylaw.escaping import COLUMNS, WIDTH, one_line
+from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line
 from entropylaw.files import write_atomically
 from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
 from entropylaw.options import Joined
@@ -36,7 +36,10 @@ MOST_NAMED = 5
 """Names of skipped files that are given; the others are counted."""
 
 SAME_RUN = " holds the same run"
-"""The end of the reason why a copy is skipped."""
+"""The end of the reason why a copy is skipped; the path of the other file is before it."""
+
+OWN_FILE = "written by entropylaw"
+"""The beginning of the reason why a table or a text beside its document is skipped."""
 
 SHEETS = (".xlsx", ".xls", ".ods", ".tsv", ".parquet")
 """Suffixes of tables in other formats: CSV is the nearest."""
@@ -53,9 +56,9 @@ _BADGES = {
 
 
 @contextmanager
-def runs_shown(what: str) -> Iterator[Progress]:
-    """Show the share of the runs that are done as a bar on a terminal; elsewhere nothing is shown."""
-    with share_shown(what) as show:
+def runs_shown(text: str) -> Iterator[Progress]:
+    """A bar after a text, on a terminal; the function that is yielded gets the runs done and their total."""
+    with share_shown(text) as show:
 
         def progress(done: int, total: int) -> None:
             if show is not None:
@@ -65,38 +68,38 @@ def runs_shown(what: str) -> Iterator[Progress]:
 
 
 def joining(command: Command) -> Joined | None:
-    """The command, where it joins a table to its logs."""
+    """The options of joining a table to the logs, of a command whose --join names one."""
     return command if isinstance(command, Joined) and command.join is not None else None
 
 
 def gather(arguments: Sequence[str], command: Command, options: Any, **more: Any) -> Inputs:
-    """Gather inputs with the ``options`` of a ``command``; ``more`` as there.
+    """The inputs of a command, by :func:`entropylaw.pipeline.inputs.gather`; ``more`` are its parameters.
 
-    See :func:`entropylaw.pipeline.inputs.gather`.
+    ``options`` are those of the ``command`` that say how logs are read and fitted.
     """
-    from entropylaw.pipeline.inputs import gather
+    from entropylaw.pipeline import inputs
 
-    return gather(arguments, options, config=command.config, join=joining(command), **more)
+    return inputs.gather(arguments, options, config=command.config, join=joining(command), **more)
 
 
 def format_of(path: str, choices: Sequence[str] = ()) -> str:
-    """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
+    """The format of a file by its suffix, one of the ``choices``, by default of all that tables have.
 
     Raises UsageError (``unknown-suffix``).
     """
     suffix = Path(path).suffix.lower()
+    usual_suffix = {".markdown": ".md", ".htm": ".html"}.get(suffix, suffix)
     choices = choices or tuple(SUFFIXES)
-    suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
-    format = suffixes.get({".markdown": ".md", ".htm": ".html"}.get(suffix, suffix))
-    if format is None:
-        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        hint = file_to_name(path, suffix, choices, next(iter(suffixes)))
+    by_suffix = {(SUFFIXES | JUNIT).get(choice, f".{choice}"): choice for choice in choices}
+    if usual_suffix not in by_suffix:
+        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(by_suffix)}"
+        hint = _hint_of_suffix(path, suffix, choices, next(iter(by_suffix)))
         raise UsageError("unknown-suffix", message, f"the suffix decides the format; {hint}")
-    return format
+    return by_suffix[usual_suffix]
 
 
-def file_to_name(path: str, suffix: str, choices: Sequence[str], ending: str) -> str:
-    """What to type where the suffix of a file is that of no ``known`` format; ``ending`` is that of one."""
+def _hint_of_suffix(path: str, suffix: str, choices: Sequence[str], ending: str) -> str:
+    """What to type where the suffix is that of no format of ``choices``; ``ending`` is the suffix of one."""
     typed = shlex.quote(path)
     if is_folder(path):
         return f"{typed} is a folder: name a file in it"
@@ -112,22 +115,22 @@ def file_to_name(path: str, suffix: str, choices: Sequence[str], ending: str) ->
 def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()) -> dict[str, str]:
     """Path of an output → its format, as :func:`format_of`; all are checked before any work is done.
 
-    Without outputs it is standard output, ``-``.
+    ``format`` is that of standard output, ``-``, which is the output where none is given.
     """
-
-    def of(path: str) -> str:
-        found = format if path == "-" else format_of(path, choices)
-        # Text has its details in files, too.
-        return format if (format, found) == ("details", "text") else found
-
-    return {path: of(path) for path in output or ["-"]}
+    formats: dict[str, str] = {}
+    for path in output or ["-"]:
+        formats[path] = format if path == "-" else format_of(path, choices)
+        # --details is about the text of files as well.
+        if format == "details" and formats[path] == "text":
+            formats[path] = "details"
+    return formats
 
 
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
+    # Each format imports what it needs: JSON neither jinja2 nor the renderers of text.
     if format == "json":
         return dumps(document.to_json())
-    # Not at the top: a page takes jinja2, and JSON none of both.
     if format == "html":
         from entropylaw.report.pages import single_page
 
@@ -142,16 +145,25 @@ def shown(document: Any, format: str) -> str:
 
     It has colours on a terminal, where NO_COLOR is not set and TERM is not ``dumb``.
     """
-    # Without a terminal and COLUMNS it is that of files.
+    # Where there is neither a terminal nor COLUMNS, text is as wide as in files.
     width = max(get_terminal_size((WIDTH, 1)).columns, NARROWEST)
     before = COLUMNS.set(width)
     try:
         content = rendered(document, format)
     finally:
         COLUMNS.reset(before)
-    plain = format not in ("text", "details") or os.environ.get("NO_COLOR")
-    if plain or sys.stdout is None or not sys.stdout.isatty():
+    if format not in ("text", "details") or os.environ.get("NO_COLOR"):
         return content
+    if sys.stdout is None or not sys.stdout.isatty():
+        return content
+    return _coloured(content)
+
+
+def _coloured(content: str) -> str:
+    """Text with the codes of a terminal: bold headings, and the colours of badges and verdicts.
+
+    Where TERM is ``dumb``, rich adds none.
+    """
     from rich import console, text
 
     styled = text.Text(content)
@@ -169,9 +181,9 @@ def shown(document: Any, format: str) -> str:
 def deliver(
     document: Any, formats: Mapping[str, str], *, quiet: bool, others: Mapping[str, str] | None = None
 ) -> None:
-    """Write a document to the paths of some formats, and ``others`` that are ready: path → content.
+    """Write a document: ``formats`` are path → format, and ``-`` is standard output.
 
-    The caller says that it wrote the others.
+    ``others`` are path → content of further files. The message that these were written is the caller's.
 
     Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
     standard error; UsageError ``output-is-input``: nothing is written.
@@ -193,8 +205,11 @@ def write_all(files: Mapping[str, str], printed: str | None) -> tuple[list[str],
     A file that cannot be written stops none of the others: returns the paths that were written, and the
     errors. Raises UsageError ``output-is-input``: nothing is written.
     """
-    # A closed descriptor may be any file by now.
-    check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
+    targets: list[str | int] = [*files]
+    # Where standard output is closed, descriptor 1 may be any file by now.
+    if printed is not None and sys.stdout is not None:
+        targets.append(1)
+    check_targets(targets)
     written = list[str]()
     problems = list[OutputError]()
     for path, content in files.items():
@@ -211,10 +226,10 @@ def write_all(files: Mapping[str, str], printed: str | None) -> tuple[list[str],
     return written, problems
 
 
-def refuse_link(folder: str) -> None:
-    """Refuse a default folder that is a link, as a stranger's repository may contain one.
+def check_is_no_link(folder: str) -> None:
+    """Raise UsageError ``output-outside`` where the default folder is a link, which a repository may contain.
 
-    Raises UsageError (``output-outside``).
+    What is written by default would be written outside of it.
     """
     if Path(folder).is_symlink():
         raise UsageError(
@@ -227,12 +242,12 @@ def refuse_link(folder: str) -> None:
 def finish_fits(runs: Sequence[Entry[Any]]) -> None:
     """Show the errors of runs without a result; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
-    errors = [refused(run.name, run.refusal) for run in failed]
+    errors = [error_of_refusal(run.name, run.refusal) for run in failed]
     finish(errors, answered=len(failed) < len(runs), read=any(run.read for run in failed))
 
 
-def refused(run: str, refusal: Any) -> EntropyLawError:
-    """The error in place of a run's result, which has slug, message and hint, and names the run."""
+def error_of_refusal(run: str, refusal: Any) -> EntropyLawError:
+    """The refusal of a run as an error whose message names the run."""
     message = refusal.message if run in refusal.message else f"{run}: {refusal.message}"
     return FitError(refusal.slug, message, refusal.hint)
 
@@ -250,26 +265,28 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool) -> 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     """Name the files of a folder that were skipped, and the copies apart; print other warnings."""
-    strangers = list[str]()
+    not_logs = list[str]()
     copies = list[str]()
     others = list[str]()
-    for path, skipped, reason in (warning.partition(NOT_READ) for warning in warnings):
+    for warning in warnings:
+        path, separator, reason = warning.partition(NOT_READ)
         name = PurePath(path).name
-        if reason.startswith("written by entropylaw"):
-            continue  # a table or a text beside its document
-        if reason.endswith(SAME_RUN):
-            copies.append(f"{name} of {PurePath(reason.removesuffix(SAME_RUN).strip(chr(39))).name}")
-        elif skipped:
-            strangers.append(name)
+        if not separator:
+            others.append(warning)
+        elif reason.startswith(OWN_FILE):
+            continue
+        elif reason.endswith(SAME_RUN):
+            # The path in the reason is quoted.
+            original = PurePath(reason.removesuffix(SAME_RUN).strip("'"))
+            copies.append(f"{name} of {original.name}")
         else:
-            others.append(path)
-    for names, singular, plural in (
-        (strangers, "file that is not a training log", "files that are not training logs"),
-        (copies, "duplicate", "duplicates"),
-    ):
-        if names:
-            skipped = f"{len(names)} {singular if len(names) == 1 else plural}"
-            say(one_line(f"Skipped {skipped}: {names_with_counts(names)}"), quiet=quiet)
+            not_logs.append(name)
+    if not_logs:
+        files = counted(len(not_logs), "file that is not a training log", "files that are not training logs")
+        say(one_line(f"Skipped {files}: {names_with_counts(not_logs)}"), quiet=quiet)
+    if copies:
+        duplicates = counted(len(copies), "duplicate")
+        say(one_line(f"Skipped {duplicates}: {names_with_counts(copies)}"), quiet=quiet)
     for warning in others:
         say(one_line(warning), quiet=quiet)
 
@@ -278,7 +295,8 @@ def names_with_counts(names: Sequence[str]) -> str:
     """The commonest names with their counts, and the number of the others: ``a.csv (3), b.csv, +2``."""
     common = Counter(names).most_common()
     listed = [f"{name} ({count})" if count > 1 else name for name, count in common[:MOST_NAMED]]
-    if rest := sum(count for _, count in common[MOST_NAMED:]):
+    rest = sum(count for _, count in common[MOST_NAMED:])
+    if rest:
         listed.append(f"+{rest}")
     return ", ".join(listed)
 

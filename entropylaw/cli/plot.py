@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli.output import format_of, gather
 from entropylaw.cli.plot_command import DRAWN, WIDTHS, PlotCommand
@@ -24,29 +24,28 @@ from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
-    from entropylaw.results.phases import PhaseFit
 
 MOST_NAMED = 8
+"""Names of runs or rewards that a message lists."""
 
 
 def plot(options: PlotCommand) -> None:
     """Run ``entropylaw plot``."""
-    output = options.output
-    quiet = options.quiet
-    kind: Any = format_of(output, ("pdf", "svg", "png"))
+    picture: Any = format_of(options.output, ("pdf", "svg", "png"))
     figure = DRAWN[options.figure]
-    content, run = drawn_part(options)
+    content, run = _content_and_name(options)
     width = WIDTHS.get(options.width) or float(options.width)
     with plotting.style(), plotting.layout(width, titles=options.title):
         try:
-            contents = files(figure.name, content, [kind], f"{safe_name(run, set())}-{figure.name}")
+            contents = files(figure.name, content, [picture], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:
-            _nothing(run, figure.name, str(error), "wait for more evaluations, or draw another figure")
-    write_atomically(output, contents[kind])
-    say(f"wrote {output}", quiet=quiet)
+            hint = "wait for more evaluations, or draw another figure"
+            raise _nothing_to_draw(run, figure.name, str(error), hint) from None
+    write_atomically(options.output, contents[picture])
+    say(f"wrote {options.output}", quiet=options.quiet)
 
 
-def drawn_part(options: PlotCommand) -> tuple[Any, str]:
+def _content_and_name(options: PlotCommand) -> tuple[Any, str]:
     """What the figure is drawn from, and the name of its run or comparison."""
     needs = DRAWN[options.figure].needs
     if needs == "arms":
@@ -59,61 +58,72 @@ def drawn_part(options: PlotCommand) -> tuple[Any, str]:
             return document, name
         if document.against is None:
             hint = "write the document with `entropylaw samples TABLES --against BASE -o FILE.json`"
-            _nothing(name, options.figure, "it is of one table alone", hint)
+            raise _nothing_to_draw(name, options.figure, "it is of one table alone", hint)
         return document.against, name
-    result = _result(options)
-    entry: Any = result.fit if isinstance(result, RunReport) else result
+    entry = _entry_of_run(options)
     if entry.refusal is not None:
-        _nothing(result.run, options.figure, entry.refusal.message, entry.refusal.hint)
-    return entry, result.run
+        raise _nothing_to_draw(entry.run, options.figure, entry.refusal.message, entry.refusal.hint)
+    return entry, entry.run
 
 
-def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
-    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
+def _nothing_to_draw(run: str, figure: str, reason: str, hint: str) -> FitError:
+    return FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
-def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
-    """What is drawn: the run's law with its forecast, or its phases."""
-    phases = DRAWN[options.figure].needs == "phases"
+def _entry_of_run(options: PlotCommand) -> Entry[Any]:
+    """The entry of the run that is drawn: its fit, or its phases where the figure needs them.
+
+    Raises as :func:`entropylaw.pipeline.inputs.gather`; FitError ``nothing-to-draw``; UsageError
+    (``figure-not-in-source``, ``which-run``, ``unknown-run``).
+    """
+    family: type[FitOptions | PhaseOptions] = FitOptions
+    kind_of_step: Any = Fit
+    command = "fit"
+    content = "law"
+    other_kind = "phases"
+    if DRAWN[options.figure].needs == "phases":
+        family = PhaseOptions
+        kind_of_step = Phases
+        command = "phases"
+        content = "phases"
+        other_kind = "fit"
     # --run names the run here, and no column.
-    fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
+    fresh = part(options, family, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"), fixed=fixed)
-    held = [entry for entry in inputs.entries if entry.error is None]
-    if not held:
+    readable = [entry for entry in inputs.entries if entry.error is None]
+    if not readable:
         raise inputs.errors[0]
-    other = "fit" if phases else "phases"
-    if held[0].kind == other:
-        lacking = "phases" if phases else "law"
-        command = "phases" if phases else "fit"
+    if readable[0].kind == other_kind:
         raise UsageError(
             "figure-not-in-source",
-            f"{options.source} is a {other} document, which holds no {lacking}",
+            f"{options.source} is a {other_kind} document, which holds no {content}",
             f"give the log, or what `entropylaw {command}` wrote",
         )
-    step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
-    chosen = _chosen(held, options)
-    result, *others = result_of(step, [chosen])
-    labels = [getattr(entry, "fit", entry).reward for entry in (result, *others)]
-    if others:
-        # A document is fixed: of another reward it is its log that is drawn.
-        flag = "of its log --reward" if chosen.entries else "--reward"
-        rest = listing(labels[1:], MOST_NAMED)
-        say(f"{labels[0]} is drawn; {flag} names another: {rest}", quiet=options.quiet)
-    if phases:
-        return _phases(result) if isinstance(result, RunReport) else result
-    return result if isinstance(result, RunReport) else RunReport(fit=result)
+    run = _chosen_run(readable, options)
+    results: list[Any] = result_of(kind_of_step(inputs.settings), [run])
+    # A stored report of a run holds its fit and its phases.
+    fits = [result.fit if isinstance(result, RunReport) else result for result in results]
+    if len(fits) > 1:
+        # A document is fixed: another reward is drawn from its log.
+        flag = "of its log --reward" if run.entries else "--reward"
+        rest = listing([entry.reward for entry in fits[1:]], MOST_NAMED)
+        say(f"{fits[0].reward} is drawn; {flag} names another: {rest}", quiet=options.quiet)
+    if command == "phases" and isinstance(results[0], RunReport):
+        report = results[0]
+        if report.phases is None:
+            reason = "the log had no entropies of planning or execution tokens"
+            hint = "`entropylaw tokens` makes them of token-level logs"
+            raise _nothing_to_draw(report.run, "phases", reason, hint)
+        return report.phases
+    return fits[0]
 
 
-def _phases(report: RunReport) -> Entry[PhaseFit]:
-    if report.phases is None:
-        reason = "the log had no entropies of planning or execution tokens"
-        _nothing(report.run, "phases", reason, "`entropylaw tokens` makes them of token-level logs")
-    return report.phases
+def _chosen_run(runs: Sequence[Input], options: PlotCommand) -> Input:
+    """The run of the name that is an option, or the only one.
 
-
-def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
-    """The run of the name that is an option, or the only one."""
+    Raises UsageError (``which-run``, ``unknown-run``).
+    """
     source = options.source
     name = options.run
     if name is None and len(runs) == 1:

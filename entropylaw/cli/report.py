@@ -23,20 +23,34 @@ from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.site import Outcome, report_logs
 
-LISTED = 20
+MOST_LISTED = 20
 """Failures that are printed one by one; the others are counted, and on their pages."""
 
-OTHERS = (
-    *(*SUFFIXES.values(), *JUNIT.values(), *(f".{kind}" for kind in PICTURES), ".markdown", ".jsonl", ".tsv"),
-    *(".parquet", ".xlsx", ".docx", ".pptx", ".ipynb", ".zip", ".jpg", ".toml"),
+PICTURE_SUFFIXES = tuple(f".{kind}" for kind in PICTURES)
+
+SUFFIXES_OF_FILES = (
+    *SUFFIXES.values(),
+    *JUNIT.values(),
+    *PICTURE_SUFFIXES,
+    ".markdown",
+    ".jsonl",
+    ".tsv",
+    ".parquet",
+    ".xlsx",
+    ".docx",
+    ".pptx",
+    ".ipynb",
+    ".zip",
+    ".jpg",
+    ".toml",
 )
-"""Suffixes of other files, which no folder should have."""
+"""An output with one of these is a file of another kind that was expected, and no folder of pages."""
 
 
 def report(options: ReportCommand) -> None:
     """Run ``entropylaw report``."""
     if "output" not in options.given:
-        output.refuse_link(options.output)
+        output.check_is_no_link(options.output)
     check_target(options.output, options.logs)
     target = Path(options.output)
     single = target.suffix.lower() in PAGES and not target.is_dir()
@@ -69,7 +83,7 @@ def report(options: ReportCommand) -> None:
 
 
 def check_target(given: str, logs: Sequence[str]) -> None:
-    """Refuse a place for the report that is a file, an input among them, or is named as one of another kind.
+    """Raise where the report would be written over a file, or where its name is that of another kind of file.
 
     Raises UsageError (``output-is-input``, ``not-a-folder``, ``unknown-suffix``).
     """
@@ -77,7 +91,7 @@ def check_target(given: str, logs: Sequence[str]) -> None:
     suffix = Path(given).suffix.lower()
     if suffix in PAGES or target.is_dir():
         return
-    folder, page = (shlex.quote(str(target.with_suffix(end))) for end in ("", ".html"))
+    page = shlex.quote(str(target.with_suffix(".html")))
     if is_file(target):
         for log in logs:
             note_input(log)
@@ -85,12 +99,13 @@ def check_target(given: str, logs: Sequence[str]) -> None:
         message = f"{given} is a file, and a report is written into a folder or one .html file"
         folder = shlex.quote(f"{target.with_suffix('')}-report")
         raise UsageError("not-a-folder", message, f"type -o {page} for one page, -o {folder} for a folder")
-    if suffix not in OTHERS or given.endswith("/"):
+    if suffix not in SUFFIXES_OF_FILES or given.endswith("/"):
         return
     message = f"-o {given} has suffix {suffix!r}, expected a folder or .html"
+    folder = shlex.quote(str(target.with_suffix("")))
     hint = f"type -o {page} for one page, -o {folder} for a folder"
     commands = dict.fromkeys(SUFFIXES.values(), "fit")
-    commands |= dict.fromkeys([f".{kind}" for kind in PICTURES], "plot")
+    commands |= dict.fromkeys(PICTURE_SUFFIXES, "plot")
     if suffix in commands:
         hint += f"; `entropylaw {commands[suffix]} LOG -o {shlex.quote(given)}` writes that file"
     raise UsageError("unknown-suffix", message, hint)
@@ -108,10 +123,10 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
     if not outcome.written:
         say(f"nothing was fitted: {unwritten}", quiet=False)
     refused = list(chain.from_iterable(run.refused for run in failures))
-    for name, refusal in refused[:LISTED]:
-        show_error(output.refused(name, refusal))
-    if len(refused) > LISTED:
-        rest = counted(len(refused) - LISTED, "more run")
+    for name, refusal in refused[:MOST_LISTED]:
+        show_error(output.error_of_refusal(name, refusal))
+    if len(refused) > MOST_LISTED:
+        rest = counted(len(refused) - MOST_LISTED, "more run")
         say(f"{rest} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
         say(outcome.interrupted[0], quiet=False)

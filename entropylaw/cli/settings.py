@@ -102,19 +102,19 @@ def defaults_of(table: Mapping[str, object], options: Settings) -> dict[str, obj
 
     An empty list sets nothing.
     """
-    return {
-        name: _as_typed(table[option.key], option)
-        for name, option in options.items()
-        if table.get(option.key, []) != []
-    }
-
-
-def _as_typed(value: object, option: Option) -> object:
-    """A value of a file as a command line has it: a text, some of them, or whether a flag is there."""
-    if option.many:
-        # A value alone needs no brackets.
-        return list(map(str, value)) if isinstance(value, list) else [str(value)]
-    return value if isinstance(value, bool) else str(value)
+    defaults: dict[str, object] = {}
+    for name, option in options.items():
+        value = table.get(option.key, [])
+        if value == []:
+            continue
+        # typer reads defaults as it reads what is typed: texts, and switches.
+        if option.many:
+            # A value alone needs no brackets.
+            values = value if isinstance(value, list) else [value]
+            defaults[name] = list(map(str, values))
+        else:
+            defaults[name] = value if isinstance(value, bool) else str(value)
+    return defaults
 
 
 def nearest_key(key: str, settings: Settings) -> str | None:
