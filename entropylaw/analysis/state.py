@@ -111,6 +111,7 @@ def state_of(
     return State(
         word=word,
         since=since,
+        last_step=float(step[-1]),
         change=levels.along_line(over).estimate(level=level, method=METHOD),
         would_show=0.5 * (third.width or 0.0),
         now=now_of(levels, reward, max_reward, level=level),
@@ -198,9 +199,7 @@ def rewards_end_early(step: FloatArray, end: float | None) -> bool:
     return bool(missed >= DEAD * (end - step[0]) and missed >= FEWEST_MISSED * np.median(np.diff(step)))
 
 
-def kept_step(
-    step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_broken: bool
-) -> Kept:
+def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_broken: bool) -> Kept:
     """The step of the highest level, if it is better than the last by the gain, with P ≥ .95; else the last.
 
     Of a broken run it is the highest in any case.
@@ -221,7 +220,7 @@ def kept_step(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A loss: the ``best`` mean of some evaluations, the mean ``now`` of as many, and the ``first`` lost one."""
+    """A loss: the ``best`` mean of some evaluations, that ``now`` of as many, and the ``first`` lost one."""
 
     best: float
     now: float
@@ -284,7 +283,7 @@ def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:
 
 
 def _variance(reward: FloatArray, until: int, top: float, now: float) -> float:
-    """Variance of one evaluation, where its mean is between ``top``, before evaluation ``until``, and ``now``."""
+    """Variance of one evaluation, where its mean is between ``top``, up to evaluation ``until``, and ``now``."""
     squares = np.sort(np.diff(reward) ** 2)
     variance = 0.5 * float(np.mean(squares[:-1]))  # without one jump, which may be the loss
     if reward.min() < 0:

@@ -6,7 +6,7 @@ the reward as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -66,9 +66,7 @@ class Candidates:
         return [i for i, column in enumerate(self.names) if column == name]
 
 
-def candidates(
-    entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior
-) -> Candidates:
+def candidates(entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior) -> Candidates:
     """All columns of a run.
 
     Parameters

@@ -32,9 +32,7 @@ class SmoothedEntropy:
     noise: float | None
 
 
-def smoothed_entropy(
-    step: FloatArray, entropy: FloatArray, at: FloatArray
-) -> SmoothedEntropy:
+def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> SmoothedEntropy:
     """A cubic smoothing spline through the logged entropies, at the evaluations.
 
     The penalty's weight is that of least generalised cross-validation (Craven & Wahba 1979,

@@ -29,7 +29,7 @@ from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.columns import factor_to
-from entropylaw.results.result import ENDS, LOST, replace, sentences
+from entropylaw.results.result import ENDS, replace, sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunPrediction
@@ -188,13 +188,8 @@ def _decide_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
         return "tripped", f"the run was refused: {refusal.message}"
     if run.judged is None:
         reason = getattr(refusal, "message", "none of the given documents contains a fit of this run")
-        answer = "the run lost its reward" if name == "lost" else "the law holds"
-        return "unknown", f"whether {answer} is not known: {reason}"
-    if name != "lost":
-        return _decide_verdict(name, run.judged)
-    if lost := run.finding(LOST):
-        return "tripped", lost
-    return "passed", "the run did not lose its reward"
+        return "unknown", f"whether the law holds is not known: {reason}"
+    return _decide_verdict(name, run.judged)
 
 
 def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
@@ -210,9 +205,12 @@ def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, st
 
 def _decide_verdict(name: str, judged: Fit | RunPrediction) -> tuple[Outcome, str]:
     """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
-    undecided = judged.verdict is Verdict.undecided
+    undecided = judged.verdict == Verdict.undecided
+    if judged.verdict == "none":
+        reason = "no reason is given" if judged.no_law is None else judged.no_law.message
+        return "unknown", f"whether the law holds is not known: {reason}"
     verdict = "the verdict is undecided" if undecided else f"the law {judged.verdict}"
-    reasons = "; ".join(filter(None, (judged.why, *sentences(judged.findings, "reason")[:1])))
+    reasons = "; ".join(sentences(judged.findings, "reason")[:1])
     sentence = f"{verdict}: {reasons}" if reasons else verdict
     if name == Verdict.fails and undecided:
         return "not excluded", sentence

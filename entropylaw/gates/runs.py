@@ -22,7 +22,7 @@ from entropylaw.gates.quantities import (
     Value,
 )
 from entropylaw.paths import note_input, shown_path
-from entropylaw.results import Estimate, Verdict, Why
+from entropylaw.results import Estimate, Verdict
 from entropylaw.results.result import sentences
 from entropylaw.run_names import reward_matches
 
@@ -118,12 +118,12 @@ def why_unusable(quantity: Quantity, run: RunEntries, value: Value | None, *, an
         return failing
     if not quantity.fitted or not _has_number(value):
         return ""
-    size = result.effective_n
-    evaluations = result.n_rewards if quantity.reads[0] == "prediction" else result.n
-    if evaluations is None or size is None:
+    evaluations = result.law.n if quantity.of_law else result.n_rewards
+    if evaluations is None:
         return "the document does not say of how many evaluations it is: predict from the fit again"
     if evaluations < FEWEST_FITTED:
         return f"{counted(evaluations, 'evaluation')}, and a fitted number needs {FEWEST_FITTED}"
+    size = result.law.residuals.effective_n if quantity.of_law else LEAST_EFFECTIVE
     if size < LEAST_EFFECTIVE:
         # Rounded down: no size below the least one is shown as that.
         shown = math.floor(100 * size) / 100
@@ -139,15 +139,12 @@ def _has_number(value: Value | None) -> bool:
 
 
 def _why_failing(needs: Needs, judged: Fit | RunPrediction) -> str:
-    """That the law fails where a quantity needs it, and the first of several reasons; else empty."""
-    without = judged.why is Why.no_relation and needs == "relation"
-    if not without and not (judged.verdict is Verdict.fails and needs == "law"):
+    """That the law fails where a quantity needs it, and why; else empty."""
+    if judged.verdict != Verdict.fails or needs != "law":
         return ""
     reasons = sentences(judged.findings, "reason")
     reason = reasons[0] if reasons else "its document gives no reason"
-    if len(reasons) > 1:
-        reason += f" (and {len(reasons) - 1} more)"
-    return f"the law fails for this run, {judged.why}: {reason}"
+    return f"the law fails for this run: {reason}"
 
 
 def read_document(data: Any, source: str) -> AnyDocument:

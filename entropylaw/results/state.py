@@ -33,11 +33,12 @@ class State(Struct, frozen=True, kw_only=True):
     word
         ``"broken"``: more than half of what was gained is gone for certain, or the last tenth of the log has
         no usable reward; ``"flat"``: the change over the last half or third of the steps is within ± ``gain``
-        with a probability of .9 or more; ``"rising"``, ``"falling"``: the change over the last third is above,
-        below 0 with .975 or more; else ``"cannot tell"``. It is the word of all evaluations, and of all but
+        with a probability of .9 or more; ``"rising"``, ``"falling"``: the change over the last third is
+        above, below 0 with .975 or more; else ``"cannot tell"``. It is the word of all evaluations, and of all but
         the last: where these differ it is ``"cannot tell"``.
-    since
-        The step since which it is so: of a broken run that of its last usable reward before, or at, the loss.
+    since, last_step
+        The step since which it is so, of a broken run the first lost evaluation, or the last with a reward;
+        and the step of the last evaluation.
     change
         Change of the level since then, along a straight line; of a broken run over the last third.
     would_show
@@ -57,6 +58,7 @@ class State(Struct, frozen=True, kw_only=True):
 
     word: Word
     since: float
+    last_step: float
     change: Estimate
     would_show: float
     now: Estimate
