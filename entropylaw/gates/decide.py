@@ -235,7 +235,7 @@ def _compared_value(
         return Unknown(reason=reason)
     if gate.baseline is None:
         return value
-    return regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
+    return _regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
 
 
 def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
@@ -341,7 +341,7 @@ def _text(x: Decimal, decimals: int) -> str:
     return text
 
 
-def regression(
+def _regression(
     value: Value,
     baseline: Sequence[RunEntries],
     measured: Quantity,
@@ -364,10 +364,9 @@ def regression(
     then = value_of(measured, before)
     if reason := why_unusable(measured, before, then, any_law=rules.even_if_fails):
         return Unknown(reason=f"in the baseline {reason}")
-    if not isinstance(value, Estimate):
-        return Unknown(reason=f"this run has no {measured.name}")
-    if not isinstance(then, Estimate):
-        return Unknown(reason=f"the baseline has no {measured.name}")
+    # Every fit has what a regression can be of.
+    assert isinstance(value, Estimate)
+    assert isinstance(then, Estimate)
     if now.rewarded is None or before.rewarded is None:
         where = "this run" if now.rewarded is None else "the baseline"
         return Unknown(reason=f"the document of {where} does not say what its reward is: fit the log again")
@@ -379,7 +378,7 @@ def regression(
 
 
 def _run_before(baseline: Sequence[RunEntries], now: RunEntries, *, alone: bool) -> RunEntries | Unknown:
-    """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
+    """The run of a baseline that a run is compared with; parameters as :func:`_regression`."""
     fitted = [run for run in baseline if "fit" in run.entries and run.first.reward == now.first.reward]
     runs = fitted
     if not alone or len(fitted) != 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from entropylaw.documents.document import CheckedFile, Entry
-from entropylaw.documents.loading import Stored, as_document, damaged
+from entropylaw.documents.loading import Stored, damaged
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.gates.quantities import (
@@ -27,7 +27,7 @@ from entropylaw.results.result import sentences
 from entropylaw.run_names import reward_matches
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import AnyDocument, RunPrediction
+    from entropylaw.documents.document import RunPrediction
     from entropylaw.results.columns import Choice, Refusal
     from entropylaw.results.fit import Fit
 
@@ -147,17 +147,6 @@ def _why_failing(needs: Needs, judged: Fit | RunPrediction) -> str:
     return f"the law fails for this run: {reason}"
 
 
-def read_document(data: Any, source: str) -> AnyDocument:
-    """A document from JSON values; ``source`` is its name in error messages.
-
-    Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
-    """
-    document: AnyDocument = as_document(data, READ, source, or_log=True)
-    if not getattr(document, "runs", True):
-        raise damaged(source, "at $.runs: expected one run or more")
-    return document
-
-
 def entries_of(document: Any, source: str = "") -> list[RunEntries]:
     """The runs of a document of a kind in :data:`READ`; without a ``source`` it is of logs, fitted now."""
     kind = document.schema.split("/")[1]
@@ -186,9 +175,10 @@ def entries_in(document: Stored) -> list[RunEntries]:
     """The runs of a stored document; one that cannot be used, as one without runs, is a refused run."""
     name = shown_path(document.path)
     try:
-        if document.data is None:
-            raise document.damaged(name)
-        runs = entries_of(read_document(document.data, name), name)
+        runs = entries_of(document.load(READ), name)
+        if not runs:
+            item = "row" if document.kind == "samples" else "run"
+            raise damaged(name, f"at $.{item}s: expected one {item} or more")
         fitted = [(run.first.name, run.first.path) for run in runs if run.refusal is None]
         if len(set(fitted)) < len(fitted):
             raise damaged(name, "at $.runs: expected each run once")
