@@ -20,7 +20,7 @@ def values(n=40, seed=3):
 
 @pytest.fixture
 def only(monkeypatch):
-    """Leave one model of the grid: a constant, a walk or a trend of one size, with white or correlated noise."""
+    """Leave one model of the grid: one kind of level, one size of it, one kind of noise."""
 
     def leave(kind, size=1.0, power=1.0, *, correlated=False):
         monkeypatch.setattr(levels, "CONSTANT", {"constant": 1.0 - 1e-12}.get(kind, NEARLY_NEVER))
