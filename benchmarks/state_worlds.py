@@ -148,7 +148,7 @@ def peak(n: int, rng: Rng) -> FloatArray:
 
 
 def saw_tooth(n: int, rng: Rng) -> FloatArray:
-    """A level (n,) that rises, with two to eight teeth whose height is at most four tenths of what was gained."""
+    """A level (n,) that rises, with two to eight teeth of at most four tenths of what was gained."""
     x = np.linspace(0.0, 1.0, n)
     rise = rng.uniform(0.1, 0.6)
     height = rise * rng.uniform(0.15, 0.4)

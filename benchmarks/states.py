@@ -37,7 +37,7 @@ from benchmarks.state_worlds import (
 )
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis.state import FEWEST, RANGE_GAIN, is_share_of_count, state_of
-from entropylaw.engine.levels import levels_of
+from entropylaw.engine.levels import blocks_of, levels_of
 from entropylaw.results.state import WORDS
 
 SEEDS = {"tuned on": 1, "set aside": 4711}
@@ -178,7 +178,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What was said of a simulated run, and what it gained without noise, where that is known."""
+    """What was said of a simulated run, and what its level gained, where that is known.
+
+    Of a long run the level is that of the last block less that of the first.
+    """
 
     answers: Answers
     gained: float | None
@@ -214,7 +217,10 @@ def results_of(cell: Cell, seeds: str, numbers: Iterable[int]) -> list[Result]:
         for number in numbers:
             rng = np.random.default_rng([SEEDS[seeds], zlib.crc32(cell.kind.encode()), cell.n, number])
             run = KINDS[cell.kind](cell.n, rng)
-            gained = None if run.level is None else float(run.level[-1] - run.level[0])
+            gained = None
+            if run.level is not None:
+                levels = blocks_of(step, run.level).value
+                gained = float(levels[-1] - levels[0])
             found.append(Result(answers=answers_of(step, run.reward, run.most), gained=gained))
     return found
 
@@ -226,8 +232,8 @@ def results_of(cell: Cell, seeds: str, numbers: Iterable[int]) -> list[Result]:
 class Looked:
     """What was said of a finished run, at its end and at its cuts.
 
-    ``tenth`` is our word at its end, with a gain of a tenth of the fitted range alone. ``changes`` are changes of the
-    word per 10 evaluations, and ``came`` the word at a cut and whether a gain came after it.
+    ``tenth`` is our word at its end, with a gain of a tenth of the fitted range alone. ``changes`` are those
+    of the word per 10 evaluations, and ``came`` the word at a cut and whether a gain came after it.
     """
 
     run: Finished
@@ -386,7 +392,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def not_lost(found: Simulated) -> list[list[str]]:
-    """False losses, by the number of evaluations, and the kind of which most were called lost."""
+    """False losses, by the number of evaluations."""
     rows = []
     for n in SIZES:
         results = pooled(found, (*FLAT, *OTHERS), n)
@@ -396,15 +402,12 @@ def not_lost(found: Simulated) -> list[list[str]]:
 
 def lost(found: Simulated) -> list[list[str]]:
     """Losses that are found."""
-    return [
-        [
-            f"{cell.kind}, n {cell.n}",
-            "100 %" if KINDS[cell.kind] is sudden else "≥ 95 %",
-            *shares(results, is_broken),
-        ]
-        for cell, results in found.items()
-        if cell.kind in LOST
-    ]
+    rows = []
+    for cell, results in found.items():
+        if cell.kind in LOST:
+            required = "100 %" if KINDS[cell.kind] is sudden else "≥ 95 %"
+            rows.append([f"{cell.kind}, n {cell.n}", required, *shares(results, is_broken)])
+    return rows
 
 
 def lab_losses(runs: Sequence[Looked]) -> list[list[str]]:
@@ -475,12 +478,17 @@ def decided(runs: Sequence[Looked]) -> list[list[str]]:
 
 
 def steadiness(runs: Sequence[Looked]) -> list[list[str]]:
-    """Changes of the word per 10 evaluations, a mean over public rewards."""
-    numbers = []
+    """Changes of the word per 10 evaluations: of all evaluations together, and a mean over public rewards."""
+    together = []
+    alike = []
     for name in NAMES:
-        values = [looked.changes[name] for looked in runs if name in looked.changes]
-        numbers.append(f"{np.mean(values):.2f}" if values else "–")
-    return [["changes of the word per 10 evaluations, public", "≤ 0.6", *numbers]]
+        some = [looked for looked in runs if name in looked.changes]
+        rates = [looked.changes[name] for looked in some]
+        evaluations = [looked.run.step.size - FEWEST for looked in some]
+        together.append(f"{np.average(rates, weights=evaluations):.2f}" if some else "–")
+        alike.append(f"{np.mean(rates):.2f}" if some else "–")
+    label = "changes of the word per 10 evaluations, public"
+    return [[f"{label}, all evaluations", "≤ 0.6", *together], [f"{label}, rewards alike", "", *alike]]
 
 
 def covered(found: Simulated) -> list[list[str]]:
@@ -576,8 +584,8 @@ def page(
     ]
     if runs:
         parts += [
-            "Rewards cut at a third, half and two thirds: how often the mean of three evaluations half as many "
-            "steps later was higher than the level by the gain that counts.",
+            "Rewards cut at a third, half and two thirds: how often the mean of three evaluations half as "
+            "many steps later was higher than the level by the gain that counts.",
             futures(runs, laboratory),
             "Public rewards by repository, at their end:",
             repositories(runs),

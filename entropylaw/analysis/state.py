@@ -228,7 +228,7 @@ def kept_step(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A loss: the ``best`` mean of some evaluations, the mean ``now`` of as many, and the ``first`` lost one."""
+    """A loss: the ``best`` mean of some evaluations, that of as many ``now``, and the ``first`` lost one."""
 
     best: float
     now: float
@@ -283,7 +283,7 @@ def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:
 
 
 def _variance(reward: FloatArray, until: int, top: float, now: float) -> float:
-    """Variance of one evaluation, where its mean is between ``top``, before evaluation ``until``, and ``now``."""
+    """Variance of one evaluation whose mean is between ``top``, before evaluation ``until``, and ``now``."""
     variance = _white_variance(reward)
     if reward.min() < 0:
         return variance
