@@ -148,8 +148,8 @@ def by_thirds(reward: FloatArray, gain: float) -> Said:
 
 def answers_of(
     step: FloatArray, reward: FloatArray, most: float | None = None, end: float | None = None
-) -> Answers:
-    """What each says of a run of 8 evaluations or more."""
+) -> tuple[Answers, float]:
+    """What each says of a run of 8 evaluations or more, and the gain that counts."""
     state = state_of(step, reward, end=end, max_reward=most)
     if state is None:
         raise ValueError(f"a run of {step.size} evaluations has no state, 8 are needed")
@@ -162,7 +162,7 @@ def answers_of(
     peer = by_prototype(step, reward, most, end)
     if peer is not None:
         answers[PEER] = peer
-    return answers
+    return answers, state.gain
 
 
 # -- simulated runs ------------------------------------------------------------------------------------------
@@ -180,11 +180,15 @@ class Cell:
 class Result:
     """What was said of a simulated run, and what its level gained, where that is known.
 
-    Of a long run the level is that of the last block less that of the first.
+    Of a long run the level is that of the last block less that of the first. ``changes`` are those of the
+    level over the last half and third, along a line, and ``gain`` is the gain that counts.
     """
 
     answers: Answers
     gained: float | None
+    changes: tuple[float, float] | None
+    gain: float
+    is_lost: bool
 
 
 KINDS: dict[str, Draw] = {
@@ -218,11 +222,24 @@ def results_of(cell: Cell, seeds: str, numbers: Iterable[int]) -> list[Result]:
             rng = np.random.default_rng([SEEDS[seeds], zlib.crc32(cell.kind.encode()), cell.n, number])
             run = KINDS[cell.kind](cell.n, rng)
             gained = None
+            changes = None
             if run.level is not None:
                 levels = blocks_of(step, run.level).value
                 gained = float(levels[-1] - levels[0])
-            found.append(Result(answers=answers_of(step, run.reward, run.most), gained=gained))
+                changes = (line_over(run.level, 1.0 / 2.0), line_over(run.level, 1.0 / 3.0))
+            answers, gain = answers_of(step, run.reward, run.most)
+            result = Result(
+                answers=answers, gained=gained, changes=changes, gain=gain, is_lost=cell.kind in LOST
+            )
+            found.append(result)
     return found
+
+
+def line_over(level: FloatArray, share: float) -> float:
+    """The change of a level (n,) over its last share, along the straight line through it."""
+    last = level[-max(3, round(share * level.size)) :]
+    slope, _ = np.polyfit(np.arange(last.size), last, 1)
+    return float(slope * (last.size - 1))
 
 
 # -- finished runs -------------------------------------------------------------------------------------------
@@ -248,7 +265,7 @@ def looked_at(run: Finished, *, is_public: bool) -> Looked:
     with threadpool_limits(1):
         return Looked(
             run=run,
-            end=answers_of(run.step, run.reward, run.most, run.end),
+            end=answers_of(run.step, run.reward, run.most, run.end)[0],
             tenth=with_tenth(run),
             changes=changes_of(run) if is_public else {},
             came=tuple(came_after(run)),
@@ -273,7 +290,7 @@ def changes_of(run: Finished) -> dict[str, float]:
         until = until[np.linspace(0, until.size - 1, MOST_PAIRS).astype(int)]
     said: dict[int, Answers] = {}
     for n in np.union1d(until, until + 1).tolist():
-        said[n] = answers_of(run.step[:n], run.reward[:n], run.most)
+        said[n], _ = answers_of(run.step[:n], run.reward[:n], run.most)
     changed: Counter[str] = Counter()
     for n in until.tolist():
         for name, now in said[n + 1].items():
@@ -297,7 +314,8 @@ def came_after(run: Finished) -> Iterable[tuple[Answers, bool]]:
         distance = np.abs(run.step[until:] - target)
         nearest = until + np.argsort(distance, kind="stable")[:AROUND]
         gained = float(run.reward[nearest].mean()) >= state.now.value + state.gain
-        yield answers_of(step, reward, run.most), gained
+        answers, _ = answers_of(step, reward, run.most)
+        yield answers, gained
 
 
 # -- time ----------------------------------------------------------------------------------------------------
@@ -305,19 +323,19 @@ def came_after(run: Finished) -> Iterable[tuple[Answers, bool]]:
 
 def times(runs: Sequence[Finished]) -> dict[str, float]:
     """Processor time in ms per run with one thread: our two looks, and the prototype's one."""
-    asked: dict[str, Callable[[Finished], Any]] = {
+    methods: dict[str, Callable[[Finished], Any]] = {
         OURS: lambda run: state_of(run.step, run.reward, max_reward=run.most)
     }
     module = prototype()
     if module is not None:
-        asked[PEER] = lambda run: module.state(run.step, run.reward, run.most)
+        methods[PEER] = lambda run: module.state(run.step, run.reward, run.most)
     found = {}
     with threadpool_limits(1):
-        for name, ask in asked.items():
-            ask(runs[0])
+        for name, state in methods.items():
+            state(runs[0])
             start = time.process_time()
             for run in runs:
-                ask(run)
+                state(run)
             found[name] = 1e3 * (time.process_time() - start) / len(runs)
     return found
 
@@ -351,11 +369,11 @@ def shares(results: Sequence[Result], hit: Callable[[Said], bool]) -> list[str]:
 
 def pooled(found: Simulated, kinds: Iterable[str], n: int | None = None) -> list[Result]:
     """The results of some kinds, of one size or of all."""
-    wanted = set(kinds)
+    names = set(kinds)
     return [
         result
         for cell, results in found.items()
-        if cell.kind in wanted and n in (None, cell.n)
+        if cell.kind in names and n in (None, cell.n)
         for result in results
     ]
 
@@ -507,6 +525,39 @@ def covered(found: Simulated) -> list[list[str]]:
     return rows
 
 
+def is_right(word: str, result: Result) -> bool:
+    """Whether a word is true of the level of a simulated run that is known."""
+    if word == "broken" or result.changes is None:
+        return result.is_lost
+    half, third = result.changes
+    if word == "flat":
+        return min(abs(half), abs(third)) <= result.gain
+    return third > 0 if word == "rising" else third < 0
+
+
+def right(found: Simulated) -> str:
+    """How often each word was right, of simulated runs whose level is known."""
+    known = [
+        (cell.n, result)
+        for cell, results in found.items()
+        for result in results
+        if result.changes is not None
+    ]
+    rows = []
+    for word in WORDS:
+        if word == "cannot tell":
+            continue
+        texts = []
+        for n in SIZES:
+            hits = [
+                is_right(word, one) for size, one in known if size == n and one.answers[OURS].word == word
+            ]
+            texts.append(f"{share(hits)} of {len(hits)}")
+        rows.append([f"`{word}`", *texts])
+    said = [share(one.answers[OURS].word != "cannot tell" for size, one in known if size == n) for n in SIZES]
+    return table(["word", *(f"n {n}" for n in SIZES)], [*rows, ["any of them is said", *said]])
+
+
 def by_kind(found: Simulated) -> str:
     """What was said of every kind and size of runs that are not lost: ours."""
     rows = []
@@ -579,6 +630,8 @@ def page(
     parts = [
         f"{per_cell} runs per cell. The prototype has the same two looks, but where its time is measured.",
         table(["what", "required", *NAMES], rows),
+        "How often a word of `state_of` was right, of all simulated runs whose level is known:",
+        right(found),
         "What `state_of` said of simulated runs that are not lost:",
         by_kind(found),
     ]
@@ -616,6 +669,7 @@ def main() -> None:
     print(text)
     if options.write:
         write_block("state", text)
+        write_block("../method/state", right(found), block="right")
 
 
 if __name__ == "__main__":

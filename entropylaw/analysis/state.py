@@ -1,4 +1,4 @@
-"""The state of a run: broken, flat, rising, falling, or what cannot be told, from step and reward alone.
+"""The state of a run: broken, flat, rising, falling, or not decided, from step and reward alone.
 
 The words are about the level of the reward (:mod:`entropylaw.engine.levels`), not about single evaluations.
 How often each is right, and what came after it: ``docs/benchmarks/state.md``.

@@ -7,7 +7,7 @@ from msgspec import Struct
 from entropylaw.results import Estimate
 
 Word = Literal["broken", "falling", "cannot tell", "rising", "flat"]
-"""What a reward has done so far, in the order in which a run needs somebody."""
+"""What a reward has done so far, in the order in which a run needs attention."""
 
 WORDS: tuple[Word, ...] = ("broken", "falling", "cannot tell", "rising", "flat")
 

@@ -118,7 +118,7 @@ def test_neither_a_flat_reward_nor_one_that_has_come_back_is_lost(kind, n):
 
 
 def test_a_peak_in_correlated_noise_is_not_lost():
-    """It falls by a quarter of what was gained, and its noise is larger than that: white, it would be lost."""
+    """It falls by a quarter of what was gained; in white noise as large as this one it would be lost."""
     x = np.linspace(0.0, 1.0, 120)
     level = 0.2 + 0.2 * np.minimum(x / 0.5, 1.0) - 0.05 * np.maximum(x - 0.5, 0.0) / 0.5
     rng = np.random.default_rng(0)
