@@ -46,7 +46,7 @@ MEMORY = 2.0
 """Evaluations over which a correlated noise falls to 1/e."""
 
 CORRELATED = 2.0 / 3.0
-"""Share of it that does; the rest is white."""
+"""The share of its variance that does; the rest is white."""
 
 LEAST_CORRELATED = 0.5
 """Prior probability of a correlated noise to that of white noise."""
@@ -84,7 +84,7 @@ def blocks_of(step: FloatArray, values: FloatArray, most: int = MOST) -> Blocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Levels:
-    """The level at p steps, of m blocks and then later ones: a mixture of k multivariate t distributions.
+    """The level at p steps, those of m blocks and then later ones: k multivariate t distributions, mixed.
 
     ``weight`` (k,), ``mean`` (k, p), and ``covariance`` (k, p, p): squared scales, with ``df`` degrees of
     freedom. ``noise`` is the standard deviation of one evaluation about the level.
@@ -209,7 +209,7 @@ def level_now(step: FloatArray, values: FloatArray) -> Cells:
 
 
 def _kernels(x: FloatArray) -> Iterator[tuple[FloatArray, tuple[float, ...], float]]:
-    """Covariances (p, p) of the level at times ``x`` (p,), from the first on; their sizes, and the prior."""
+    """Covariances (p, p) of the level less its first at times ``x`` (p,), with sizes and probability."""
     walk = np.minimum.outer(x, x)
     yield walk, (0.0,), CONSTANT
     yield walk, WALKS, WALK
