@@ -20,10 +20,9 @@ from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import as_number, bad_argument, of_kind, text_or_none, texts
-from entropylaw.arrays import FloatArray
 from entropylaw.errors import FitError, InputError
 from entropylaw.logs.load import read_runs
-from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs import Run
 from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
@@ -34,6 +33,9 @@ from entropylaw.roles.rewards import select_all
 from entropylaw.roles.select import phase_series_all
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.roles.settings import divergence
+
+_OPTIONS_OF_LOGS = frozenset({"run", "pair", "from_step", "find_seams", "cost_per_step"})
+"""Options of a fit that arrays have no use for."""
 
 
 @overload
@@ -118,7 +120,7 @@ def fit(
     if name is not None:
         name = of_kind(name, str, "name")
     if source is None:
-        for option in _OF_LOGS.intersection(options):
+        for option in _OPTIONS_OF_LOGS.intersection(options):
             raise bad_argument(option, "a source, of which it is an option", "arrays alone")
         settings = checked(FitOptions(**options))
         return fit_law(
@@ -131,7 +133,7 @@ def fit(
             level=settings.level,
             gain=settings.gain,
             steps=settings.steps,
-            max_reward=_largest(settings, None),
+            max_reward=_largest_reward(settings, None),
             starts=settings.seams,
         )
     if isinstance(entropy_sd, Real):
@@ -161,14 +163,11 @@ def fit(
         try:
             fits[series.label or series.reward_choice.column] = fit_series(run, series, settings)
         except FitError:
+            # Without a fit before it, this is the answer's reward; of the others those are left out.
             if not fits:
                 raise
-    first = next(iter(fits.values()))
-    return RunFit(**{field: getattr(first, field) for field in field_names(first)}, rewards=fits)
-
-
-_OF_LOGS = frozenset({"run", "pair", "from_step", "find_seams", "cost_per_step"})
-"""Options of a fit that arrays have no use for."""
+    answer = next(iter(fits.values()))
+    return RunFit(**{field: getattr(answer, field) for field in field_names(answer)}, rewards=fits)
 
 
 def _only_run(source: Any, options: LogOptions, columns: Sequence[str], name: str | None) -> Run:
@@ -191,12 +190,17 @@ def _only_run(source: Any, options: LogOptions, columns: Sequence[str], name: st
 
 def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
     """The fit of a run with one of its rewards, with all that is said of a log; raises as :func:`fit`."""
-    series = _from_first_step(series, options)
+    series = series.starting_at(options.from_step)
     shifts: tuple[LevelShift, ...] = ()
     if options.find_seams:
         shifts = find_level_shifts(series.step, series.entropy, series.reward)
     used = _evaluations_of(series, options)
-    findings = [*_about_columns(series), *levels_of(series, options.level)]
+    # An explosion and eruptions are those of all entropies that were logged.
+    step, entropy = series.logged or (series.step, series.entropy)
+    findings = [
+        *_about_columns(series),
+        *_level_findings(step.tobytes(), entropy.tobytes(), options.level),
+    ]
     if options.find_seams and not shifts:
         findings.append(note("no-level-shift"))
     kl = divergence(run, used.step)
@@ -227,52 +231,21 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
 
 
 def fit_series_alone(_: Run, series: Series, options: FitOptions) -> Fit:
-    """The fit of a run with one of its rewards, without what comes after its last step."""
-    series = _from_first_step(series, options)
+    """The fit of a series without what is said of its log or of later steps: comparisons need the law alone.
+
+    The run has no part in it; all functions of ``COMPUTED`` are called with one.
+    """
+    series = series.starting_at(options.from_step)
     used = _evaluations_of(series, options)
     return answer_of(_fit_of_series(series, used, options, options.seams, _about_columns(series)))
 
 
-def _from_first_step(series: Series, options: FitOptions) -> Series:
-    """The evaluations from the first step to fit on; those before it are counted among the dropped ones.
-
-    Raises InputError (``no-step-left``) where there is none.
-    """
-    first = options.from_step
-    if first is None:
-        return series
-    after = series.step >= first
-    if not after.any():
-        raise InputError(
-            "no-step-left",
-            f"steps go from {series.step[0]:g} to {series.step[-1]:g}, and none is {first:g} or more",
-            "give an earlier --from-step",
-        )
-    before = {f"before the first step to fit, {first:g}": int(series.step.size - after.sum())}
-    return replace(
-        series,
-        step=series.step[after],
-        entropy=series.entropy[after],
-        reward=series.reward[after],
-        entropy_sd=None if series.entropy_sd is None else series.entropy_sd[after],
-        logged=_from_step(series.logged, first),
-        unpaired=_from_step(series.unpaired, first),
-        dropped=added(series.dropped, before),
-    )
-
-
-def _from_step(
-    columns: tuple[FloatArray, FloatArray] | None, first: float
-) -> tuple[FloatArray, FloatArray] | None:
-    """Steps and their values from a step on."""
-    if columns is None:
-        return None
-    step, values = columns
-    return step[step >= first], values[step >= first]
-
-
 def _evaluations_of(series: Series, options: FitOptions) -> Evaluations:
-    """The evaluations of a series that can be fitted; of too few of them the hint is the series' own."""
+    """The evaluations of a series that can be fitted.
+
+    Raises as :func:`usable`; where they are too few and the run has a longer training reward, the hint is to
+    fit that one.
+    """
     try:
         return usable(
             series.entropy,
@@ -315,34 +288,31 @@ def _fit_of_series(
         run=series.run,
         level=options.level,
         gain=options.gain,
-        max_reward=_largest(options, series.max_reward),
+        max_reward=_largest_reward(options, series.max_reward),
         starts=starts,
         findings=findings,
     )
 
 
-def _largest(options: FitOptions, of_series: float | None) -> float | None:
+def _largest_reward(options: FitOptions, by_column: float | None) -> float | None:
     """The largest reward that is possible: as given, or else by the column; None where it is not known."""
     if options.max_reward is None:
-        return of_series
+        return by_column
+    # A text is "none": there is no largest reward, whatever the column's name.
     return None if isinstance(options.max_reward, str) else options.max_reward
 
 
-def levels_of(series: Series, level: float) -> Sequence[Finding]:
-    """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
-    step, entropy = series.logged or (series.step, series.entropy)
-    return _levels(step.tobytes(), entropy.tobytes(), level)
-
-
 @lru_cache(maxsize=1)
-def _levels(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
-    """The same from the bytes of both: all rewards of a run have one entropy."""
+def _level_findings(step: bytes, entropy: bytes, level: float) -> Sequence[Finding]:
+    """An explosion and the eruptions of an entropy; none of too few values.
+
+    The arrays are given as their bytes, which a cache can compare: all rewards of a run have one entropy.
+    """
     try:
-        return level_findings(
-            fit_curve(np.frombuffer(step), np.frombuffer(entropy), "aggregate", level).curve
-        )
+        fitted = fit_curve(np.frombuffer(step), np.frombuffer(entropy), "aggregate", level)
     except FitError:
         return ()
+    return level_findings(fitted.curve)
 
 
 def phases(
@@ -416,7 +386,7 @@ def phases(
 
 
 def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> PhaseFit:
-    """The phases of a run."""
+    """The phases of a run; raises as :func:`entropylaw.analysis.phases.fit_phases`."""
     try:
         return fit_phases(
             series.step,

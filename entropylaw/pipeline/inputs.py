@@ -368,12 +368,12 @@ def _with_table(entries: Sequence[Input], join: Joined) -> list[Input]:
 
 def _columns_named(options: Any) -> list[str]:
     """The columns that some options name; the noise of an entropy may be a number."""
-    from entropylaw.roles.pairing import as_number
+    from entropylaw.roles.pairing import number_in
 
     named: list[str] = []
     for option in NAMED:
         value = getattr(options, option, None)
-        if not value or (option == "entropy_sd" and as_number(value) is not None):
+        if not value or (option == "entropy_sd" and number_in(value) is not None):
             continue
         if isinstance(value, tuple):
             named += value

@@ -30,15 +30,15 @@ from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5
-# With fewer validation pairs a training reward with as many pairs is also used.
+# Where a validation has fewer pairs, a training reward with at least as many is fitted beside it,
 ANSWERING_PAIRS = 12
-# So it is where the validation has entropies over less than this share of the training reward's range.
-NARROW = 0.5
+# and also where the entropies of the validation span less than this share of the training reward's.
+NARROW_SHARE = 0.5
 NAMED = "named by the user"
 BY_NAME = "by its name, as the catalog has no column with a value"
-# So many evaluations that are dropped for one reason are listed.
+# Up to this many evaluations that are dropped for one reason are listed.
 MOST_LISTED = 3
-# A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
+# A sampled estimate of a collapsed policy's entropy may be this far below zero by rounding.
 _ROUNDING = 1e-6
 
 
@@ -54,8 +54,9 @@ class Chosen:
 class Reward(NamedTuple):
     """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs.
 
-    ``why`` is the reason for the column where it is chosen. ``longer`` names a training reward with many more
-    pairs, where this column has few. ``named_unit`` is ``"percent"`` or ``"rate"`` where the user says it.
+    ``averaged`` says whether the entropy or the reward are means over several steps. ``why`` is the reason
+    for the column where it is chosen. ``offer`` says how to name a training reward with many more pairs,
+    where this column has few. ``named_unit`` is ``"percent"`` or ``"rate"`` where the user gives it.
     """
 
     match: catalog.Match
@@ -65,7 +66,7 @@ class Reward(NamedTuple):
     averaged: bool
     pairs: Pairs
     why: str = ""
-    longer: str = ""
+    offer: str = ""
     named_unit: str = ""
 
     @property
@@ -122,7 +123,7 @@ class Reward(NamedTuple):
 
 
 def choose_entropy(run: Run, column: str | None = None, reward: str | None = None) -> Chosen:
-    """Choose the entropy column and make it positive; errors as of :func:`select`.
+    """Choose the entropy column and make it positive; errors as of :func:`entropylaw.roles.select.select`.
 
     ``reward`` is the column that the user names for the reward, which hints repeat.
     """
@@ -152,8 +153,8 @@ def as_entropy(
     ``accept_sum`` accepts a column that a trainer logs as a sum, because of the user or of a class's name.
     ``unit`` is the one that the user gives; without it, the column's name says it.
     """
-    match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
-    meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
+    meanings = [match.key.meaning for match in catalog.found(run, "entropy") if match.column == column]
+    meaning = meanings[0] if meanings else Meaning(role="entropy", trainer="user")
     aggregation = run_settings.entropy_settings(run).aggregation
     where = f"{shown(column)} of run {shown(run.name)}"
     if units.is_perplexity(column):
@@ -179,11 +180,12 @@ def as_entropy(
     if aggregation is not None and meaning.aggregation and aggregation.value in run_settings.MEANS:
         meaning = replace(meaning, aggregation=run_settings.MEANS[aggregation.value])
     authority = "as the user says" if unit else "by its name"
-    nats, unit = units.nats_per_unit(f"{column}:{unit}" if unit else column)
+    nats, logged_unit = units.nats_per_unit(f"{column}:{unit}" if unit else column)
     sign, notes = _entropy_sign(run, column, option, meaning.sign, nats)
-    if unit != "nats":
-        meaning = replace(meaning, unit=f"nats, converted from {unit}")
-        notes += (f"{shown(column)} is in {unit} {authority}: it was multiplied by {nats:.6f}, to nats",)
+    if logged_unit != "nats":
+        meaning = replace(meaning, unit=f"nats, converted from {logged_unit}")
+        converted = f"it was multiplied by {nats:.6f}, to nats"
+        notes += (f"{shown(column)} is in {logged_unit} {authority}: {converted}",)
     usable = run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
     return Chosen(choice=choice, values=run.columns[column] * (sign * nats), notes=notes)
@@ -192,7 +194,11 @@ def as_entropy(
 def _entropy_sign(
     run: Run, column: str, option: str, expected: int, nats: float
 ) -> tuple[int, tuple[str, ...]]:
-    """The sign of a column of entropies, with a note where it is negative or not as expected."""
+    """The sign of a column of entropies, with a note where it is negative or not as expected.
+
+    ``nats`` is one unit of the column in nats. Raises InputError ``column-empty``, ``entropy-both-signs``;
+    ``entropy-not-a-mean`` for values that no mean over tokens can have.
+    """
     _check_values(run, column, option)
     values = run.finite(column)
     low = float(values.min())
@@ -208,16 +214,20 @@ def _entropy_sign(
             f"name the policy's entropy with {option} COLUMN",
         )
     sign = -1 if low < -_ROUNDING else 1
-    if (middle := float(np.median(values * sign)) * nats) > MOST_NATS:
-        message = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
+    median = float(np.median(values * sign)) * nats
+    if median > MOST_NATS:
         hint = (
             "divide it by the mean response length, or log the token mean "
             "(verl: actor.loss_agg_mode=token-mean)"
         )
-        if middle * units.nats_per_unit("bits")[0] <= MOST_NATS:
+        if median * units.nats_per_unit("bits")[0] <= MOST_NATS:
             hint += f"; if it is in bits: {option} {in_shell(f'{column}:bits')}"
-        message += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
-        raise InputError("entropy-not-a-mean", message, hint)
+        raise InputError(
+            "entropy-not-a-mean",
+            f"{where} has a median of {median:.6g}; a mean entropy per token is at most about "
+            f"{MOST_NATS:g} nats, so that this is a sum over tokens",
+            hint,
+        )
     if sign < 0:
         return sign, (f"{shown(column)} is not positive: it is minus the entropy, its sign was reversed",)
     if expected < 0 and high > _ROUNDING:
@@ -228,33 +238,38 @@ def _entropy_sign(
 def choose_rewards(
     run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
 ) -> list[Reward]:
-    """Choose the reward columns by the pairs that they give, validation first; errors as of :func:`select`.
+    """Choose the reward columns by the pairs that they give; the first is the answer's.
 
-    Without the ``column`` that the user names these are the best, those of its kind on other data sets, and
-    the training reward where that one has few pairs or entropies from a part of the range alone. Columns
-    without any pair are among them.
+    It is the ``column`` that the user names. Without one it is the best of the catalog, a validation where
+    there is one; after it come those of its kind on other data sets, and the training reward where the best
+    has few pairs, or entropies from a part of the range alone. Columns without any pair are among them.
+
+    Errors as of :func:`entropylaw.roles.select.select`.
     """
     if pair not in (None, "same", "next"):
         raise UsageError(
             "pair-unknown", f"--pair is {shown(pair)}; same or next was expected", "use same or next"
         )
     unit = ""
-    if column is not None and (name := named_column(run, column, "--reward")) != column:
-        unit = units.named_unit(column)[1]
-        column = name
+    if column is not None:
+        name = named_column(run, column, "--reward")
+        if name != column:
+            # The user's name for the column has a unit behind it.
+            unit = units.named_unit(column)[1]
+            column = name
         if unit == "percent":
             run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
-    best, usable = _best(run, entropy, column, pair)
-    training = _longer_training(best, [reward for reward in usable if reward.training])
-    longer = ""
+    best, of_catalog = _best(run, entropy, column, pair)
+    training = _longer_training(best, [reward for reward in of_catalog if reward.training])
+    offer = ""
     if training is not None:
-        longer = (
+        offer = (
             f"the training reward has {counted(len(training.pairs), 'evaluation')}, this one "
             f"{len(best.pairs)}: --reward {in_shell(training.match.column)}"
         )
-    rewards = [best._replace(longer=longer, named_unit=unit)]
+    rewards = [best._replace(offer=offer, named_unit=unit)]
     if column is None:
-        rewards += _others_of_kind(best, usable)
+        rewards += _others_of_kind(best, of_catalog)
         if training is not None:
             pairs = counted(len(training.pairs), "pair")
             reason = f"the training reward with {pairs}, fitted with the validation"
@@ -269,24 +284,26 @@ def choose_rewards(
     return rewards
 
 
-def _others_of_kind(best: Reward, usable: Sequence[Reward]) -> list[Reward]:
+def _others_of_kind(best: Reward, of_catalog: Sequence[Reward]) -> list[Reward]:
     """The other validations of the best one's kind, in the catalog's order; none for a training reward."""
     kind = best.match.key.kind
+    if best.training or not kind:
+        return []
     of_kind: list[Reward] = []
-    for reward in sorted(usable, key=_catalog_order):
-        same_kind = kind and reward.match.key.kind == kind and not (best.training or reward.training)
-        if same_kind and reward.match != best.match:
+    for reward in sorted(of_catalog, key=_catalog_order):
+        is_other = reward.match != best.match and not reward.training
+        if is_other and reward.match.key.kind == kind:
             pairs = counted(len(reward.pairs), "pair")
             of_kind.append(reward._replace(why=f"{reward.known_as} ({pairs})"))
     return of_kind
 
 
 def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tuple[Reward, Sequence[Reward]]:
-    """The best reward, or the one that the user names; and all that the catalog has."""
+    """The best reward, or the one that the user names; and all of the catalog that have a number."""
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
-    usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
+    of_catalog = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
     if column is not None:
         if column == entropy_column:
             raise UsageError(
@@ -297,32 +314,36 @@ def _best(run: Run, entropy: Chosen, column: str | None, pair: str | None) -> tu
         _check_values(run, column)
         unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         named_match = next((match for match in matches if match.column == column), unknown)
-        return _paired(run, entropy, named_match, pair, NAMED), usable
-    if not any(len(candidate.pairs) for candidate in usable):
+        return _paired(run, entropy, named_match, pair, NAMED), of_catalog
+    if not any(len(candidate.pairs) for candidate in of_catalog):
         taken = [entropy_column, *(match.column for match in matches)]
         evident = suggest.evident(run, "reward", taken)
         if evident:
             kind = "validation" if catalog.is_evaluation(evident) else "training"
             key = Key(evident, Meaning(role="reward", trainer="generic", kind=kind))
-            return _paired(run, entropy, catalog.Match(evident, key, 0), pair, BY_NAME), usable
-    if usable:
-        return _best_of(usable), usable
+            return _paired(run, entropy, catalog.Match(evident, key, 0), pair, BY_NAME), of_catalog
+    if of_catalog:
+        return _best_of(of_catalog), of_catalog
     named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
     raise suggest.missing(run, matches, "reward", named)
 
 
 def _longer_training(best: Reward, trainings: Sequence[Reward]) -> Reward | None:
-    """The training reward that answers where a validation has few pairs, or a part of the entropies alone.
+    """The training reward that is fitted beside a validation with few pairs, or with a part of the entropies.
 
-    None where there is none.
+    None where the best is a training reward itself, where it needs no other, and where there is no other.
     """
-    many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
-    longer = next((reward for reward in many if reward.pairing == "same" or not reward.averaged), None)
-    if best.training or longer is None or len(best.pairs) < ANSWERING_PAIRS:
-        return None if best.training else longer
+    with_pairs = [reward for reward in trainings if len(reward.pairs) >= ANSWERING_PAIRS]
+    # Means over several steps do not pair with a next step.
+    longer = [reward for reward in with_pairs if reward.pairing == "same" or not reward.averaged]
+    if best.training or not longer:
+        return None
+    if len(best.pairs) < ANSWERING_PAIRS:
+        return longer[0]
     # The ranges of the entropies, without a twentieth at each end.
-    answered, whole = (np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))) for reward in (best, longer))
-    return longer if answered < NARROW * whole else None
+    own_range = np.ptp(np.quantile(best.pairs.entropy, (0.05, 0.95)))
+    whole_range = np.ptp(np.quantile(longer[0].pairs.entropy, (0.05, 0.95)))
+    return longer[0] if own_range < NARROW_SHARE * whole_range else None
 
 
 def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None, why: str = "") -> Reward:
@@ -361,9 +382,9 @@ def _catalog_order(reward: Reward) -> tuple[int, int, str]:
 
 
 def _best_of(candidates: Sequence[Reward]) -> Reward:
-    """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
+    """Choose a validation; a training reward where every validation has too few pairs, and this one more."""
     trainings = [candidate for candidate in candidates if candidate.training]
-    validations = sorted((c for c in candidates if not c.training), key=_catalog_order)
+    validations = sorted((reward for reward in candidates if not reward.training), key=_catalog_order)
     enough = next((candidate for candidate in validations if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
         reason = f"{enough.known_as} ({counted(len(enough.pairs), 'pair')})"
@@ -375,9 +396,8 @@ def _best_of(candidates: Sequence[Reward]) -> Reward:
         # The first training reward in the catalog's order with at least half as many pairs as any.
         most = max(len(candidate.pairs) for candidate in trainings)
         training = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
-        return training._replace(
-            why=f"training reward: the log has no validation reward; {training.known_as}"
-        )
+        reason = f"training reward: the log has no validation reward; {training.known_as}"
+        return training._replace(why=reason)
     best = max(validations, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:

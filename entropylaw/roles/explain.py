@@ -55,7 +55,8 @@ def explain(
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     free = [name for name in (*run.columns, *run.texts) if name not in listed]
-    decoys = [Decoy(column=name, why=reason) for name in free if (reason := catalog.decoy(name))]
+    reasons = map(catalog.decoy, free)
+    decoys = [Decoy(column=name, why=why) for name, why in zip(free, reasons, strict=True) if why]
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     report = ColumnReport(
@@ -76,7 +77,7 @@ def explain(
         },
         read_dropped=run.dropped,
         notes=tuple(notes),
-        cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
+        cautions=(*sentences(findings, "caution"), *(reward.offer for reward in rewarded if reward.offer)),
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
         others=_without_role(run, used),

@@ -17,6 +17,7 @@ from entropylaw.logs.runs.number_parsing import TEXT
 from entropylaw.logs.runs.step_column import require_column
 from entropylaw.units import MOST_NATS, nats_per_unit
 
+# Reasons why a value is dropped.
 REWARD_IS_TEXT = f"reward is {TEXT}"
 NO_NEXT = "no entropy at the step after"
 ENTROPY_NOT_FINITE = "entropy is infinite"
@@ -67,6 +68,7 @@ def pair_values(
     """
     logged = ~np.isnan(entropy)
     every = np.arange(len(step))
+    # Of each row, the row whose entropy goes with its reward; -1 for none.
     partner = np.where(logged, every, -1)
     if how == "next":
         partner = _following_entropies(step, np.flatnonzero(logged))
@@ -78,19 +80,21 @@ def pair_values(
     rows = np.flatnonzero(~np.isnan(reward))
     partners = partner[rows]
     paired = np.where(partners >= 0, entropy[partners], np.nan)
-    tests = {"reward is infinite": ~np.isfinite(reward[rows])}
+    # Each reason to drop a reward with the rows for which it holds; of several reasons the first counts.
+    reasons = {"reward is infinite": ~np.isfinite(reward[rows])}
     if how == "next":
-        tests[NO_NEXT] = partners < 0
+        reasons[NO_NEXT] = partners < 0
     else:
         for cause, at in (spoiled_entropy or {}).items():
-            tests[f"entropy is {cause}"] = np.isin(step[rows], at)
-        tests["no entropy at that step"] = partners < 0
-    tests |= {ENTROPY_NOT_FINITE: ~np.isfinite(paired), ENTROPY_TOO_HIGH: paired > MOST_NATS}
+            reasons[f"entropy is {cause}"] = np.isin(step[rows], at)
+        reasons["no entropy at that step"] = partners < 0
+    reasons[ENTROPY_NOT_FINITE] = ~np.isfinite(paired)
+    reasons[ENTROPY_TOO_HIGH] = paired > MOST_NATS
     lost = {f"reward is {cause}": at for cause, at in (spoiled or {}).items()}
     fine = np.ones(len(rows), dtype=bool)
-    for reason, bad in tests.items():
-        lost[reason] = step[rows[fine & bad]]
-        fine &= ~bad
+    for reason, holds in reasons.items():
+        lost[reason] = step[rows[fine & holds]]
+        fine &= ~holds
     good = rows[fine]
     partners = partners[fine]
     alone = rows[~fine & np.isfinite(reward[rows])]
@@ -143,7 +147,7 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     Raises ``column-not-found``, ``entropy-sd-missing`` where a paired entropy has no sd above 0, and
     ``bad-entropy-sd`` for a number that is not above 0.
     """
-    number = as_number(given)
+    number = number_in(given)
     if number is not None:
         if not 0 < number < math.inf:
             raise UsageError(
@@ -166,8 +170,8 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     return values
 
 
-def as_number(given: str) -> float | None:
-    """``given`` as a number, None where it is the name of a column."""
+def number_in(given: str) -> float | None:
+    """The number that is ``given`` for all evaluations; None where it is the name of a column."""
     with suppress(ValueError):
         return float(given)
     return None

@@ -33,8 +33,8 @@ MEAN = "mean"
 STEP = "step"
 """In place of a column whose values are compared: the steps of the run."""
 
-LATE = 1.5
-"""Intervals between the evaluations of a reward after which another one shows that they have ended."""
+INTERVALS_TO_END = 1.5
+"""A reward has ended where another one is evaluated later by more than this many of its intervals."""
 
 
 def select_all(
@@ -58,8 +58,9 @@ def select_all(
     rewards = texts(reward, "reward")
     columns = named_columns(run, texts(entropy, "entropy"))
     series: list[Series] = []
+    first_reward = rewards[0] if rewards else None
     for column in columns or (None,):
-        chosen = choose_entropy(run, column, next(iter(rewards), None))
+        chosen = choose_entropy(run, column, first_reward)
         of_entropy = _rewards(run, chosen, rewards, pair, entropy_sd)
         for paired in of_entropy:
             label = paired.label
@@ -80,9 +81,9 @@ def named_columns(run: Run, names: Iterable[str]) -> list[str]:
 
 
 def check_one_reward(run: str, labels: Sequence[str]) -> None:
-    """Refuse several rewards of a run, not counting a training reward beside a validation.
+    """Raise InputError ``several-rewards``, which names them, where a run has more than one.
 
-    Raises InputError ``several-rewards``, which names them.
+    ``labels`` are without that of a training reward beside a validation.
     """
     if len(labels) > 1:
         raise InputError(
@@ -104,47 +105,53 @@ def _rewards(
 ) -> list[Series]:
     """The rewards with one entropy: by default, or those that the user names by column or label."""
     if not names:
-        series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair), entropy_sd))
-        return _ended([*series, *_mean_of(series)])
+        series = list(_series_of(run, chosen, choose_rewards(run, chosen, None, pair), entropy_sd))
+        mean = _mean_of(series)
+        return _with_ends(series if mean is None else [*series, mean])
     series = []
     for name in names:
         columns = [column for column in _matching(run, name) if column != chosen.choice.column]
         labelled: list[Series] = []
         if not columns and folded(name) not in by_folded_name(run.columns):
-            with suppress(InputError):  # there may be no reward by default
+            # The name is that of no column: it may be the label of a reward that is chosen by default.
+            with suppress(InputError):  # there may be no such reward
                 by_default = _rewards(run, chosen, (), pair, entropy_sd)
                 labelled = [paired for paired in by_default if reward_matches(name, paired.label)]
         series += labelled
         if not labelled:
             for column in columns or [name]:
-                series += _paired(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
+                series += _series_of(run, chosen, choose_rewards(run, chosen, column, pair), entropy_sd)
+    # A column that is named twice, by its name and by a pattern, is one reward.
     return list({paired.reward_choice.column: paired for paired in series}.values())
 
 
-def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: str | None) -> Iterator[Series]:
-    """The series of some rewards, each with a label of its own; raises ``no-pairs`` where none has a pair."""
-    if not any(len(reward.pairs) for reward in rewarded):
-        best = rewarded[0]
+def _series_of(
+    run: Run, chosen: Chosen, rewards: Sequence[Reward], entropy_sd: str | None
+) -> Iterator[Series]:
+    """The series of rewards, each with a label of its own; raises ``no-pairs`` where none has a pair."""
+    if not any(len(reward.pairs) for reward in rewards):
+        best = rewards[0]
         reasons = "; ".join(f"{reason}: {number}" for reason, number in best.pairs.dropped.items())
         raise InputError(
             "no-pairs",
             f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
             f"{_first_steps(run, chosen.values)}, {shown(best.choice.column)} at steps "
             f"{_first_steps(run, best.values)} ({reasons})",
-            best.longer or "try --pair same or --pair next, or other columns with --entropy and --reward",
+            best.offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
         )
     settings = run_settings.entropy_settings(run)
-    labels = Counter(reward.choice.label for reward in rewarded)
-    for reward in rewarded:
+    labels = Counter(reward.choice.label for reward in rewards)
+    for reward in rewards:
         pairs = reward.pairs
         noise: FloatArray | None = None
         if entropy_sd is not None:
             try:
                 noise = noise_of(run, pairs, entropy_sd)
             except InputError:
-                if reward is rewarded[0] or not reward.training:
+                # The training reward beside a validation is left out where not all its noise is known.
+                if reward is rewards[0] or not reward.training:
                     raise
-                continue  # not all entropies of the training reward beside the validation have a known noise
+                continue
         label = reward.choice.label
         yield Series(
             run=run.name,
@@ -157,7 +164,7 @@ def _paired(run: Run, chosen: Chosen, rewarded: Sequence[Reward], entropy_sd: st
             dropped=pairs.dropped,
             notes=(*chosen.notes, *run_settings.notes(settings), *reward.notes(run)),
             findings=run_settings.findings(settings, run, chosen.values),
-            offer=reward.longer,
+            offer=reward.offer,
             max_reward=LARGEST.get(reward.unit),
             entropy_sd=noise,
             logged=logged_entropies(run.step, chosen.values, pairs),
@@ -173,19 +180,20 @@ def _first_steps(run: Run, values: FloatArray) -> str:
     return f"{listed}, …" if len(steps) > 4 else listed
 
 
-def _mean_of(series: Sequence[Series]) -> list[Series]:
+def _mean_of(series: Sequence[Series]) -> Series | None:
     """The mean of several validation rewards with enough pairs, at the steps that all of them have.
 
-    It is in the unit of the first. There is none where the unit of another does not convert into that.
+    It is in the unit of the first. None where the unit of another does not convert into that, and where there
+    are no two such rewards.
     """
     averaged = [paired for paired in series if len(paired.step) >= ENOUGH_PAIRS and not paired.is_training]
     if len(averaged) < 2:
-        return []
+        return None
     base = averaged[0]
     unit = base.reward_choice.unit
     factors = [unit_factor(unit, paired.reward_choice.unit) for paired in averaged]
     if None in factors:
-        return []
+        return None
     # Every step at which all rewards have a value, and those of them at which there also is an entropy.
     evaluations = [paired.evaluations for paired in averaged]
     every_step = reduce(np.intersect1d, (step for step, _, _ in evaluations))
@@ -203,7 +211,7 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
         label=MEAN,
         parts=tuple(paired.reward_choice.column for paired in averaged),
     )
-    averages = replace(
+    return replace(
         base,
         step=base.step[rows],
         entropy=base.entropy[rows],
@@ -215,10 +223,9 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
         offer="",
         label=MEAN,
     )
-    return [averages]
 
 
-def _ended(series: Sequence[Series]) -> list[Series]:
+def _with_ends(series: Sequence[Series]) -> list[Series]:
     """The series, with a caution for a validation whose evaluations end long before those of another."""
     validations = [paired for paired in series if not paired.is_training and len(paired.step)]
     until = max((float(paired.step[-1]) for paired in validations), default=0.0)
@@ -227,7 +234,7 @@ def _ended(series: Sequence[Series]) -> list[Series]:
         findings = paired.findings
         if paired in validations and len(paired.step) > 1:
             last = float(paired.step[-1])
-            if last + LATE * float(np.median(np.diff(paired.step))) < until:
+            if last + INTERVALS_TO_END * float(np.median(np.diff(paired.step))) < until:
                 findings += (caution("reward-ends", last=last, until=until),)
         marked.append(replace(paired, findings=findings))
     return marked

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from entropylaw.arguments import with_unpaired
 from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
+from entropylaw.logs.runs import added
 from entropylaw.logs.source import Source
 from entropylaw.results.columns import Choice
-from entropylaw.results.result import Finding, sentences
+from entropylaw.results.result import Finding, replace, sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -57,6 +59,32 @@ class Series:
         """Step, entropy and reward of the pairs and of rewards without an entropy, for which it is nan."""
         return with_unpaired(self.step, self.entropy, self.reward, self.unpaired)
 
+    def starting_at(self, first: float | None) -> Series:
+        """The series from a step on; evaluations before it are counted among the dropped ones.
+
+        Raises InputError (``no-step-left``) where there is none from that step on.
+        """
+        if first is None:
+            return self
+        is_left = self.step >= first
+        if not is_left.any():
+            raise InputError(
+                "no-step-left",
+                f"steps go from {self.step[0]:g} to {self.step[-1]:g}, and none is {first:g} or more",
+                "give an earlier --from-step",
+            )
+        before = {f"before the first step to fit, {first:g}": int(self.step.size - is_left.sum())}
+        return replace(
+            self,
+            step=self.step[is_left],
+            entropy=self.entropy[is_left],
+            reward=self.reward[is_left],
+            entropy_sd=None if self.entropy_sd is None else self.entropy_sd[is_left],
+            logged=_starting_at(self.logged, first),
+            unpaired=_starting_at(self.unpaired, first),
+            dropped=added(self.dropped, before),
+        )
+
     @property
     def is_training(self) -> bool:
         """Whether its reward is one of training."""
@@ -76,6 +104,16 @@ class Series:
     def cautions(self) -> tuple[str, ...]:
         """What the run's settings mean for the law, in sentences."""
         return sentences(self.findings, "caution")
+
+
+def _starting_at(
+    columns: tuple[FloatArray, FloatArray] | None, first: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Steps and their values from a step on."""
+    if columns is None:
+        return None
+    step, values = columns
+    return step[step >= first], values[step >= first]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
