@@ -211,6 +211,14 @@ def summary_of(report: RunReport) -> RunSummary:
 def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
     """A summary with the numbers of the fit."""
     law = fit.law
+    # Why a table has no number ahead for a run that may go on, in two words.
+    not_ahead: str | None = None
+    if fit.forecast is not None:
+        rewards = fit.evaluations[2]
+        if (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards):
+            not_ahead = "cannot tell"
+    elif fit.stop_line is not None and fit.stop_line.says in ("finished", "not known"):
+        not_ahead = fit.stop_line.says
     summary = replace(
         summary,
         why=fit.why,
@@ -241,7 +249,7 @@ def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
         level_shifts=fit.level_shifts,
         stop_line=fit.stop_line,
         no_forecast=fit.no_forecast,
-        not_ahead=_not_ahead(fit),
+        not_ahead=not_ahead,
         cautions=len(fit.cautions),
     )
     best = fit.best_so_far
@@ -257,16 +265,6 @@ def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
             spent_by_step=ahead.spent,
         )
     return summary
-
-
-def _not_ahead(fit: Fit) -> str | None:
-    """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
-    if fit.forecast is not None:
-        rewards = fit.evaluations[2]
-        is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
-        return "cannot tell" if is_wide else None
-    line = fit.stop_line
-    return line.says if line is not None and line.says in ("finished", "not known") else None
 
 
 def in_unit_of(leader: RunSummary, summary: RunSummary) -> RunSummary:
