@@ -144,6 +144,13 @@ FEWEST_SMOOTHED = 10
 MOST_KNOTS = 256
 """Knots of the entropy's spline; more logged entropies are averaged over neighbours first."""
 
+MOST_ERRORS = 16
+"""Columns for the error of the smoothed entropy; what more columns would add changes fast, as noise does."""
+
+LEAST_ERROR = 0.02
+"""Share of the error's variance that its columns leave out; and of the residual's variance below which the
+error has no columns."""
+
 JUMP = 8.0
 """Robust sds of the entropy's changes from which a rise of the entropy is a reload."""
 
