@@ -62,7 +62,7 @@ class Finished:
     """A reward of a finished run; ``entropy`` (n,) is None where none is logged.
 
     ``group`` is the repository, ``lab``, or what a simulation is of, and ``arm`` a part of it whose runs are
-    near copies of each other.
+    near copies of each other. ``end`` is the last step of its log, where that is known.
     """
 
     group: str
@@ -72,6 +72,7 @@ class Finished:
     reward: FloatArray
     entropy: FloatArray | None
     most: float | None
+    end: float | None = None
 
 
 def public(folder: Path = PUBLIC) -> list[Finished]:
@@ -123,6 +124,7 @@ def _rewards(run: Run, columns: list[str] | tuple[str, ...], group: str, arm: st
                 reward=reward,
                 entropy=entropy,
                 most=largest_reward(column, reward),
+                end=float(run.step[-1]),
             )
 
 

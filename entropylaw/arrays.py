@@ -1,6 +1,6 @@
 """How results are annotated that are read and written without numpy, and how they get their arrays."""
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 T = TypeVar("T")
@@ -39,19 +39,19 @@ class _OnAccess:
         if result is None:
             return self
         value = self.field.__get__(result)
-        if isinstance(value, list | tuple):
-            value = _as_arrays(value)
-            self.field.__set__(result, value)
+        if isinstance(value, list):
+            value = _array_of(value)
+        elif isinstance(value, tuple):
+            value = tuple(map(_array_of, value))
+        self.field.__set__(result, value)
         return value
 
 
-def _as_arrays(value: Any) -> Any:
-    """A list as an array, and each of several lists."""
-    if isinstance(value, tuple):
-        return tuple(map(_as_arrays, value))
+def _array_of(numbers: Sequence[float]) -> "FloatArray":
+    """A list of numbers as an array; an array as it is."""
     import numpy as np
 
-    return np.asarray(value, dtype=float)
+    return np.asarray(numbers, dtype=float)
 
 
 def _has_arrays(annotation: Any) -> bool:

@@ -17,7 +17,6 @@ from entropylaw.kinds import (
     GAIN,
     LEVEL,
     MOST,
-    NOISE,
     NUMBER,
     PATH,
     STEP,

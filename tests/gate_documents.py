@@ -7,9 +7,10 @@ from entropylaw import FitDocument
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument
 from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import as_document
 from entropylaw.gates.decide import Rules, decide
 from entropylaw.gates.expression import parse
-from entropylaw.gates.runs import by_run, entries_of, read_document
+from entropylaw.gates.runs import READ, by_run, entries_of
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.results.result import replace
@@ -96,7 +97,7 @@ def document(*runs, kind="fit"):
 
 
 def runs_of(data, source="x.fit.json"):
-    return entries_of(read_document(data, source), source)
+    return entries_of(as_document(data, READ, source), source)
 
 
 def cases(data, *gates, baselines=None, **rules):

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, starmap
 from typing import Any
 
+import numpy as np
+
 from entropylaw.analysis.between_seeds import holm
 from entropylaw.analysis.differences import Comparison
-from entropylaw.analysis.law.estimates import usual_gain
 from entropylaw.analysis.seeds import seeds_of
 from entropylaw.arguments import checked_level
+from entropylaw.engine.levels import blocks_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results.arms import Along, ArmComparison, Decision, Difference, Pair, RunSeries
@@ -69,7 +71,7 @@ def undecided(
         compares all pairs.
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
-        given, the largest gain that counts in a run (:func:`entropylaw.analysis.law.estimates.usual_gain`).
+        given, the largest gain that counts in a run (:func:`_usual_margin`).
     along
         The column at equal values of which rewards are compared, by default entropy.
     paired
@@ -101,8 +103,7 @@ def undecided(
     seeds, refused = seeds_of(arms)
     if margin is None:
         series = [seed.series for seed in seeds]
-        gains = [usual_gain(run.reward, run.max_reward, is_score=run.is_score) for run in series]
-        margin = max(gains, default=0.01)
+        margin = max(map(_usual_margin, series), default=0.01)
     design = Comparison(
         names=names,
         seeds=seeds,
@@ -131,6 +132,18 @@ def undecided(
         paired=paired,
         findings=tuple(design.findings()),
     )
+
+
+def _usual_margin(run: RunSeries) -> float:
+    """The difference that counts where none is given: a hundredth of the largest possible reward.
+
+    Where that is unknown it is a hundredth of 1 for scores from 0 to 1, and else of their range, in a long
+    run of the means over blocks.
+    """
+    largest = 1.0 if run.max_reward is None and run.is_score and run.reward.max() <= 1 else run.max_reward
+    if largest and run.reward.min() >= 0:
+        return 0.01 * largest
+    return 0.01 * float(np.ptp(blocks_of(run.reward, run.reward).value))
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:

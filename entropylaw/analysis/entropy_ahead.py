@@ -1,4 +1,4 @@
-"""The entropy of a run: its recent fall, an explosion, its continuation, and the step at which it is spent."""
+"""The entropy of a run: its recent fall, an explosion, its continuation, and the step of its end."""
 
 from __future__ import annotations
 
@@ -105,6 +105,4 @@ def explosion_of(step: FloatArray, entropy: FloatArray) -> list[Finding]:
     if levels.of(above).below(np.zeros(1))[0] > 1.0 - SURE:
         return []
     at = float(levels.blocks.step[lowest])
-    return [
-        caution("entropy-ends-high", now=float(level[-1]), lowest=float(level[lowest]), at=at, since=at)
-    ]
+    return [caution("entropy-ends-high", now=float(level[-1]), lowest=float(level[lowest]), at=at, since=at)]

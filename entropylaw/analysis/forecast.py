@@ -1,8 +1,8 @@
 """Forecasts of the reward at later steps, with the probability of a gain.
 
 A forecast goes on from the level of the reward by its recent change, where that is sure, with constants that
-were learned from other runs (``forecast_constants.json``, made by ``python -m benchmarks.forecasts --learn``).
-Its interval and the probability of a gain are of one distribution. It uses no curve in the entropy; what the
+were learned from other runs (``forecast_constants.json``, made by
+``python -m benchmarks.forecasts --learn``). Its interval and the probability of a gain are of one distribution. It uses no curve in the entropy; what the
 law says along the entropy's path is computed beside it.
 """
 
@@ -237,11 +237,11 @@ def forecast(
     deviation, both times 3λ, w the root mean square of the level's changes over a third of the evaluations
     times √(2λ), and q the room to the largest reward that the data show, the centre is
     L + c₁ d³/(d² + exp(c₀) e²) + c₅ min(w, q): a change goes on where it is many standard deviations. The
-    error is a t with 5 degrees of freedom and squared scale s² = exp(c₂)(l² + σ²/3) + exp(c₃) w² + exp(c₄) e²,
-    l the standard deviation of L and σ that of an evaluation; above the centre it is s² + (.3 C)², C what the
-    straight line of the last half gains where it rises. Intervals end at the bounds that the data show.
-    P(gain) is of the level, without σ²/3, and calibrated by a logistic line. Runs of more than 48 evaluations
-    are averaged over blocks.
+    error is a t with 5 degrees of freedom and squared scale
+    s² = exp(c₂)(l² + σ²/3) + exp(c₃) w² + exp(c₄) e², l the standard deviation of L and σ that of an
+    evaluation; above the centre it is s² + (.3 C)², C what the straight line of the last half gains where it
+    rises. Intervals end at the bounds that the data show. P(gain) is of the level, without σ²/3, and
+    calibrated by a logistic line. Runs of more than 48 evaluations are averaged over blocks.
     """
     run = of_kind(run, str, "run")
     level = checked_level(level)

@@ -6,7 +6,6 @@ A stored fit has no table: it is made again from the evaluations, which takes mi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -142,7 +141,9 @@ def _why_unknown(used: Evaluations, entropy: FloatArray, a: Estimate) -> str:
     logged = float(np.ptp(used.entropy))
     kept = float(np.ptp(entropy)) / logged
     if kept < KEPT_RANGE:
-        return f"smoothed, the entropy keeps {100 * kept:.0f} % of the {logged:.2g} nats over which it was logged"
+        return (
+            f"smoothed, the entropy keeps {100 * kept:.0f} % of the {logged:.2g} nats that it was logged over"
+        )
     meant = abs(a.value or 0.0) * float(np.ptp(np.expm1(entropy)))
     ranges = meant / float(np.ptp(used.reward))
     if ranges > MOST_RANGES:

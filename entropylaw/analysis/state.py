@@ -1,4 +1,4 @@
-"""The state of a run: broken, flat, rising, falling, or what cannot be told, from step and reward alone.
+"""The state of a run: broken, flat, rising, falling, or not decided, from step and reward alone.
 
 The words are about the level of the reward (:mod:`entropylaw.engine.levels`), not about single evaluations.
 How often each is right, and what came after it: ``docs/benchmarks/state.md``.
@@ -51,6 +51,12 @@ LOSS_ERRORS = 4.0
 
 LOST_SHARE, LOST_OF_BEST, LOST_GAINS = 0.5, 0.25, 3.0
 """Of what was gained more than this share is lost, of the best this one, and so many gains that count."""
+
+FEWEST_CORRELATED = 30
+"""Fewest evaluations that show a correlation of noise: in a shorter log a climb would look like one."""
+
+MOST_CORRELATED = 0.6
+"""Largest correlation of the noise of neighbouring evaluations: more is a change of the level."""
 
 METHOD = "level of the reward, averaged over its models"
 
@@ -111,6 +117,7 @@ def state_of(
     return State(
         word=word,
         since=since,
+        last_step=float(step[-1]),
         change=levels.along_line(over).estimate(level=level, method=METHOD),
         would_show=0.5 * (third.width or 0.0),
         now=now_of(levels, reward, max_reward, level=level),
@@ -198,9 +205,7 @@ def rewards_end_early(step: FloatArray, end: float | None) -> bool:
     return bool(missed >= DEAD * (end - step[0]) and missed >= FEWEST_MISSED * np.median(np.diff(step)))
 
 
-def kept_step(
-    step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_broken: bool
-) -> Kept:
+def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_broken: bool) -> Kept:
     """The step of the highest level, if it is better than the last by the gain, with P ≥ .95; else the last.
 
     Of a broken run it is the highest in any case.
@@ -221,7 +226,7 @@ def kept_step(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A loss: the ``best`` mean of some evaluations, the mean ``now`` of as many, and the ``first`` lost one."""
+    """A loss: the ``best`` mean of some evaluations, that of as many ``now``, and the ``first`` lost one."""
 
     best: float
     now: float
@@ -284,9 +289,8 @@ def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:
 
 
 def _variance(reward: FloatArray, until: int, top: float, now: float) -> float:
-    """Variance of one evaluation, where its mean is between ``top``, before evaluation ``until``, and ``now``."""
-    squares = np.sort(np.diff(reward) ** 2)
-    variance = 0.5 * float(np.mean(squares[:-1]))  # without one jump, which may be the loss
+    """Variance of one evaluation whose mean is between ``top``, before evaluation ``until``, and ``now``."""
+    variance = _white_variance(reward)
     if reward.min() < 0:
         return variance
     before = reward[:until]
@@ -297,3 +301,20 @@ def _variance(reward: FloatArray, until: int, top: float, now: float) -> float:
     if np.mean(before == 0) > 0.05 and top > 0:
         variance = max(variance, middle * float(before[before > 0].min()))
     return variance
+
+
+def _white_variance(reward: FloatArray) -> float:
+    """The variance of white noise whose means have the error of those of this noise, which may be correlated.
+
+    Of noise with the correlation ρ from one evaluation to the next, half of the mean squared difference is
+    σ²(1 − ρ), and of evaluations that are two apart σ²(1 − ρ²). The variance of a mean of w is, for long
+    ones, σ²(1 + ρ)/(1 − ρ)/w.
+    """
+    # Without one jump, which may be the loss.
+    near = 0.5 * float(np.mean(np.sort(np.diff(reward) ** 2)[:-1]))
+    if reward.size < FEWEST_CORRELATED or not near > 0:
+        return near
+    apart = 0.5 * float(np.mean(np.sort((reward[2:] - reward[:-2]) ** 2)[:-2]))
+    error = 1.0 / np.sqrt(reward.size)
+    correlation = min(max(apart / near - 1.0 - error, 0.0), MOST_CORRELATED)
+    return float(near * (1.0 + correlation) / (1.0 - correlation) ** 2)

@@ -81,7 +81,7 @@ def stop_line(
     is_finished = steps is not None and steps <= now
     end = now if ahead is None else ahead.step[0]
     steps_left = max((end if steps is None else steps) - now, 0.0)
-    line = StopLine(
+    return StopLine(
         says=_word(
             state,
             is_score=is_score,
@@ -106,7 +106,6 @@ def stop_line(
         p_ever=None if ahead is None else ahead.p_ever,
         gain=None if ahead is None else ahead.gain,
     )
-    return line
 
 
 def _word(

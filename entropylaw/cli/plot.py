@@ -79,7 +79,7 @@ def _entry_of_run(options: PlotCommand) -> Entry[Any]:
     family: type[FitOptions | PhaseOptions] = FitOptions
     kind_of_step: Any = Fit
     command = "fit"
-    content = "law"
+    content = "fit"
     other_kind = "phases"
     if DRAWN[options.figure].needs == "phases":
         family = PhaseOptions
@@ -116,7 +116,12 @@ def _entry_of_run(options: PlotCommand) -> Entry[Any]:
             hint = "`entropylaw tokens` makes them of token-level logs"
             raise _nothing_to_draw(report.run, "phases", reason, hint)
         return report.phases
-    return fits[0]
+    fit = fits[0]
+    if DRAWN[options.figure].needs == "law" and fit.result is not None and fit.result.law is None:
+        lacking = fit.result.no_law
+        assert lacking is not None
+        raise _nothing_to_draw(fit.run, options.figure, lacking.message, lacking.hint)
+    return fit
 
 
 def _chosen_run(runs: Sequence[Input], options: PlotCommand) -> Input:

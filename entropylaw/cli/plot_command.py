@@ -10,7 +10,7 @@ from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Quiet
 from entropylaw.report.figures import FIGURES
 
 # Of one run, of arms, and of samples.
-NEEDS = ("law", "phases", "arms", "samples", "samples_pair")
+NEEDS = ("fit", "law", "phases", "arms", "samples", "samples_pair")
 DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in NEEDS}
 
 WIDTHS = {"single": 3.4, "double": 6.9}
@@ -42,7 +42,7 @@ class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
         default="single",
     )
     title: bool = switch(
-        "--title/--no-title", "The verdict as the title, on figures that have one.", default=True
+        "--title/--no-title", "What was found as the title, on figures that have one.", default=True
     )
     run: str | None = option("--run NAME", "Name of the run to draw, if SOURCE has several.")
     output: str = option(

@@ -132,7 +132,7 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         if series:
             notes += series.notes
         return cls(
-            answer=getattr(result, "answer", None),
+            answer=result.answer if isinstance(result, Fit) else None,
             run=name or shown_path(path),
             path=shown_path(path),
             reward=series.label if series else "",
@@ -264,6 +264,7 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """
 
     state: State | None
+    no_state: str = ""
     verdict: str
     why: Why | None
     findings: tuple[Finding, ...]

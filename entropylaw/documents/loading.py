@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import InputError, known_form
-from entropylaw.paths import LARGEST, SCHEMA, read_regular, shown_path, walk
+from entropylaw.paths import LARGEST, SCHEMA, note_input, read_regular, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
@@ -140,10 +140,17 @@ class Stored:
         """``fit``, ``report`` and so on; empty for a damaged one."""
         return "" if self.data is None else str(self.data["schema"]).split("/")[1]
 
-    def damaged(self, shown: str) -> InputError:
-        """The error for a document that cannot be read."""
-        size = len(self.content)
-        return damaged(shown, self.flaw or f": its {size} bytes are no JSON object with a schema")
+    def load(self, kinds: Sequence[str]) -> Any:
+        """The results in it, if it is of one of some kinds.
+
+        Raises InputError as :func:`as_document`.
+        """
+        name = shown_path(self.path)
+        if self.data is None:
+            size = len(self.content)
+            raise damaged(name, self.flaw or f": its {size} bytes are no JSON object with a schema")
+        note_input(self.path)
+        return as_document(self.data, kinds, name, or_log=True)
 
 
 def find_document(path: str) -> Stored | None:

@@ -14,11 +14,14 @@ from entropylaw.documents.document import AnyDocument, InputFile, RunReport
 from entropylaw.documents.kinds import KINDS
 from entropylaw.escaping import one_line
 from entropylaw.options import FitOptions
-from entropylaw.results import Estimate, Why
+from entropylaw.results import Estimate
 from entropylaw.results.columns import Choice, factor_to
 from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Forecast
+from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
+from entropylaw.results.state import State
 from entropylaw.results.stop import StopLine
 
 LONGEST_NAME = 120
@@ -37,44 +40,44 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """A row of the table of runs: one run and reward.
 
     The fields are the columns of CSV and frames, in their order; an estimate has three. None is what is not
-    known. ``unit`` is the reward's,
-    ``lost`` is True or None, and ``refusal`` is the slug of the error that left the run without a fit.
+    known. ``unit`` is the reward's, and ``refusal`` is the slug of the error that left the run without a fit.
     """
 
     run: str
     path: str
-    verdict: str | None = None
-    why: Why | None = None
-    lost: bool | None = None
-    n: int | None = None
-    now: float | None = None
-    reward_now: Estimate | None = None
-    ceiling: Estimate | None = None
-    headroom: Estimate | None = None
-    no_ceiling: str | None = None
-    p_headroom: float | None = None
+    state: str | None = None
+    since: float | None = None
+    now: Estimate | None = None
+    gained: Estimate | None = None
+    change: Estimate | None = None
     gain: float | None = None
-    r_squared: Annotated[float | None, Headed("R²", "r_squared", in_index=False)] = None
-    effective_n: float | None = None
-    long_memory: float | None = None
-    drop_per_100_steps: Estimate | None = None
-    best_form: str | None = None
-    best_probability: float | None = None
-    a: Estimate | None = None
-    b: Estimate | None = None
-    p_law: float | None = None
-    law_ceiling: Estimate | None = None
-    law_headroom: Estimate | None = None
-    level: float | None = None
-    method: str | None = None
-    first_step: float | None = None
-    last_step: float | None = None
+    noise: float | None = None
+    keep_step: float | None = None
+    keep_level: float | None = None
+    p_better: float | None = None
     forecast_step: float | None = None
     forecast: Estimate | None = None
     p_gain: float | None = None
-    best_step: float | None = None
-    p_better: float | None = None
+    p_ever: float | None = None
+    stop: str | None = None
+    first_step: float | None = None
+    last_step: float | None = None
+    evaluations: int | None = None
+    law: str | None = None
+    why: str | None = None
+    n: int | None = None
+    a: Estimate | None = None
+    b: Estimate | None = None
+    ceiling: Estimate | None = None
+    r_squared: Annotated[float | None, Headed("R²", "r_squared", in_index=False)] = None
+    odds_entropy: float | None = None
+    odds_law: float | None = None
+    odds_line: float | None = None
+    effective_n: float | None = None
+    long_memory: float | None = None
+    drop_per_100_steps: Estimate | None = None
     spent_by_step: Estimate | None = None
+    level: float | None = None
     phases: str | None = None
     label: str | None = None
     refusal: str | None = None
@@ -88,16 +91,18 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """The lines of entropy and reward: means of neighbouring evaluations, and of their steps.
+    """The lines of reward and entropy: means of neighbouring evaluations, and of their steps.
 
-    ``entropy_ends`` and ``reward_ends`` are the first and the last evaluation as logged.
+    ``entropy_ends`` and ``reward_ends`` are the first and the last evaluation as logged. A run without an
+    entropy has no line of it.
     """
 
     step: tuple[float, ...]
-    entropy: tuple[float, ...]
     reward: tuple[float, ...]
-    entropy_ends: tuple[float, float]
     reward_ends: tuple[float, float]
+    entropy_step: tuple[float, ...] = ()
+    entropy: tuple[float, ...] = ()
+    entropy_ends: tuple[float, float] | None = None
 
 
 class RunSummary(RunRow, frozen=True, kw_only=True):
@@ -105,8 +110,8 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    verdict
-        On the law, in a word, or ``refused``.
+    law
+        The word about the law, ``none`` without one, or ``refused``.
     slug
         The name of its page.
     rewarded
@@ -114,24 +119,22 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
         where that is not known.
     stop_line
         That of the fit.
-    no_forecast, not_ahead
-        Why there is no forecast, in a sentence; and why a table has no number ahead: ``cannot tell``,
-        ``finished`` or ``not known``.
+    no_forecast
+        Why there is no forecast, in a sentence.
     cautions
         Their number.
     series
-        Of an index: the lines of entropy and reward; None where there is no fit.
+        Of an index: the lines of reward and entropy; None where there is no fit.
     headline, no_phases, phases_words
-        Of an index, in words: why the verdict is what it is, or why the run was refused; why there are no
-        phases, or what they say.
+        Of an index, in words: why the law does not hold, or why the run was refused; why there are no phases,
+        or what they say.
     """
 
-    verdict: str
+    law: str
     slug: str = ""
     rewarded: Choice | None = None
     stop_line: StopLine | None = None
     no_forecast: str | None = "the run has no fit"
-    not_ahead: str | None = None
     cautions: int = 0
     series: Series | None = None
     headline: str = ""
@@ -141,12 +144,7 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     @property
     def fitted(self) -> bool:
         """Whether the run has a fit."""
-        return self.n is not None
-
-    @property
-    def readable(self) -> bool:
-        """Whether its ceiling is to be used."""
-        return self.fitted and self.no_ceiling is None
+        return self.evaluations is not None
 
     @property
     def shown(self) -> str:
@@ -176,7 +174,7 @@ class IndexDocument(AnyDocument, frozen=True, kw_only=True):
 def summary_of(report: RunReport) -> RunSummary:
     """The summary of a run and reward, without what only an index has."""
     entry = report.fit
-    summary = RunSummary(run=entry.run, path=entry.path, verdict=entry.verdict, label=entry.reward or None)
+    summary = RunSummary(run=entry.run, path=entry.path, law=entry.verdict, label=entry.reward or None)
     if entry.refusal is not None:
         summary = replace(summary, refusal=entry.refusal.slug)
     if report.phases is not None and report.phases.result is not None:
@@ -190,62 +188,72 @@ def summary_of(report: RunReport) -> RunSummary:
 
 def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
     """A summary with the numbers of the fit."""
-    law = fit.law
+    step = fit.evaluations[0]
     summary = replace(
         summary,
-        why=fit.why,
-        lost=fit.lost or None,
-        n=fit.n,
-        now=fit.now,
-        reward_now=fit.reward_now,
-        ceiling=fit.ceiling,
-        headroom=fit.headroom,
-        no_ceiling=fit.no_ceiling or None,
-        p_headroom=fit.p_headroom,
+        evaluations=fit.n_rewards,
+        first_step=float(step[0]),
+        last_step=float(step[-1]),
         gain=fit.gain,
-        r_squared=law.r_squared,
-        effective_n=law.residuals.effective_n,
-        long_memory=law.residuals.long_memory,
-        drop_per_100_steps=fit.drop_per_100_steps,
-        best_form=fit.best.form,
-        best_probability=fit.best.probability,
-        a=fit.a,
-        b=fit.b,
-        p_law=fit.p_law,
-        law_ceiling=law.ceiling,
-        law_headroom=law.headroom,
         level=fit.level,
-        method=fit.ceiling.method,
-        first_step=float(law.step[0]),
-        last_step=float(law.step[-1]),
+        drop_per_100_steps=fit.drop_per_100_steps,
+        stop=None if fit.stop_line is None else fit.stop_line.says,
         stop_line=fit.stop_line,
         no_forecast=fit.no_forecast,
-        not_ahead=_not_ahead(fit),
         cautions=len(fit.cautions),
     )
-    best = fit.best_so_far
-    if best is not None:
-        summary = replace(summary, best_step=best.step, p_better=best.p_better)
-    ahead = fit.forecast
-    if ahead is not None:
-        summary = replace(
-            summary,
-            forecast_step=ahead.step[-1],
-            forecast=ahead.rewards[-1],
-            p_gain=ahead.p_gains[-1],
-            spent_by_step=ahead.spent,
-        )
-    return summary
+    if fit.state is not None:
+        summary = _with_state(summary, fit.state)
+    if fit.forecast is not None and not fit.is_broken:
+        summary = _with_forecast(summary, fit.forecast)
+    return summary if fit.law is None else _with_law(summary, fit.law)
 
 
-def _not_ahead(fit: Fit) -> str | None:
-    """Why a table has no number ahead for a run that may go on, in two words; None where it has one."""
-    if fit.forecast is not None:
-        rewards = fit.evaluations[2]
-        is_wide = (fit.forecast.rewards[-1].width or 0.0) > max(rewards) - min(rewards)
-        return "cannot tell" if is_wide else None
-    line = fit.stop_line
-    return line.says if line is not None and line.says in ("finished", "not known") else None
+def _with_state(summary: RunSummary, state: State) -> RunSummary:
+    """A summary with the state of the run, and the step to keep."""
+    summary = replace(
+        summary,
+        state=state.word,
+        since=state.since,
+        now=state.now,
+        gained=state.gained,
+        change=state.change,
+        noise=state.noise,
+    )
+    if state.keep is None:
+        return summary
+    keep = state.keep
+    return replace(summary, keep_step=keep.step, keep_level=keep.level, p_better=keep.p_better)
+
+
+def _with_forecast(summary: RunSummary, ahead: Forecast) -> RunSummary:
+    """A summary with the forecast."""
+    return replace(
+        summary,
+        forecast_step=ahead.step[-1],
+        forecast=ahead.rewards[-1],
+        p_gain=ahead.p_gains[-1],
+        p_ever=ahead.p_ever,
+        spent_by_step=ahead.spent,
+    )
+
+
+def _with_law(summary: RunSummary, law: LawFit) -> RunSummary:
+    """A summary with the law."""
+    return replace(
+        summary,
+        why=None if law.why is None else law.why.value,
+        n=law.n,
+        a=law.a,
+        b=law.b,
+        ceiling=law.ceiling,
+        r_squared=law.r_squared,
+        odds_entropy=law.tests.odds_entropy,
+        odds_law=law.tests.odds_law,
+        odds_line=law.tests.odds_line,
+        effective_n=law.residuals.effective_n,
+        long_memory=law.residuals.long_memory,
+    )
 
 
 def in_unit_of(leader: RunSummary, summary: RunSummary) -> RunSummary:
@@ -262,10 +270,9 @@ def in_unit_of(leader: RunSummary, summary: RunSummary) -> RunSummary:
         summary,
         rewarded=leader.rewarded,
         unit=leader.unit,
-        now=None if summary.now is None else factor * summary.now,
-        reward_now=_times(summary.reward_now, factor),
+        now=_times(summary.now, factor),
+        gained=_times(summary.gained, factor),
         ceiling=_times(summary.ceiling, factor),
-        headroom=_times(summary.headroom, factor),
         forecast=_times(summary.forecast, factor),
     )
 

@@ -37,14 +37,16 @@ POWERS = (1.0, 0.4)
 """Powers of the step in which the trend is smooth."""
 
 CONSTANT = 0.3
-"""Prior probability of a constant level; half of the rest is about that of a walk."""
+"""Prior probability of a constant level."""
 
 WALK = 0.3
+"""That of a walk; the rest is that of a trend."""
 
 MEMORY = 2.0
-"""Evaluations over which a correlated noise falls to 1/e, and :data:`CORRELATED` the share of it that does."""
+"""Evaluations over which a correlated noise falls to 1/e."""
 
 CORRELATED = 2.0 / 3.0
+"""The share of its variance that does; the rest is white."""
 
 LEAST_CORRELATED = 0.5
 """Prior probability of a correlated noise to that of white noise."""
@@ -82,7 +84,7 @@ def blocks_of(step: FloatArray, values: FloatArray, most: int = MOST) -> Blocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Levels:
-    """The level at p steps, those of m blocks and then later ones: a mixture of k multivariate t distributions.
+    """The level at p steps, those of m blocks and then later ones: k multivariate t distributions, mixed.
 
     ``weight`` (k,), ``mean`` (k, p), and ``covariance`` (k, p, p): squared scales, with ``df`` degrees of
     freedom. ``noise`` is the standard deviation of one evaluation about the level.
@@ -179,13 +181,13 @@ def levels_of(
     y = (blocks.value - origin) / unit
     models = []
     for noise, prior in _noises(blocks, is_share=is_share):
-        root = np.linalg.cholesky(noise)
+        root = np.asarray(np.linalg.cholesky(noise), dtype=float)
         for kernel, sizes, share in _kernels(x):
             models.append(_Models(kernel, root, y, sizes, prior * share / len(sizes)))
     best = max(model.evidence.max() for model in models)
     # Only of what is plausible the level is computed, which takes longest.
     kept = [(model, model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
-    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely)]
+    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely).tolist()]
     weight = np.exp([model.evidence[index] - best for model, index in parts])
     weight /= weight.sum()
     posteriors = [model.posterior(index) for model, index in parts]
@@ -207,7 +209,7 @@ def level_now(step: FloatArray, values: FloatArray) -> Cells:
 
 
 def _kernels(x: FloatArray) -> Iterator[tuple[FloatArray, tuple[float, ...], float]]:
-    """Covariances (p, p) of the level less its first at times ``x`` (p,), their sizes and prior probability."""
+    """Covariances (p, p) of the level less its first at times ``x`` (p,), with sizes and probability."""
     walk = np.minimum.outer(x, x)
     yield walk, (0.0,), CONSTANT
     yield walk, WALKS, WALK

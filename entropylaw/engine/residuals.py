@@ -281,7 +281,7 @@ def whitened(columns: FloatArray, step: FloatArray, entropy: FloatArray, prior: 
     for i, (profile, (_, probability)) in enumerate(zip(profiles, prior.scales, strict=True)):
         span = slice(i * columns.shape[1], (i + 1) * columns.shape[1])
         last = float(profile[-1])
-        for group, (innovations, drift) in zip(groups, filtered, strict=True):
+        for group, (innovations, _) in zip(groups, filtered, strict=True):
             white = innovations[:, :, span]
             start = sum(earlier.number.size for earlier in whitened_groups)
             count = group.white.size

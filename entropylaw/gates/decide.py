@@ -29,7 +29,7 @@ from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.columns import factor_to
-from entropylaw.results.result import ENDS, LOST, replace, sentences
+from entropylaw.results.result import ENDS, replace, sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunPrediction
@@ -188,13 +188,8 @@ def _decide_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
         return "tripped", f"the run was refused: {refusal.message}"
     if run.judged is None:
         reason = getattr(refusal, "message", "none of the given documents contains a fit of this run")
-        answer = "the run lost its reward" if name == "lost" else "the law holds"
-        return "unknown", f"whether {answer} is not known: {reason}"
-    if name != "lost":
-        return _decide_verdict(name, run.judged)
-    if lost := run.finding(LOST):
-        return "tripped", lost
-    return "passed", "the run did not lose its reward"
+        return "unknown", f"whether the law holds is not known: {reason}"
+    return _decide_verdict(name, run.judged)
 
 
 def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
@@ -210,9 +205,12 @@ def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, st
 
 def _decide_verdict(name: str, judged: Fit | RunPrediction) -> tuple[Outcome, str]:
     """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
-    undecided = judged.verdict is Verdict.undecided
+    undecided = judged.verdict == Verdict.undecided
+    if judged.verdict == "none":
+        reason = "no reason is given" if judged.no_law is None else judged.no_law.message
+        return "unknown", f"whether the law holds is not known: {reason}"
     verdict = "the verdict is undecided" if undecided else f"the law {judged.verdict}"
-    reasons = "; ".join(filter(None, (judged.why, *sentences(judged.findings, "reason")[:1])))
+    reasons = "; ".join(sentences(judged.findings, "reason")[:1])
     sentence = f"{verdict}: {reasons}" if reasons else verdict
     if name == Verdict.fails and undecided:
         return "not excluded", sentence
@@ -237,7 +235,7 @@ def _compared_value(
         return Unknown(reason=reason)
     if gate.baseline is None:
         return value
-    return regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
+    return _regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
 
 
 def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
@@ -343,7 +341,7 @@ def _text(x: Decimal, decimals: int) -> str:
     return text
 
 
-def regression(
+def _regression(
     value: Value,
     baseline: Sequence[RunEntries],
     measured: Quantity,
@@ -366,10 +364,9 @@ def regression(
     then = value_of(measured, before)
     if reason := why_unusable(measured, before, then, any_law=rules.even_if_fails):
         return Unknown(reason=f"in the baseline {reason}")
-    if not isinstance(value, Estimate):
-        return Unknown(reason=f"this run has no {measured.name}")
-    if not isinstance(then, Estimate):
-        return Unknown(reason=f"the baseline has no {measured.name}")
+    # Every fit has what a regression can be of.
+    assert isinstance(value, Estimate)
+    assert isinstance(then, Estimate)
     if now.rewarded is None or before.rewarded is None:
         where = "this run" if now.rewarded is None else "the baseline"
         return Unknown(reason=f"the document of {where} does not say what its reward is: fit the log again")
@@ -381,7 +378,7 @@ def regression(
 
 
 def _run_before(baseline: Sequence[RunEntries], now: RunEntries, *, alone: bool) -> RunEntries | Unknown:
-    """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
+    """The run of a baseline that a run is compared with; parameters as :func:`_regression`."""
     fitted = [run for run in baseline if "fit" in run.entries and run.first.reward == now.first.reward]
     runs = fitted
     if not alone or len(fitted) != 1:

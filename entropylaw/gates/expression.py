@@ -18,9 +18,9 @@ from entropylaw.units import range_words, written_number
 
 GRAMMAR = (
     "write QUANTITY OP NUMBER (as ceiling<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
-    "(as gsm8k*:ceiling<0.9, mean:p_gain<10%), \"QUANTITY=='WORD'\", "
-    "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided, "
-    "lost or refused; OP is one of < <= > >= == !="
+    "(as gsm8k*:now<0.6, mean:p_gain<10%), QUANTITY==WORD (as state==broken), "
+    "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided "
+    "or refused; OP is one of < <= > >= == !="
 )
 
 HOLDS = "a gate trips on what is bad: type --fail-if \"verdict!='holds'\""
@@ -40,7 +40,9 @@ COMPARE: Mapping[str, tuple[Callable[[float, float], bool], str]] = {
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _NAME = re.compile(SAMPLED.pattern + r"|[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
-_WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
+_WORD = re.compile(
+    r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)|(?P<plain>[A-Za-z]+)\s*$""", re.DOTALL
+)
 _REWARD = re.compile(r"""\s*(?:(?P<quote>['"])(?P<quoted>.*?)(?P=quote)|(?P<plain>[^'"<>=!(),:]+))\s*:""")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 _COMPARED_END = re.compile(r"\)\s*\.\s*(?=[A-Za-z_])")
@@ -260,10 +262,11 @@ class _Reader:
         match = _WORD.match(self.text, self.place)
         if match is None:
             self.fail(f"one of {words} was expected, with its quotes", hint=hint)
-        if match["word"] not in quantity.words:
-            self.fail(f"one of {words} was expected", more=_meant(match["word"], quantity.words), hint=hint)
+        word = match["word"] if match["plain"] is None else match["plain"]
+        if word not in quantity.words:
+            self.fail(f"one of {words} was expected", more=_meant(word, quantity.words), hint=hint)
         self.move(match.end())
-        return match["word"]
+        return word
 
     def end(self, more: str) -> None:
         """Refuse what follows a whole expression."""

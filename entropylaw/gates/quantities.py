@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from entropylaw.escaping import listing
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.result import EARLY
-from entropylaw.results.stop import State
+from entropylaw.results.state import WORDS
+from entropylaw.results.stop import Says
 from entropylaw.units import MOST_NATS, reward_range
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import Entry, RunPrediction
+    from entropylaw.documents.document import Entry
     from entropylaw.documents.samples import SamplesDocument
     from entropylaw.results.fit import Fit
-    from entropylaw.results.forecast import BestSoFar, Forecast
+    from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -50,8 +51,8 @@ JUDGED: tuple[ResultKind, ...] = ("fit", "prediction")
 Kind = Literal["estimate", "number", "word", "flag"]
 """How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
 
-Needs = Literal["nothing", "relation", "law"]
-"""What a quantity needs: nothing, reward that follows entropy, or the law."""
+Needs = Literal["nothing", "law"]
+"""What a quantity needs that must not fail: nothing, or the law."""
 
 FEWEST_EVALUATIONS = 2
 """Evaluations of a document of a fit at least: others are damaged."""
@@ -114,6 +115,7 @@ EVALUATIONS = Unit("evaluations", FEWEST_EVALUATIONS, whole=True)
 EFFECTIVE = Unit("evaluations", 0.0)
 COUNT = Unit("", 0.0, whole=True)
 MEAN_COUNT = Unit("", 0.0)
+ODDS = Unit("", 0.0)
 PROBABILITY = Unit("probability", 0.0, 1.0)
 R_SQUARED = Unit("share", 0.0, 1.0)
 CORRELATION = Unit("", -1.0, 1.0)
@@ -132,7 +134,8 @@ class Quantity:
     have no accessor. ``needs`` is what must not fail for
     it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
     of them. ``detail`` is what a sentence adds to the number: of which gain, at which step. ``fitted`` says
-    that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged.
+    that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged,
+    ``of_law`` from those with an entropy.
     """
 
     name: str
@@ -146,6 +149,7 @@ class Quantity:
     otherwise: str = ""
     detail: Callable[[Any], str] | None = None
     fitted: bool = True
+    of_law: bool = False
 
     def read(self, entry: Entry[Any]) -> Value | None:
         """The value in an entry, or the reason why there is none; None where the run was refused."""
@@ -233,41 +237,63 @@ def _stop_line(judged: Any) -> Value:
     return str(line.says)
 
 
-def _best_so_far(judged: Fit | RunPrediction) -> BestSoFar | None:
-    """The best step so far of a fit, which needs no forecast, or of a prediction; None without one."""
-    by_forecast: BestSoFar | None = getattr(judged.forecast, "best_so_far", None)
-    return getattr(judged, "best_so_far", by_forecast)
+def _state(path: str) -> Accessor:
+    """A value of the state of a run, or the reason why it has none."""
+
+    def read(judged: Any) -> Value | None:
+        if judged.state is None:
+            return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
+        value: Value | None = attrgetter(path)(judged.state)
+        return value
+
+    return read
 
 
-def _best_step(judged: Fit | RunPrediction) -> str:
-    """At which step the reward was best, for a run of which that is known."""
-    best = _best_so_far(judged)
-    assert best is not None
-    return f"at step {best.step:g}"
+def _flat_steps(judged: Any) -> Value:
+    """For how many steps the reward has been flat; 0 where it is not."""
+    state = judged.state
+    if state is None:
+        return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
+    if state.word != "flat":
+        return 0.0
+    return float(state.last_step - state.since)
 
 
-def _best(field: str) -> Accessor:
-    """A value of the best step so far."""
+def _kept(field: str) -> Accessor:
+    """A value of the step to keep."""
 
-    def read(judged: Any) -> Value:
-        best = _best_so_far(judged)
-        if best is None:
-            return Unknown(reason=judged.no_forecast or "no forecast was requested")
-        return float(getattr(best, field))
+    def read(judged: Any) -> Value | None:
+        keep = None if judged.state is None else judged.state.keep
+        if keep is None:
+            return Unknown(reason="no step of this run is to be kept")
+        return float(getattr(keep, field))
+
+    return read
+
+
+def _of_law(path: str) -> Accessor:
+    """A value of the law, or the reason why the run has none."""
+
+    def read(judged: Any) -> Value | None:
+        if judged.law is None:
+            return Unknown(reason=f"there is no law: {judged.no_law.message}")
+        value: Value | None = attrgetter(path)(judged.law)
+        if isinstance(value, Estimate) and value.value is None:
+            return Unknown(reason=value.note or "it is not known")
+        return value
 
     return read
 
 
 def _at_end(path: str) -> Accessor:
-    """A value at the last evaluation, which is not known where the entropy ends long before it."""
+    """A value of the law at the end, which is not known where the entropy ends long before it."""
 
-    def read(fit: Fit) -> Value:
+    def read(fit: Fit) -> Value | None:
         for finding in fit.findings:
             if finding.code == EARLY:
                 words = "the entropy ends at step {last:g}, and the reward at {end:g}"
                 return Unknown(reason=words.format_map(finding.values))
-        value: Value = attrgetter(path)(fit)
-        return value
+        return _of_law(path)(fit)
 
     return read
 
@@ -275,11 +301,11 @@ def _at_end(path: str) -> Accessor:
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
 _forecast = _ahead(lambda ahead: ahead.rewards[-1])
 _chance = _ahead(lambda ahead: ahead.p_gains[-1])
+_ever = _ahead(lambda ahead: ahead.p_ever)
 _order = _phases(lambda phases: phases.verdict, "a single curve has no order")
 _delta = _phases(lambda phases: phases.delta, "the difference is not known")
-_averaged = partial(Quantity, needs="relation")
-_own = partial(Quantity, needs="law")
-_number = partial(Quantity, kind="number")
+_law = partial(Quantity, of_law=True)
+_law_number = partial(Quantity, of_law=True, kind="number")
 _unfitted = partial(Quantity, kind="number", fitted=False)
 _judged = partial(Quantity, reads=JUDGED)
 _later = partial(Quantity, reads=("prediction", "fit"))
@@ -290,6 +316,12 @@ _counted = partial(Quantity, reads=("samples",))
 def _cautions(judged: Any) -> int:
     """The number of cautions of a fit or a prediction."""
     return sum(finding.severity == "caution" for finding in judged.findings)
+
+
+def _why(judged: Any) -> str:
+    """Why the law does not hold; of a prediction its own field."""
+    why = judged.why if hasattr(judged, "why") else getattr(judged.law, "why", None)
+    return str(why or "none")
 
 
 SAMPLED = re.compile(r"(?:pass@|pass\^|maj@)[1-9]\d*(?:\.difference)?")
@@ -348,35 +380,53 @@ def sampled(name: str) -> Quantity:
 
 
 _ALL = (
-    _averaged("ceiling", "reward at H = 0, averaged over functional forms", LEVEL),
-    _averaged("headroom", "ceiling − reward_now, or 0 where that is below", GAIN, _at_end("headroom")),
-    _averaged(
-        "p_headroom",
-        "probability that at least the gain of the fit is left on the curve",
-        PROBABILITY,
-        lambda fit: Unknown(reason=fit.headroom.note) if fit.lost else _at_end("p_headroom")(fit),
-        kind="number",
-        detail=lambda fit: f"at least {fit.gain:.3g} left",
+    _judged(
+        "state",
+        "what the reward has done so far, in a word",
+        NONE,
+        _state("word"),
+        kind="word",
+        words=WORDS,
+        fitted=False,
     ),
-    Quantity("reward_now", "reward at the last entropy, without evaluation noise", LEVEL),
-    _own("a", "coefficient of R = b − a·exp(H)", REWARD, "law.a"),
-    _own("b", "coefficient of R = b − a·exp(H)", REWARD, "law.b"),
-    _own("law.ceiling", "b − a, the reward at H = 0 by the law", LEVEL, "law.ceiling"),
-    _own("law.headroom", "law.ceiling − reward_now, or 0 where that is below", GAIN, _at_end("law.headroom")),
-    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS),
-    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _at_end("law.entropy_now")),
-    _number("entropy_noise", "noise of a logged entropy", SPREAD, "law.entropy_noise"),
-    _number("p_law", "posterior probability of the law among its rivals", PROBABILITY),
-    _number("r_squared", "R² of the law by least squares", R_SQUARED, "law.r_squared"),
-    _unfitted("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
-    _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "law.residuals.lag1"),
-    _number(
+    _judged("now", "level of the reward at the last evaluation", LEVEL, _state("now")),
+    _judged("gained", "that level less the one at the first evaluation", LEVELS_APART, _state("gained")),
+    _judged("change", "change of the level over the last third", LEVELS_APART, _state("change")),
+    _judged("flat_steps", "steps for which the reward has been flat", STEPS, _flat_steps, kind="number"),
+    _judged("noise", "noise of one evaluation", GAIN, _state("noise"), kind="number"),
+    _judged("keep_step", "the step to keep", STEPS, _kept("step"), kind="number"),
+    _judged("keep_level", "level of the reward at the step to keep", LEVEL, _kept("level"), kind="number"),
+    _judged(
+        "p_better",
+        "probability that the step to keep is better than the last one",
+        PROBABILITY,
+        _kept("p_better"),
+        kind="number",
+    ),
+    _law("ceiling", "b − a, the reward at H = 0 by the law", LEVEL, _of_law("ceiling"), needs="law"),
+    _law("a", "coefficient of R = b − a·exp(H)", REWARD, _of_law("a"), needs="law"),
+    _law("b", "coefficient of R = b − a·exp(H)", REWARD, _of_law("b"), needs="law"),
+    Quantity(
+        "drop_per_100_steps",
+        "recent entropy loss per 100 steps",
+        NATS,
+        lambda fit: fit.drop_per_100_steps or Unknown(reason="the log has no entropy"),
+    ),
+    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _at_end("entropy_now")),
+    _law_number("entropy_noise", "noise of a logged entropy", SPREAD, _of_law("entropy_noise")),
+    _law_number("odds_entropy", "odds of curves in H to the step", ODDS, _of_law("tests.odds_entropy")),
+    _law_number("odds_law", "odds of the law to curves in the step", ODDS, _of_law("tests.odds_law")),
+    _law_number("odds_line", "odds of the law to a line in H", ODDS, _of_law("tests.odds_line")),
+    _law_number("r_squared", "R² of the law by least squares", R_SQUARED, _of_law("r_squared")),
+    _unfitted("n", "evaluations with a reward", EVALUATIONS, "n_rewards"),
+    _law_number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, _of_law("residuals.lag1")),
+    _law_number(
         "long_memory",
         "probability that the residuals have long memory",
         PROBABILITY,
-        "law.residuals.long_memory",
+        _of_law("residuals.long_memory"),
     ),
-    _unfitted("effective_n", "effective sample size", EFFECTIVE, "law.residuals.effective_n"),
+    _unfitted("effective_n", "effective sample size", EFFECTIVE, _of_law("residuals.effective_n")),
     _judged("cautions", "number of cautions", COUNT, _cautions, kind="number", fitted=False),
     _judged(
         "verdict",
@@ -384,17 +434,19 @@ _ALL = (
         NONE,
         lambda judged: str(judged.verdict),
         kind="word",
-        words=tuple(Verdict),
+        words=(*Verdict, "none"),
+        fitted=False,
     ),
-    # A run in which the law does not fail has no reason, which is not an unknown one.
+    # A run in which the law holds has no reason, which is not an unknown one.
     _judged(
         "why",
-        "why the law fails",
+        "why the law does not hold",
         NONE,
-        lambda judged: str(judged.why or "none"),
+        _why,
         kind="word",
         words=tuple(Why),
-        otherwise="the law does not fail",
+        otherwise="the law holds, or there is none",
+        fitted=False,
     ),
     _later(
         "forecast_reward",
@@ -405,9 +457,17 @@ _ALL = (
     ),
     _later(
         "p_gain",
-        "probability that the reward at that step is at least the gain above now",
+        "probability that the level at that step is at least the gain above now",
         PROBABILITY,
-        lambda judged: Unknown(reason="the run lost its reward") if judged.lost else _chance(judged),
+        lambda judged: Unknown(reason="the run is broken") if judged.is_broken else _chance(judged),
+        kind="number",
+        detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
+    ),
+    _later(
+        "p_ever",
+        "probability that the level is that high at any step until then",
+        PROBABILITY,
+        lambda judged: Unknown(reason="the run is broken") if judged.is_broken else _ever(judged),
         kind="number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
@@ -417,23 +477,7 @@ _ALL = (
         NONE,
         _stop_line,
         kind="word",
-        words=tuple(word for word in get_args(State) if word != "not known"),
-    ),
-    _later(
-        "p_better",
-        "probability that the best step so far is better than the last one",
-        PROBABILITY,
-        _best("p_better"),
-        kind="number",
-        detail=_best_step,
-    ),
-    _later(
-        "best_so_far",
-        "level of the reward at the best step so far",
-        LEVEL,
-        _best("level"),
-        kind="number",
-        detail=_best_step,
+        words=tuple(word for word in get_args(Says) if word != "not known"),
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered("phases", "order of execution's fall and planning's rise", NONE, _order, "word", words=VERDICTS),
@@ -459,17 +503,16 @@ _ALL = (
     _counted("none_right", "share of problems with no right sample", R_SQUARED, _sampled("none_right")),
     Quantity("fails", "the law fails", kind="flag"),
     Quantity("undecided", "the data do not decide whether the law holds", kind="flag"),
-    Quantity("lost", "the run lost more than half of its reward", kind="flag"),
     Quantity("refused", "the run could not be fitted", kind="flag"),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
 """Name → quantity, in the order in which they are listed."""
 
-REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs="relation")
+REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE)
 """Computed from a quantity in two documents, which its expression names."""
 
-MEASURED = ("ceiling", "reward_now")
+MEASURED = ("now", "ceiling")
 """The quantities that a regression can be of; the first is the default."""
 
 WRITTEN_BY: Mapping[ResultKind, str] = {

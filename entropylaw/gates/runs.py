@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from entropylaw.documents.document import CheckedFile, Entry
-from entropylaw.documents.loading import Stored, as_document, damaged
+from entropylaw.documents.loading import Stored, damaged
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.gates.quantities import (
@@ -22,12 +22,12 @@ from entropylaw.gates.quantities import (
     Value,
 )
 from entropylaw.paths import note_input, shown_path
-from entropylaw.results import Estimate, Verdict, Why
+from entropylaw.results import Estimate, Verdict
 from entropylaw.results.result import sentences
 from entropylaw.run_names import reward_matches
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import AnyDocument, RunPrediction
+    from entropylaw.documents.document import RunPrediction
     from entropylaw.results.columns import Choice, Refusal
     from entropylaw.results.fit import Fit
 
@@ -118,12 +118,12 @@ def why_unusable(quantity: Quantity, run: RunEntries, value: Value | None, *, an
         return failing
     if not quantity.fitted or not _has_number(value):
         return ""
-    size = result.effective_n
-    evaluations = result.n_rewards if quantity.reads[0] == "prediction" else result.n
-    if evaluations is None or size is None:
+    evaluations = result.law.n if quantity.of_law else result.n_rewards
+    if evaluations is None:
         return "the document does not say of how many evaluations it is: predict from the fit again"
     if evaluations < FEWEST_FITTED:
         return f"{counted(evaluations, 'evaluation')}, and a fitted number needs {FEWEST_FITTED}"
+    size = result.law.residuals.effective_n if quantity.of_law else LEAST_EFFECTIVE
     if size < LEAST_EFFECTIVE:
         # Rounded down: no size below the least one is shown as that.
         shown = math.floor(100 * size) / 100
@@ -139,26 +139,12 @@ def _has_number(value: Value | None) -> bool:
 
 
 def _why_failing(needs: Needs, judged: Fit | RunPrediction) -> str:
-    """That the law fails where a quantity needs it, and the first of several reasons; else empty."""
-    without = judged.why is Why.no_relation and needs == "relation"
-    if not without and not (judged.verdict is Verdict.fails and needs == "law"):
+    """That the law fails where a quantity needs it, and why; else empty."""
+    if judged.verdict != Verdict.fails or needs != "law":
         return ""
     reasons = sentences(judged.findings, "reason")
     reason = reasons[0] if reasons else "its document gives no reason"
-    if len(reasons) > 1:
-        reason += f" (and {len(reasons) - 1} more)"
-    return f"the law fails for this run, {judged.why}: {reason}"
-
-
-def read_document(data: Any, source: str) -> AnyDocument:
-    """A document from JSON values; ``source`` is its name in error messages.
-
-    Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
-    """
-    document: AnyDocument = as_document(data, READ, source, or_log=True)
-    if not getattr(document, "runs", True):
-        raise damaged(source, "at $.runs: expected one run or more")
-    return document
+    return f"the law fails for this run: {reason}"
 
 
 def entries_of(document: Any, source: str = "") -> list[RunEntries]:
@@ -189,9 +175,10 @@ def entries_in(document: Stored) -> list[RunEntries]:
     """The runs of a stored document; one that cannot be used, as one without runs, is a refused run."""
     name = shown_path(document.path)
     try:
-        if document.data is None:
-            raise document.damaged(name)
-        runs = entries_of(read_document(document.data, name), name)
+        runs = entries_of(document.load(READ), name)
+        if not runs:
+            item = "row" if document.kind == "samples" else "run"
+            raise damaged(name, f"at $.{item}s: expected one {item} or more")
         fitted = [(run.first.name, run.first.path) for run in runs if run.refusal is None]
         if len(set(fitted)) < len(fitted):
             raise damaged(name, "at $.runs: expected each run once")

@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-import numpy as np
-
 from entropylaw.analysis.answer import Fitted, answer_of, fit_evaluations, fit_law, forecast_after
 from entropylaw.analysis.entropy_ahead import entropy_drop, explosion_of
 from entropylaw.analysis.forms import r_squared

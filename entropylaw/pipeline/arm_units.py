@@ -225,7 +225,7 @@ def column_of_fit(fit: Fit) -> Choice:
         column="",
         meaning=Meaning(role="reward", trainer="user"),
         why="given as a fit",
-        usable=fit.n,
+        usable=fit.n_rewards,
         unit=unit,
         sort=of_sort[0] if of_sort else "",
     )

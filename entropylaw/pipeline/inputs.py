@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import input_files, renamed
 from entropylaw.documents.index import INDEX, documents_of, flaws_of, whole_pages
-from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
+from entropylaw.documents.loading import FITS, Stored, documents_in, find_document
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.gates.runs import READ
 from entropylaw.option import part
@@ -209,7 +209,9 @@ def gather(
         )
     documents = []
     if not strict:
-        documents = [load(stored, kinds or ()) for stored in sources.documents]
+        # Of an index its runs are taken.
+        loaded = [kind for kind in kinds or () if kind != "index"]
+        documents = [stored.load(loaded) for stored in sources.documents]
     settings = _common_settings(documents, options, fresh=bool(sources.logs))
     entries = list(chain.from_iterable(map(_stored_entries, documents)))
     files = [document.inputs for document in documents]
@@ -294,19 +296,6 @@ def _documents_at(path: str, kinds: Sequence[str]) -> tuple[list[Stored], bool, 
     if kinds and path != "-" and is_folder(path):
         return *documents_in(path), True
     return [], True, False
-
-
-def load(stored: Stored, kinds: Sequence[str]) -> Any:
-    """A document that was found, if it is of one of some kinds.
-
-    Raises InputError (``not-a-document``, ``damaged-document``, ``other-document-version``).
-    """
-    name = shown_path(stored.path)
-    if stored.data is None:
-        raise stored.damaged(name)
-    note_input(stored.path)
-    # Of an index its runs are taken.
-    return as_document(stored.data, [kind for kind in kinds if kind != "index"], name, or_log=True)
 
 
 def _stored_entries(document: Document[Any]) -> Iterator[Input]:

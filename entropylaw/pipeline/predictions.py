@@ -95,6 +95,7 @@ def _predict_run(
     gain = answer.gain if gain is None else gain
     prediction = RunPrediction(
         state=answer.state,
+        no_state=answer.no_state,
         verdict=answer.verdict,
         why=None if law is None else law.why,
         findings=answer.findings,

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
-from entropylaw.results import Verdict as LawVerdict
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
 """A value in a table or of a fact; several floats are a series."""
@@ -82,12 +81,8 @@ class Verdict(Struct, frozen=True):
     name: str = ""
 
 
-HOLDS: Mapping[str, bool | None] = {
-    LawVerdict.holds: True,
-    LawVerdict.fails: False,
-    LawVerdict.undecided: None,
-}
-"""Verdict on a law → whether it holds."""
+HOLDS: Mapping[str, bool | None] = {"broken": False, "falling": False, "rising": True}
+"""State of a run → whether it is well; others are neither."""
 
 
 class Fact(Struct, frozen=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from entropylaw.escaping import counted, in_shell, listing, shown
-from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding
+from entropylaw.results.result import NO_SCORE, Finding
 
 Values = Mapping[str, Any]
 
@@ -23,13 +23,6 @@ def sentence(finding: Finding) -> str:
     return wording(values) if callable(wording) else wording.format_map(values)
 
 
-def weightiest(findings: Iterable[Finding]) -> list[Finding]:
-    """The caution that comes first in :data:`SENTENCES`, without that of a lost reward; or none."""
-    order = {code: rank for rank, code in enumerate(SENTENCES)}
-    cautions = [finding for finding in findings if finding.severity == "caution" and finding.code != LOST]
-    return sorted(cautions, key=lambda finding: order.get(finding.code, len(order)))[:1]
-
-
 _CONTROL = {
     "setting": "its settings have {name} = {shown}",
     "switch": "the log says so ({name})",
@@ -39,12 +32,6 @@ _CONTROL = {
     "varying-coefficient": "the coefficient {name} of its term in the loss varies over the run, from "
     "{low:.3g} to {high:.3g}",
 }
-
-
-def _jump_at_start(values: Values) -> str:
-    first = values["first"]
-    number = f"first {first} evaluations" if first > 1 else "first evaluation"
-    return f"one jump at the start, after the {number}, and flat since: no relation can be read"
 
 
 def _rests_on_first(values: Values) -> str:
@@ -63,39 +50,9 @@ def _rests_on_first(values: Values) -> str:
     return text.format_map(values)
 
 
-CURVES = {
-    "line": "a straight line in H",
-    "rate": "a free rate k",
-    "power": "a power of H",
-    "square": "the square of H",
-    "constant": "a constant",
-    "saturation": "saturation in the step alone",
-    "step": "a term in the step",
-    "log_step": "a term in log step",
-}
-"""The curves that the law is tested against."""
-
-
 def _odds_words(odds: float) -> str:
-    """How well a curve fits, by its odds over the law."""
-    odds_text = "over a million" if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g}"
-    against = f"(odds {odds_text} to 1 against the law)"
-    if odds >= 1.5:
-        return f"{'far ' * (odds >= 20)}better {against}"
-    if odds < 0.2:
-        return f"too well to be excluded {against}"
-    return f"{'as' if odds > 0.67 else 'nearly as'} well {against}"
-
-
-def _curve_differs(values: Values) -> str:
-    rate = "no rate is known"
-    if values["rate"] is not None:
-        low, high = ("–" if end is None else f"{end:.2g}" for end in (values["low"], values["high"]))
-        rate = f"k = {values['rate']:.2g} [{low}, {high}]"
-    text = f"the data reject the law without naming another curve: {rate}"
-    if values["p_value"] is None:
-        return text
-    return f"{text}; an added term in the step has p = {values['p_value']:.2g}"
+    """Odds in words: ``12 to 1``."""
+    return "over a million to 1" if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g} to 1"
 
 
 def _rewards_converted(values: Values) -> str:
@@ -122,33 +79,32 @@ def _scales_unlike(values: Values) -> str:
     return text.format_map(values)
 
 
-_A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
-
 SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
-    # Why the law fails.
-    "another-curve": lambda values: (
-        f"{values['label']} fits "
-        + _odds_words(values["probability"] / values["own"] if values["own"] else float("inf"))
+    # Why the law does not hold.
+    "reward-rises-with-entropy": "reward rises with entropy (P = {probability:.2f}), and by the law it falls",
+    "step-says-more": lambda values: (
+        f"curves in the step describe the reward better than all curves in the entropy, "
+        f"{_odds_words(values['odds'])}"
     ),
-    "curve-differs": _curve_differs,
-    "more-than-entropy": lambda values: f"{CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
-    "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",
-    "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
-    "never negative",
-    JUMP: _jump_at_start,
-    "reward-falls": f"reward rises with entropy: {_A}",
-    "ceiling-impossible": "the ceiling {ceiling:.3g} [{low:.3g}, {high:.3g}] is above 1, and every reward of "
-    "the run is between 0 and 1",
-    "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
-    "is stated for runs with falling entropy",
-    # What is missing for the law to hold.
-    "curve-as-good": lambda values: f"{CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
-    "weak-relation": "the law explains {r_squared:.0%} of the reward's variance; to hold it needs "
-    "{needed:.0%}",
-    "too-few-evaluations": "{n} evaluations; {needed} are needed to estimate the drift of the residuals",
+    "line-as-good": lambda values: (
+        f"the law describes the reward better than the step does, {_odds_words(values['odds_law'])}, "
+        + (
+            "but a straight line in H is as good"
+            if values["odds_line"] > 1.0 / 3.0
+            else f"but a straight line in H is better, {_odds_words(1.0 / values['odds_line'])}"
+        )
+    ),
+    "another-curve": lambda values: (
+        f"the entropy says more than the step, {_odds_words(values['odds'])}, by another curve than the law: "
+        f"the most probable is {values['label']}"
+    ),
+    "neither-says-more": lambda values: (
+        f"neither the entropy nor the step says clearly more (odds {values['odds']:.2g} of curves in H)"
+    ),
+    "too-few-evaluations": "{n} evaluations; {needed} are needed to say anything of the law",
     "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
     "estimate both a and b takes at least {needed}",
-    "slope-unclear": f"reward may rise or fall with entropy: {_A}",
+    "slope-unclear": "reward may rise or fall with entropy: it falls with a probability of {probability:.2f}",
     # Cautions, the weightiest first.
     "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
     "them",
@@ -157,8 +113,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "rests-on-first": _rests_on_first,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: the curve says what "
-    "it was, and neither a ceiling nor what is left",
     "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve says "
     "of now is of the former step",
     "entropy-controlled": lambda values: (
@@ -168,11 +122,12 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ),
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
     "is stated for validation scores, and training ceilings are higher",
-    "entropy-noise-differs": lambda values: (
-        "entropy scatters by {noise:.2g} nats around its smoothed values, {ratio:.2g} times the given "
-        "{given:.2g} (limits {least:.2g} and {factor}): check the given noise"
-    ).format_map({**values, "least": 1 / values["factor"]}),
-    "ceiling-above-one": "the ceiling {ceiling:.3g} is above 1, the largest reward that the run could log",
+    "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
+    "never negative",
+    "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
+    "is stated for runs with falling entropy",
+    "entropy-ends-high": "the entropy ends at {now:.2g} nats, above twice its lowest level of {lowest:.2g} at "
+    "step {at:g}",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
     "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before "

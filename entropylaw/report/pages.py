@@ -157,7 +157,7 @@ def run_page(
     else:
         heading, *blocks = describe(run)
         name = run.fit.name
-        title = f"{one_line(name)}: {words.verdict_cell(run.fit)}"
+        title = f"{one_line(name)}: {words.state_cell(run.fit)}"
     assert isinstance(heading, Heading)
     inputs = [Heading("Files and settings", name="inputs"), *_inputs(document, run)]
     prefix = _prefix(section)
@@ -185,7 +185,7 @@ def _folded(reward: Drawn) -> _Reward:
     return _Reward(
         id=section,
         name=entry.reward,
-        verdict=entry.verdict,
+        verdict=words.state_cell(entry),
         about=words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
         body=fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section)),
     )
@@ -269,7 +269,7 @@ def index_page(
         return f"#{section_of(slug)}" if one_file else f"runs/{slug}.html"
 
     named = by_name(rows)
-    blocks = index.ceilings(named) + (describe(across) if across is not None else [])
+    blocks = describe(across) if across is not None else []
     count = runs.counted_rows(named)
     summary = list(runs.overall(named))
     rewards = run_table.reward_words(named)

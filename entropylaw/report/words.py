@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from entropylaw.analysis.forms import least_squares
-from entropylaw.documents.document import Entry, RunPrediction
+from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
 from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
 from entropylaw.report.blocks import Answer, Note, labelled
-from entropylaw.report.findings import CURVES, weightiest
 from entropylaw.report.numbers import (
     cell_text,
     format_estimate,
@@ -20,11 +18,12 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Estimate, FormAnswer, Verdict, Why
+from entropylaw.results import Estimate, FormAnswer
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import BestSoFar
-from entropylaw.results.result import JUMP, LOST, NO_SCORE, Finding, has
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import NO_SCORE, Finding
+from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
 
@@ -33,37 +32,13 @@ def why(refusal: Refusal | None) -> str:
     return refusal.message if refusal is not None else "its document gives no reason"
 
 
-def headline(fit: Fit | RunPrediction) -> str:
-    """Why the verdict is what it is, in at most eight words."""
-    if fit.verdict is Verdict.holds:
-        return "reward follows the curve"
-    if has(fit.findings, JUMP):
-        return "one jump at the start, flat since"
-    if fit.why is Why.no_relation:
-        return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
-    if fit.why is Why.more_than_entropy:
-        return "reward needs more than entropy"
-    if fit.why is not None:
-        return "another curve of H fits better"
-    first_reason = next((finding for finding in fit.findings if finding.severity == "reason"), None)
-    return "the data do not decide" if first_reason is None else short_words(first_reason)
-
-
 def short_words(finding: Finding) -> str:
     """A finding in a few words."""
-    if (curve := finding.values.get("curve")) in CURVES:
-        return f"{CURVES[curve]} also fits"
     return SHORT.get(finding.code, finding.code.replace("-", " "))
-
-
-def rises(fit: Fit | RunPrediction) -> bool:
-    """Whether the law fails because reward rises with entropy."""
-    return has(fit.findings, "reward-falls")
 
 
 SHORT = {
     "curves-pass-largest": "curves pass the limit",
-    "entropy-noise-differs": "noise of H differs",
     "entropy-range-narrow": "narrow range of entropy",
     "kl-term": "KL term",
     "reward-ends": "reward ends early",
@@ -72,106 +47,170 @@ SHORT = {
 """Code of a finding → two or three words, where those of the code do not read well."""
 
 
-def verdict_cell(run: Entry[Fit]) -> str:
-    """The verdict for a table: ``holds``, ``undecided``, ``fails: another curve``, ``refused``."""
-    reason = getattr(run.result, "why", None)
-    return f"{run.verdict}: {reason.value}" if reason is not None else run.verdict
+def law_words(law: LawFit | None) -> str:
+    """The word about the law with its one reason: ``undecided: a line in H fits as well``."""
+    if law is None:
+        return "none"
+    return f"{law.verdict.value}: {law.why.value}" if law.why is not None else law.verdict.value
+
+
+def headline(fit: Fit) -> str:
+    """A run in a line: its state, the level now, and the step to keep."""
+    if fit.state is None:
+        return f"state not known: {fit.no_state}"
+    state = fit.state
+    text = f"{state.word}, {format_number(state.now.value)} now"
+    if state.keep is None or state.keep.is_last:
+        return text
+    return f"{text}; keep step {format_step(state.keep.step)}"
+
+
+NO_LAW = {
+    "no-entropy-column": "no entropy in this log",
+    "no-entropy": "no entropy was given",
+    "no-pairs": "no step has both an entropy and a reward",
+    "entropy-constant": "the entropy does not move",
+    "reward-constant": "the reward does not move",
+}
+"""Slug of the reason why there is no law → in a few words."""
+
+
+def state_cell(entry: Entry[Fit]) -> str:
+    """The state of a run for a title: ``rising``, ``no state``, ``refused``."""
+    if entry.result is None:
+        return "refused"
+    return "no state" if entry.result.state is None else entry.result.state.word
 
 
 NO_FORECAST = "none was made"
 
 
 def answers(fit: Fit) -> list[Answer]:
-    """What comes next, what is left on the curve, the law, and what that rests on."""
-    rewards = fit.evaluations[2]
-    spread = float(max(rewards) - min(rewards))
-    rows = _level_now(fit) + _later(fit, spread)
-    if fit.best_so_far is not None:
-        rows.append(best_answer(fit.best_so_far, float(fit.evaluations[0][-1])))
+    """What the run does, what comes next, which step to keep, and what the entropy says of it."""
+    rows = [_state_answer(fit)]
+    if not fit.is_broken:
+        rows += _next_answers(fit)
+    if fit.keep is not None:
+        rows.append(_keep_answer(fit.keep))
     for finding in fit.findings:
         if finding.code == NO_SCORE:
             no_score = "{name} is no score by its name ({sort})".format_map(finding.values)
-            rows.append(answer("best so far", "none", no_score, after=": "))
-    if not fit.lost:
-        rows.append(_left_answer(fit))
-        rows += _disagreement(fit, spread)
-    rows += _stop_line(fit)
-    verdict = fit.verdict.value
-    rows.append(answer("entropy law", verdict, headline(fit), after=": ", verdict=verdict))
-    return [*rows, _coefficients(fit), _basis(fit)]
+            rows.append(answer("keep", "none", no_score, after=": "))
+    rows += _stop_answers(fit)
+    return [*rows, *_law_answers(fit)]
 
 
-def _level_now(fit: Fit) -> list[Answer]:
-    """The level of the reward now; before it, that the run lost its reward."""
-    level = format_number(fit.now)
-    if fit.now == fit.reward_now.value:
-        level = format_estimate(fit.reward_now).value
-    at = f"at H = {format_number(fit.law.entropy_now)} nats"
-    # The last entropy may be of an earlier step than the reward.
-    last_step = fit.law.step[-1]
-    if last_step != fit.evaluations[0][-1]:
-        at += f" of step {format_step(float(last_step))}"
-    rows = [answer("now", level, at)]
-    if fit.lost:
-        loss = next(finding for finding in fit.findings if finding.code == LOST)
-        ends = "from {best:.3g} to {last:.3g}".format_map(loss.values)
-        rows.insert(0, answer("lost", "the run lost its reward", ends, after=": "))
-    return rows
+def _state_answer(fit: Fit) -> Answer:
+    """The state of a run in a word, and the numbers that it rests on."""
+    state = fit.state
+    if state is None:
+        return answer("state", "not known", fit.no_state, after=": ")
+    now = f"{format_number(state.now.value)} now"
+    return answer(state.word, now, *_about_state(state), after=": ", verdict=state.word.replace(" ", "-"))
 
 
-def _later(fit: Fit, spread: float) -> list[Answer]:
-    """The forecasts, or why there are none; none is shown that is wider than the ``spread`` of the reward."""
+def _about_state(state: State) -> list[str]:
+    """What is to be known of a word."""
+    since = format_step(state.since)
+    if state.lost is not None:
+        return [f"{format_number(state.lost[0])} at its best", f"lost since step {since}"]
+    if state.has_ended:
+        return [f"no usable reward after step {since}"]
+    gained = f"{_signed(state.gained)} since the start"
+    if state.word == "flat":
+        return [f"changed by less than {format_number(state.gain, 2)} since step {since}", gained]
+    if state.word == "cannot tell":
+        return [f"a change below {format_number(state.would_show, 2)} would not show", gained]
+    return [gained, f"{_signed(state.change)} over the last third"]
+
+
+def _signed(estimate: Estimate) -> str:
+    """A change with its sign and its interval."""
+    text = format_estimate(estimate)
+    sign = "" if estimate.value is None or estimate.value < 0 else "+"
+    return f"{sign}{text.value} {text.interval}".rstrip()
+
+
+def _next_answers(fit: Fit) -> list[Answer]:
+    """The forecasts, or why there are none."""
     ahead = fit.forecast
     if ahead is None:
-        return [answer("forecast", f"none: {fit.no_forecast or NO_FORECAST}")]
-    if fit.lost:
-        return [answer("forecast", "lost: no forecast")]
+        return [answer("next", "none", fit.no_forecast or NO_FORECAST, after=": ")]
     rows: list[Answer] = []
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
-        label = f"by step {format_step(step)}"
-        if (reward.width or 0.0) > spread:
-            rows.append(answer(label, "this log cannot tell"))
-        else:
-            text = format_estimate(reward)
-            gain = f"P(+{ahead.gain:.3g} or more) {format_probability(chance)}"
-            rows.append(answer(label, text.value, text.interval, gain))
+        text = format_estimate(reward)
+        by = f"{text.interval} by step {format_step(step)}"
+        gain = f"a gain of {format_number(ahead.gain, 2)} or more {in_such_runs(chance)}"
+        rows.append(answer("next", text.value, by, gain))
     return rows
 
 
-def _stop_line(fit: Fit) -> list[Answer]:
-    """What the stop line says, where it has a cost or is more than "go on"."""
+def in_such_runs(chance: float) -> str:
+    """A calibrated probability as a frequency: ``in 7 of 10 such runs``."""
+    tenths = round(10 * chance)
+    if tenths == 0:
+        return "in less than 1 of 20 such runs"
+    if tenths == 10:
+        return "in more than 19 of 20 such runs"
+    return f"in {tenths} of 10 such runs"
+
+
+def _keep_answer(keep: Kept) -> Answer:
+    """The step to keep."""
+    step = f"step {format_step(keep.step)}"
+    if keep.is_last:
+        return answer("keep", step, "the last", after=", ")
+    better = f"better than the last with {p_words(keep.p_better)}"
+    return answer("keep", step, format_number(keep.level), better, after=": ")
+
+
+def _stop_answers(fit: Fit) -> list[Answer]:
+    """What the stop line says, where it has a cost or is more than "go on" and the state."""
     line = fit.stop_line
     if line is None:
         return []
-    is_over = line.says not in ("go on", "not known")
-    if line.cost is None and (fit.lost or not is_over):
+    says_more = line.says not in ("go on", "not known", "broken")
+    if line.cost is None and not says_more:
         return []
     return [answer("stop line", line.says, *_stop_reasons(line), *_cost_of_rest(line), after=": ")]
 
 
-def _coefficients(fit: Fit) -> Answer:
-    """The law's own numbers, and how well it fits by least squares."""
+def _law_answers(fit: Fit) -> list[Answer]:
+    """The law: its numbers, its word with the reason, and the reward at H = 0; or why there is none."""
     law = fit.law
-    coefficients = f"a {format_interval(fit.a)}, b {format_interval(fit.b)}"
+    if law is None:
+        lacking = fit.no_law
+        reason = "" if lacking is None else NO_LAW.get(lacking.slug, lacking.message)
+        return [answer("law", "none", *filter(None, (reason,)), after=": ", verdict="none")]
+    if fit.is_broken:
+        return [answer("law", "not asked", "the run is broken", after=": ", verdict="none")]
+    word = law.verdict.value
+    about = [law.why.value] if law.why is not None else []
+    return [
+        _coefficients(law),
+        answer("law", word, *about, *_at_zero(fit, law), after=": ", verdict=word),
+    ]
+
+
+def _coefficients(law: LawFit) -> Answer:
+    """The coefficients of the law, and how well it fits by least squares."""
+    label = "R = b − a·exp(H)"
     r_squared = f"R² {format_r_squared(law.r_squared)}"
-    by = "by least squares"
-    quoted = float(least_squares(law.entropy, law.reward)[1])
-    if quoted * (fit.a.value or 0.0) < 0:
-        by += f", whose a is {format_number(quoted, 2)}"
-    text = f"{coefficients}, {r_squared} {by}"
-    return Answer("R = b − a·exp(H)", text, value=r_squared, about=(coefficients, by))
+    if law.a.value is None:
+        return answer(label, "a and b are not known", law.a.note or "", r_squared, after=": ")
+    coefficients = f"a {format_interval(law.a)}, b {format_interval(law.b)}"
+    return Answer(label, f"{coefficients}, {r_squared}", value=r_squared, about=(coefficients,))
 
 
-def _basis(fit: Fit) -> Answer:
-    """The effective sample size, the weightiest caution, and how often such forecasts came true."""
-    number = f"{fit.law.residuals.effective_n:.0f}"
-    about = ["effective sample size", *map(short_words, weightiest(fit.findings))]
-    if fit.forecast is not None and not fit.lost:
-        record = fit.forecast.rests_on
-        came_true = f"{record.came_true:.0%}".replace("%", " %")
-        about.append(f"of {record.forecasts} such forecasts {came_true} came true")
-    text = "; ".join([f"{about[0]} {number}", *about[1:]])
-    return Answer("rests on", text, value=number, about=tuple(about))
+def _at_zero(fit: Fit, law: LawFit) -> list[str]:
+    """The reward at H = 0 by the law, where it is above the reward now; or that it is reached."""
+    if law.ceiling.value is None:
+        return []
+    value = format_interval(law.ceiling)
+    now = None if fit.state is None else fit.state.now.value
+    if now is not None and law.ceiling.value <= now:
+        return [f"already at the law's value at H = 0 ({value})"]
+    return [f"at H = 0: {value}"]
 
 
 def answer(label: str, value: str, *about: str, after: str = " ", verdict: str = "") -> Answer:
@@ -180,40 +219,14 @@ def answer(label: str, value: str, *about: str, after: str = " ", verdict: str =
     return Answer(label, text, value=value, about=about, verdict=verdict)
 
 
-def best_answer(best: BestSoFar, last_step: float) -> Answer:
-    """The best step so far, where it is distinguishable from the last one."""
-    label = "best so far"
-    better = f"better than now with {p_words(best.p_better)}"
-    if best.step == last_step:
-        better = "the last step"
-    elif not best.stands_out:
-        return answer(label, "no step is distinguishable from now")
-    return answer(label, format_number(best.level), f"at step {format_step(best.step)}", better)
-
-
-def _disagreement(fit: Fit, spread: float) -> list[Answer]:
-    """Which answers what, where the whole interval of the forecast is above that of the ceiling.
-
-    Nothing where one of them is not shown: the ceiling is unknown, or the forecast wider than ``spread``.
-    """
-    ahead = fit.forecast
-    highest = fit.ceiling.high
-    if ahead is None or highest is None or fit.no_ceiling:
-        return []
-    last = ahead.rewards[-1]
-    if last.low is None or last.low <= highest or (last.width or 0.0) > spread:
-        return []
-    meaning_of_both = "what such runs did; the ceiling: what is left if entropy alone decides"
-    return [answer("above the ceiling", "the forecast", meaning_of_both, after=": ")]
-
-
 def _stop_reasons(line: StopLine) -> list[str]:
     """Why a stop line says what it says."""
     reasons = []
-    if line.lost_since is not None:
-        reasons.append(f"the reward is below a fifth of its best since step {format_step(line.lost_since)}")
-    if line.low_looks:
-        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} in a row")
+    if line.says == "broken" and line.state is not None:
+        reasons += _about_state(line.state)
+    if line.says == "stop" and line.low_looks:
+        ever = "" if line.p_ever is None else f" (ever until then {format_probability(line.p_ever)})"
+        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} one after the other{ever}")
     elif line.says == "stop":
         reasons.append(f"the reward is 0 at all {line.evaluations} evaluations, nothing was ever gained")
     if line.exploded_since is not None:
@@ -239,13 +252,13 @@ def stop_notes(
 ) -> list[Note]:
     """The stop lines of rows that do not say "go on", and the rest of the runs, each run once.
 
-    That of a run that lost its reward is not shown, as that is said. The rest is not shown where neither the
+    That of a broken run is not shown, as that is said. The rest is not shown where neither the
     end of the training was ``planned`` nor a cost is known.
     """
     lines: list[str] = []
     for row in rows:
         line = row.stop_line
-        if line is not None and line.says != "go on" and not row.lost:
+        if line is not None and line.says not in ("go on", "broken"):
             lines.append(f"{name(row)}: {line.says}: {'; '.join(_stop_reasons(line))}")
     if len(lines) > MOST_STOPPED:
         lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
@@ -281,33 +294,20 @@ def stop_words(line: StopLine) -> str:
     reasons = "; ".join(_stop_reasons(line))
     verdict = f"{line.says}: {reasons}" if reasons else line.says
     reward = one_line(line.reward)
-    if line.now is not None:
-        reward += f" {format_number(line.now)}"
+    state = line.state
+    if state is not None:
+        reward += f" {format_number(state.now.value)}"
+        if line.says != "broken":
+            reward += f", {state.word}"
     parts = [f"entropylaw: {verdict}", f"step {format_step(line.step)}", reward]
     if line.expected is None and line.says not in ("stop", "finished", "not known"):
         parts.append(f"no forecast: {line.why_none}")
-    elif line.expected is not None and line.says != "lost":
+    elif line.expected is not None and line.says != "broken":
         parts.append(f"by step {format_step(line.at_step)} {format_interval(line.expected)}")
         parts.append(f"P(+{line.gain:.3g} or more) {format_probability(line.p_gain)}")
-    if line.best is not None:
-        parts.append(f"best so far {format_number(line.best)} at step {format_step(line.best_step)}")
+    if state is not None and state.keep is not None and not state.keep.is_last:
+        parts.append(f"keep step {format_step(state.keep.step)} ({format_number(state.keep.level)})")
     return " · ".join([*parts, *_cost_of_rest(line)])
-
-
-def _left_answer(fit: Fit) -> Answer:
-    """What is left on the curve, and the ceiling."""
-    label = "left on the curve"
-    if fit.no_ceiling == Why.no_relation:
-        return answer(label, fit.no_ceiling, headline(fit), after=": ")
-    if fit.no_ceiling:
-        return answer(label, "this log cannot tell")
-    headroom_text = format_estimate(fit.headroom)
-    at = "at H = 0"
-    for finding in fit.findings:
-        if finding.code == "curves-pass-largest":
-            at = f"reached at H = {finding.values['entropy']:.2f}"
-    start = f"{headroom_text.interval} from a fitted {format_number(fit.reward_now.value)}"
-    return answer(label, headroom_text.value, start, f"ceiling {format_interval(fit.ceiling)} {at}")
 
 
 def p_words(probability: float) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from entropylaw.results import Estimate
 
 Word = Literal["broken", "falling", "cannot tell", "rising", "flat"]
-"""What a reward has done so far, in the order in which a run needs somebody."""
+"""What a reward has done so far, in the order in which a run needs attention."""
 
 WORDS: tuple[Word, ...] = ("broken", "falling", "cannot tell", "rising", "flat")
 
@@ -33,17 +33,19 @@ class State(Struct, frozen=True, kw_only=True):
     word
         ``"broken"``: more than half of what was gained is gone for certain, or the last tenth of the log has
         no usable reward; ``"flat"``: the change over the last half or third of the steps is within ± ``gain``
-        with a probability of .9 or more; ``"rising"``, ``"falling"``: the change over the last third is above,
-        below 0 with .975 or more; else ``"cannot tell"``. It is the word of all evaluations, and of all but
-        the last: where these differ it is ``"cannot tell"``.
-    since
-        The step since which it is so: of a broken run that of its last usable reward before, or at, the loss.
+        with a probability of .9 or more; ``"rising"``, ``"falling"``: the change over the last third is
+        above, below 0 with .975 or more; else ``"cannot tell"``. It is the word of all evaluations, and of
+        all but the last: where these differ it is ``"cannot tell"``.
+    since, last_step
+        The step since which it is so, of a broken run the first lost evaluation, or the last with a reward;
+        and the step of the last evaluation.
     change
         Change of the level since then, along a straight line; of a broken run over the last third.
     would_show
         The smallest change over the last third that these evaluations would show.
     now, gained
-        The level at the last evaluation, and that less the level at the first.
+        The level at the last evaluation, and that less the level at the first; of a run of more than 48
+        evaluations the mean level over a 24th of it or less.
     gain
         The gain that counts, in units of the reward.
     noise
@@ -57,6 +59,7 @@ class State(Struct, frozen=True, kw_only=True):
 
     word: Word
     since: float
+    last_step: float
     change: Estimate
     would_show: float
     now: Estimate

@@ -78,7 +78,7 @@ class Reward(NamedTuple):
         return units.reward_unit(self.match.column, self.values[np.isfinite(self.values)])
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """The number of its pairs; in a log without an entropy of its values."""
         if self.pairing:
             return len(self.pairs)
@@ -87,7 +87,7 @@ class Reward(NamedTuple):
     @property
     def counted(self) -> str:
         """That number in words."""
-        return counted(self.count, "pair" if self.pairing else "value")
+        return counted(self.size, "pair" if self.pairing else "value")
 
     @property
     def training(self) -> bool:
@@ -265,8 +265,8 @@ def choose_rewards(
     longer = ""
     if training is not None:
         longer = (
-            f"the training reward has {counted(training.count, 'evaluation')}, this one "
-            f"{best.count}: --reward {in_shell(training.match.column)}"
+            f"the training reward has {counted(training.size, 'evaluation')}, this one "
+            f"{best.size}: --reward {in_shell(training.match.column)}"
         )
     rewards = [best._replace(longer=longer, named_unit=unit)]
     if column is None:
@@ -314,7 +314,7 @@ def _best(
         unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         named_match = next((match for match in matches if match.column == column), unknown)
         return _paired(run, entropy, named_match, pair, NAMED), usable
-    if not any(candidate.count for candidate in usable):
+    if not any(candidate.size for candidate in usable):
         taken = [entropy_column, *(match.column for match in matches)]
         evident = suggest.evident(run, "reward", taken)
         if evident:
@@ -332,9 +332,9 @@ def _longer_training(best: Reward, trainings: Sequence[Reward]) -> Reward | None
 
     None where there is none.
     """
-    many = (training for training in trainings if training.count >= ANSWERING_PAIRS)
+    many = (training for training in trainings if training.size >= ANSWERING_PAIRS)
     longer = next((reward for reward in many if reward.pairing == "same" or not reward.averaged), None)
-    if best.training or longer is None or best.count < ANSWERING_PAIRS:
+    if best.training or longer is None or best.size < ANSWERING_PAIRS:
         return None if best.training else longer
     if not best.pairing:
         return None
@@ -346,7 +346,7 @@ def _longer_training(best: Reward, trainings: Sequence[Reward]) -> Reward | None
 def _paired(
     run: Run, entropy: Chosen | None, match: catalog.Match, pair: str | None, why: str = ""
 ) -> Reward:
-    """Pair one column as the user requests, or else as its key says; without an entropy there are no pairs."""
+    """Pair one column as the user requests, or else as its key says; without an entropy nothing is paired."""
     if entropy is None:
         pairs = alone(run, run.columns[match.column], run.spoiled.get(match.column, {}))
         is_mean = bool(averaged(run, match.column).any())
@@ -381,14 +381,14 @@ def _paired(
 
 def _catalog_order(reward: Reward) -> tuple[int, int, str]:
     """By the catalog's order, then by pairs, then by name."""
-    return reward.match.rank, -reward.count, reward.match.column
+    return reward.match.rank, -reward.size, reward.match.column
 
 
 def _best_of(candidates: Sequence[Reward]) -> Reward:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     trainings = [candidate for candidate in candidates if candidate.training]
     validations = sorted((c for c in candidates if not c.training), key=_catalog_order)
-    enough = next((candidate for candidate in validations if candidate.count >= ENOUGH_PAIRS), None)
+    enough = next((candidate for candidate in validations if candidate.size >= ENOUGH_PAIRS), None)
     if enough is not None:
         reason = f"{enough.known_as} ({enough.counted})"
         not_chosen = [candidate.match.column for candidate in validations if candidate is not enough]
@@ -397,13 +397,13 @@ def _best_of(candidates: Sequence[Reward]) -> Reward:
         return enough._replace(why=reason)
     if not validations:
         # The first training reward in the catalog's order with at least half as many pairs as any.
-        most = max(candidate.count for candidate in trainings)
-        training = next(candidate for candidate in trainings if candidate.count * 2 >= most)
+        most = max(candidate.size for candidate in trainings)
+        training = next(candidate for candidate in trainings if candidate.size * 2 >= most)
         return training._replace(
             why=f"training reward: the log has no validation reward; {training.known_as}"
         )
-    best = max(validations, key=lambda candidate: candidate.count)
-    longest = next((candidate for candidate in trainings if candidate.count > best.count), None)
+    best = max(validations, key=lambda candidate: candidate.size)
+    longest = next((candidate for candidate in trainings if candidate.size > best.size), None)
     if longest is None:
         kind = "pairs" if best.pairing else "values"
         return best._replace(why=f"{best.known_as}; no training reward gives more {kind}")

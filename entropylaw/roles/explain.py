@@ -49,8 +49,9 @@ def explain(
         # A reward may also be named by its label.
         by_name = by_folded_name(run.columns)
         columns = [name for name in named_columns(run, reward) if folded(name) in by_name]
-        for column in columns or (None,):
-            rewarded += choose_rewards(run, first, column, pair)
+        names: Sequence[str | None] = columns or (None,)
+        for name in names:
+            rewarded += choose_rewards(run, first, name, pair)
         series = select_all(run, entropy=entropy, reward=reward, pair=pair)
         no_entropy = series[0].no_entropy
     except EntropyLawError as refused:
@@ -97,7 +98,7 @@ def explain(
         notes=(*notes, *best.notes(run)),
         pair=best.pairing or None,
         pair_why=best.pairing_why or None,
-        pairs=best.count,
+        pairs=best.size,
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )

@@ -68,9 +68,7 @@ def select_all(
     return tuple(series)
 
 
-def _of_entropy(
-    run: Run, column: str | None, rewards: Sequence[str], pair: str | None
-) -> list[Series]:
+def _of_entropy(run: Run, column: str | None, rewards: Sequence[str], pair: str | None) -> list[Series]:
     """The rewards with the entropy that the user names, or that of the catalog; with none where it has none.
 
     Where there is no reward either, the error is that of the entropy.
@@ -117,10 +115,8 @@ def _matching(run: Run, name: str) -> list[str]:
     return [column for column in run.columns if fnmatchcase(column, name) and run.finite(column).size]
 
 
-def _rewards(
-    run: Run, chosen: Chosen | None, names: Sequence[str], pair: str | None
-) -> list[Series]:
-    """The rewards with one entropy, or with none: by default, or those that the user names by column or label."""
+def _rewards(run: Run, chosen: Chosen | None, names: Sequence[str], pair: str | None) -> list[Series]:
+    """The rewards with one entropy or none: by default, or those that the user names by column or label."""
     if not names:
         series = list(_paired(run, chosen, choose_rewards(run, chosen, None, pair)))
         return _ended([*series, *_mean_of(series)])
@@ -141,9 +137,7 @@ def _rewards(
     return list({paired.reward_choice.column: paired for paired in series}.values())
 
 
-def _paired(
-    run: Run, chosen: Chosen | None, rewarded: Sequence[Reward]
-) -> Iterator[Series]:
+def _paired(run: Run, chosen: Chosen | None, rewarded: Sequence[Reward]) -> Iterator[Series]:
     """The series of some rewards, each with a label of its own; raises ``no-pairs`` where none has a pair."""
     if chosen is not None and not any(len(reward.pairs) for reward in rewarded):
         best = rewarded[0]

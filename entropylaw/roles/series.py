@@ -20,8 +20,8 @@ class Series:
     ``entropy`` is in nats and positive by convention (the sign of a negated logger is reversed, and ``notes``
     say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
     what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the
-    column's name and values, None where it is unknown. ``logged`` are the steps of all logged entropies, as far from the
-    evaluations' as these are from their own, and these entropies; ``unpaired`` are the steps and values of
+    column's name and values, None where it is unknown. ``logged`` are the steps of all logged entropies, as
+    far from the evaluations' as these are from their own, and these entropies; ``unpaired`` are the steps and values of
     rewards without an entropy, None where there is none. Of a log without an entropy all rewards are
     unpaired, and ``no_entropy`` says why. ``end`` is the last step of the log.
 

@@ -10,16 +10,16 @@ STATEMENTS = {
     "logs": 6_107,
     "report": 3_861,
     "analysis": 2_596,
-    "pipeline": 2_497,
+    "pipeline": 2_491,
     "tokens": 2_169,
     "engine": 1_503,
     "cli": 1_379,
-    "gates": 1_191,
+    "gates": 1_142,
     "samples": 1_137,
-    "top": 1_059,
+    "top": 1_090,
     "roles": 994,
-    "results": 952,
-    "documents": 851,
+    "results": 948,
+    "documents": 842,
 }
 """Package → its statements when the number was last set; ``top`` are the modules beside the packages."""
 

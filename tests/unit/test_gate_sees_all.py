@@ -8,6 +8,8 @@ from itertools import product
 import pytest
 
 from entropylaw import fit_logs
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.samples import SamplesDocument
 from tests.fuzz.hiding import comma, console, jsonl, records
 from tests.fuzz.sets import stored
 
@@ -356,6 +358,24 @@ def test_a_document_without_runs_or_without_an_answer_is_refused_and_stops_no_ot
     done = check("x.fit.json", "good.csv")
     assert (done.returncode, outcomes(done)) == (5, {"x.fit.json": "unknown", "good": "passed"})
     assert "error[damaged-document]" in done.stderr
+
+
+def test_a_document_of_samples_without_a_row_is_refused(check, put):
+    empty = SamplesDocument(
+        tables=(),
+        format="table",
+        columns={},
+        groups=(),
+        missing="wrong",
+        rarefied=1,
+        level=0.95,
+        rows=(),
+        t=(),
+    )
+    put("x.json", dumps(empty.to_json()).encode())
+    done = check("x.json")
+    assert done.returncode == 5
+    assert "x.json is damaged at $.rows: expected one row or more" in done.stdout + done.stderr
 
 
 def test_labels_of_many_digits_are_different_runs(check, put):

@@ -295,10 +295,6 @@ def test_a_prediction_needs_as_much_as_its_fit():
             assert said in found.sentence
 
 
-def test_a_refused_run_has_its_own_reason():
-    assert "3 evaluations" in case(document(refused()), "ceiling<0.5").sentence
-
-
 # --- targets of predictions ---
 
 

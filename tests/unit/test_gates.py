@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from entropylaw import Estimate, InputError, Why
 from entropylaw.documents.codec import encode
-from entropylaw.gates.decide import Rules, regression, relative_decrease
+from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.expression import holds_for
 from entropylaw.gates.quantities import QUANTITIES, Unknown
 from tests.findings import caution, stated
@@ -339,16 +339,6 @@ def test_regressions_are_of_one_run_against_one_and_else_by_name():
         decided = against(*runs, **more)
         assert decided.outcome == outcome
         assert said in decided.sentence
-
-
-def test_a_regression_without_a_number_names_the_run_that_lacks_it():
-    baseline = runs_of(document(fitted(), fitted("old", drop_per_100_steps=None)))
-    none, some = Unknown(reason="none"), estimate(0.5, 0.4, 0.6)
-    measured = "drop_per_100_steps"
-    for now, run, said in ((none, "r", "this run has no "), (some, "old", "the baseline has no ")):
-        (entries,) = runs_of(document(fitted(run)))
-        found = regression(now, baseline, QUANTITIES[measured], entries, Rules(), alone=True)
-        assert found == Unknown(reason=f"{said}{measured}")
 
 
 def test_a_refused_run_of_a_prediction_has_no_numbers():

@@ -8,7 +8,6 @@ and reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,13 @@ import numpy as np
 
 from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
+<<<<<<< HEAD
 from entropylaw.engine.smoothing import SmoothedEntropy, as_logged, smoothed_entropy
 from entropylaw.errors import FitError, UsageError
+=======
+from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
+from entropylaw.errors import FitError
+>>>>>>> run-first
 from entropylaw.results.result import Finding, note
 
 FEWEST_EVALUATIONS = 5
@@ -105,7 +109,7 @@ def usable(
         right = ~np.isin(every[0], np.array(wrong, dtype=float))
         every = (every[0][right], every[1][right])
     keep = ~np.isin(used.step, np.array([outlier.values["step"] for outlier in outliers], dtype=float))
-    used = Evaluations(
+    return Evaluations(
         step=used.step[keep],
         entropy=used.entropy[keep],
         reward=used.reward[keep],
@@ -114,7 +118,6 @@ def usable(
         unpaired=used.unpaired,
         end=used.end,
     )
-    return used
 
 
 def paired(

@@ -72,7 +72,7 @@ def _odds(one: float, other: float) -> float:
 
 
 def _p_direction(reads: Reads) -> float:
-    """Probability that the coefficient of exp(H) is below 0, by the law's rows without a prior of its slope."""
+    """Probability that the coefficient of exp(H) is below 0, without a prior of its slope."""
     table = reads.table
     column = table.candidates.of("flat")
     if not column:

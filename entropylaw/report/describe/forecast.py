@@ -1,4 +1,4 @@
-"""Forecasts of later steps, and the best step so far."""
+"""Forecasts of later steps."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def table(result: Forecast) -> b.Table:
 
 def of_fit(fit: Fit, part: object) -> list[b.Block]:
     """The forecast of a fit, or why there is none."""
-    if fit.forecast is not None and not fit.lost:
+    if fit.forecast is not None and not fit.is_broken:
         return sections(fit.forecast, part, detail=True)
-    reason = "the run lost its reward" if fit.lost else fit.no_forecast or words.NO_FORECAST
+    reason = "the run is broken" if fit.is_broken else fit.no_forecast or words.NO_FORECAST
     return [b.paragraphs(f"There is no forecast: {reason}.", detail=True)]
 
 
@@ -52,8 +52,8 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
     rows = replace(table(ahead), columns=(STEPS[0], reward, gain, *STEPS[3:]), detail=detail)
     notes: list[b.Note] = []
-    if ahead.best_so_far is not None:
-        notes.append(words.best_answer(ahead.best_so_far, ahead.last_step))
+    ever = f"{words.in_such_runs(ahead.p_ever)}, the level is that high at some step until then"
+    notes.append(b.Note("ever", ever))
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:
@@ -66,12 +66,6 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
         errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"
         last = format_number(ahead.law.last_value_error, 2)
         notes.append(b.Note("law alone", f"error {errors}; of the last value before it {last}"))
-    reliability = (
-        f"forecasts that said {ahead.rests_on.low:g}–{ahead.rests_on.high:g} came true in "
-        f"{format_percent(ahead.rests_on.came_true)} of {ahead.rests_on.forecasts}, in repositories that "
-        "were not learned from"
-    )
-    notes.append(b.Note("rests on", reliability))
     notes += b.labelled("note", ahead.notes)
     return [
         *([] if detail else [b.Figure("forecast", part)]),

@@ -11,7 +11,6 @@ from entropylaw.report import words
 from entropylaw.report.describe import forecast
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    format_interval,
     format_number,
     format_percent,
     format_probability,
@@ -22,13 +21,11 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import field_names, replace, sentences
+from entropylaw.results.result import replace, sentences
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
     b.Column("probability", "probability", unit="probability"),
-    b.Column("ceiling", "ceiling", estimate=True),
-    b.Column("headroom", "left", estimate=True),
     b.Column("formula", "formula", lambda form: form.formula + words.in_brackets(words.shapes_words(form))),
     b.Column("residual_sd", "residual sd"),
 )
@@ -44,92 +41,89 @@ def describe(result: Fit) -> list[b.Block]:
 
 
 def table(result: Fit) -> b.Table:
-    """A row per form."""
-    return b.table_of(FORM_COLUMNS, result.forms)
+    """A row per form; none for a run without a law."""
+    return b.table_of(FORM_COLUMNS, () if result.law is None else result.law.forms)
 
 
 def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
-    """``entropy × val_acc (validation) · 51 evaluations, steps 0–500``."""
-    steps = f"steps {format_step(fit.law.step[0])}–{format_step(fit.law.step[-1])}"
-    series = f"{counted(fit.n, 'evaluation')}, {steps}, {format_percent(fit.level)} intervals"
-    if not columns or not {"entropy", "reward"} <= columns.keys():
-        return series
-    reward = columns["reward"]
-    kind = words.in_brackets(reward.meaning.kind or "")
-    return f"{columns['entropy'].column} × {reward.label or reward.column}{kind} · {series}"
+    """``val_acc, 51 evaluations of steps 0–400 · entropy 0.51 → 0.03 nats``."""
+    step = fit.evaluations[0]
+    steps = f"{format_step(float(step[0]))}–{format_step(float(step[-1]))}"
+    text = f"{counted(fit.n_rewards, 'evaluation')} of steps {steps}"
+    if columns and "reward" in columns:
+        reward = columns["reward"]
+        kind = words.in_brackets(reward.meaning.kind or "")
+        text = f"{reward.label or reward.column}{kind}, {text}"
+    law = fit.law
+    if law is None:
+        return text
+    first, last = (format_number(float(law.entropy[i]), 2) for i in (0, -1))
+    return f"{text} · entropy {first} → {last} nats"
 
 
 def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.Block] = ()) -> list[b.Block]:
-    """The answers, the law, the functional forms, the estimates, and the diagnostics.
+    """The answers, the forecast, and the law.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come before the
     diagnostics.
     """
     answers = words.answers(fit)
     text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
-    stage = "Forms are averaged with and without a term in the step, which is needed with probability "
-    stage += f"{format_probability(fit.p_term)}: the numbers are those of the present stage."
-    probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
-    forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
-    skipped = b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in fit.skipped.items()))
     notes = sentences(fit.findings, "note")
     findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
+    figures = figures_of("fit", part, text)
+    if fit.law is not None:
+        figures += figures_of("law", part)
     return [
         heading,
         b.Answers(answers),
         b.Notes(findings + b.labelled("note", notes), detail=True),
-        *figures_of("law", part, text),
+        *figures,
         b.Heading("Forecast", name="forecast"),
         *forecast.of_fit(fit, part),
-        b.Heading("Estimates, averaged over functional forms", name="numbers"),
-        _averaged(fit),
-        b.Heading("Functional forms", name="rivals"),
-        b.paragraphs(stage, detail=True),
-        replace(b.table_of(forms, fit.forms), detail=True, counted="form"),
-        b.Notes([*skipped, b.Note("", probabilities)], detail=True),
-        b.Heading("The law itself", name="law"),
-        *_coefficients(fit),
+        b.Heading("The law", name="law"),
+        *_of_law(fit),
         *further,
-        b.Heading("Diagnostics", name="trust"),
-        b.Notes(_diagnostics(fit), detail=True),
+        *([] if fit.law is None else _diagnostics(fit.law)),
     ]
 
 
-def _averaged(fit: Fit) -> b.Facts:
-    """The numbers that are averaged over the forms; the ceiling with what it extrapolates over."""
-    of_ceiling = "reward at H = 0"
-    if fit.lowest_entropy > 0:
-        of_ceiling += f", extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
-    if fit.max_reward is not None:
-        of_ceiling += f", at most {fit.max_reward:g}"
-    of_headroom = "ceiling − fitted now"
-    if fit.p_headroom is not None:
-        of_headroom += f"; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:.3g})', 1)}"
-    now = f"at H = {format_number(fit.law.entropy_now)} nats, evaluation noise removed"
+def _of_law(fit: Fit) -> list[b.Block]:
+    """The numbers of the law, and the functional forms; or why there are none."""
+    law = fit.law
+    if law is None:
+        lacking = fit.no_law
+        reason = "" if lacking is None else f"{words.capital(lacking.message)}."
+        hint = "" if lacking is None else lacking.hint
+        text = f"There is no law. {reason}".rstrip()
+        return [b.paragraphs(text, detail=True), b.Notes([b.Note("hint", hint)])]
+    probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
+    skipped = b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in law.skipped.items()))
+    return [
+        *_coefficients(fit, law),
+        replace(b.table_of(FORM_COLUMNS, law.forms), detail=True, counted="form"),
+        b.Notes([*skipped, b.Note("", probabilities)], detail=True),
+    ]
+
+
+def _coefficients(fit: Fit, law: LawFit) -> list[b.Block]:
+    """The law's numbers, which are for reference only where it fails."""
+    unsafe = ""
+    if law.verdict is Verdict.fails:
+        unsafe = f"The law fails for this run: {law.why}. Its numbers are for reference only."
+    of_ceiling = "b − a"
+    if law.lowest_entropy > 0:
+        of_ceiling += f", extrapolated over {format_number(law.lowest_entropy, 2)} nats"
+    if law.max_reward is not None:
+        of_ceiling += f", at most {law.max_reward:g}"
     facts = [
-        b.Fact("ceiling", fit.ceiling, of_ceiling),
-        b.Fact("fitted now", fit.reward_now, now),
-        b.Fact("headroom", fit.headroom, of_headroom),
+        b.Fact("a", law.a, "reward lost per unit of exp(H)"),
+        b.Fact("b", law.b, f"correlation with a {law.correlation:.3f}"),
+        b.Fact("reward at H = 0", law.ceiling, of_ceiling),
     ]
     if fit.drop_per_100_steps is not None:
         about_drop = "nats of entropy, over the last third"
         facts.append(b.Fact("drop per 100 steps", fit.drop_per_100_steps, about_drop))
-    interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
-    return b.Facts("averaged", facts, interval, detail=True)
-
-
-def _coefficients(fit: Fit) -> list[b.Block]:
-    """The law's own numbers, which are not to be used where it fails."""
-    law = fit.law
-    unsafe = ""
-    if fit.verdict is Verdict.fails:
-        unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
-    facts = (
-        b.Fact("a", law.a, "reward lost per unit of exp(H)"),
-        b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0, over short and long memory"),
-        b.Fact("headroom by the law", law.headroom, "its ceiling − fitted now"),
-    )
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
     trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations, "
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
@@ -137,22 +131,24 @@ def _coefficients(fit: Fit) -> list[b.Block]:
     return [numbers, b.paragraphs(trust, detail=True)]
 
 
-def _diagnostics(fit: Fit) -> list[b.Note]:
-    """The residuals, and the evidence from which the verdict follows."""
-    tests = fit.tests
-    p_values = {"no term in the step": tests.p_step, "no term in its logarithm": tests.p_log_step}
-    evidence = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
-    evidence += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
-    odds = []
-    for name in field_names(tests):
-        value = getattr(tests, name)
-        if name.startswith("odds_") and value is not None:
-            odds.append(f"{name.removeprefix('odds_').replace('_', ' ')} {value:.3g}")
-    evidence.append(f"odds over the law: {', '.join(odds)}")
-    if tests.spearman is not None:
-        evidence.append(f"rank correlation {tests.spearman:.2f}")
-    residuals = b.Note("residual", _residuals(fit.law))
-    return [residuals, b.Note("tests", "; ".join(evidence))]
+def _diagnostics(law: LawFit) -> list[b.Block]:
+    """The residuals, and the evidence from which the words follow."""
+    tests = law.tests
+    evidence = [
+        f"curves in H to curves in the step {_odds(tests.odds_entropy)}: {tests.more}",
+        f"the law to curves in the step {_odds(tests.odds_law)}",
+        f"the law to a straight line in H {_odds(tests.odds_line)}",
+        f"reward falls as entropy rises: {words.p_words(tests.p_direction)}",
+    ]
+    notes = [b.Note("residual", _residuals(law)), b.Note("odds", "; ".join(evidence))]
+    return [b.Heading("Diagnostics", name="trust"), b.Notes(notes, detail=True)]
+
+
+def _odds(odds: float) -> str:
+    """Odds of one thing to another: ``12 : 1``, ``1 : 3``."""
+    if odds >= 1.0:
+        return f"{min(odds, 1e6):.3g} : 1"
+    return f"1 : {min(1.0 / odds, 1e6):.3g}"
 
 
 def _residuals(law: LawFit) -> str:
@@ -169,13 +165,6 @@ def _residuals(law: LawFit) -> str:
         text += f": with fewer than {FEWEST_FOR_MEMORY} evaluations nothing distinguishes it from a short one"
     text += "."
     if law.entropy_noise is not None:
-        noise = f"{format_number(law.entropy_noise, 2)} nats{'' if law.entropy_sd is None else ' (given)'}"
+        noise = f"{format_number(law.entropy_noise, 2)} nats"
         text += f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise}."
-    if law.entropy_sd is not None:
-        ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
-        text += f" The entropy's noise was given as {' to '.join(ends)} nats."
     return text
-
-
-def _p_value(p: float) -> str:
-    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"

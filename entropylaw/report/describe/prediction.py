@@ -8,10 +8,9 @@ from entropylaw.documents.document import Entry, PredictionDocument, RunPredicti
 from entropylaw.escaping import one_line
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
-from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
-from entropylaw.report.words import headline
-from entropylaw.results import EntropySet, Estimate, Why
-from entropylaw.results.result import LOST, NO_SCORE, sentences
+from entropylaw.report.numbers import format_estimate, format_number, format_percent
+from entropylaw.results import EntropySet, Estimate
+from entropylaw.results.result import NO_SCORE
 from entropylaw.units import UNIT_WORDS
 
 PREDICTIONS = (
@@ -34,15 +33,18 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     rewarded = entry.columns.get("reward")
     measured = "" if rewarded is None else f"{one_line(rewarded.column)}, {UNIT_WORDS[rewarded.unit]}"
     percent = "%" if rewarded is not None and rewarded.unit == "percent" else ""
-    low, high = map(format_number, result.entropy_range)
-    law = f"{result.verdict}: {headline(result)}; fitted on entropies from {low} to {high} nats"
-    lost = (finding.sentence for finding in result.findings if finding.code == LOST)
+    law = "none"
+    if result.entropy_range is not None:
+        low, high = map(format_number, result.entropy_range)
+        why = f": {result.why.value}" if result.why is not None else ""
+        law = f"{result.verdict}{why}; fitted on entropies from {low} to {high} nats"
+    elif result.no_law is not None:
+        law = f"none: {result.no_law.message}"
+    state = result.no_state if result.state is None else result.state.word
     no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
-    reasons = b.labelled("reason", sentences(result.findings, "reason"))
-    # The line below the name is that of the law: it is how a text of this program is recognised.
-    about = [b.Note("entropy law", law), b.Note("reward", measured)]
-    cautions = [*b.labelled("caution", lost), *b.labelled("note", no_score)]
-    verdict = b.Notes([*cautions, *about, *reasons])
+    # The line below the name is that of the state: it is how a text of this program is recognised.
+    about = [b.Note("state", state), b.Note("law", law), b.Note("reward", measured)]
+    verdict = b.Notes([*about, *b.labelled("note", no_score)])
     blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
@@ -53,17 +55,11 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
             observation = format_estimate(point.observation).interval
             rows.append((f"{point.entropy:.4g}", point.mean, observation, point.extrapolated))
         blocks.append(b.Table(b.columns(*labels), rows))
-    probability = format_probability(result.p_headroom)
-    gain = f"at least {result.gain:.3g} above the fitted reward now at H = 0: probability {probability}"
-    if result.lost:
-        gain = "unknown: the run lost its reward, and none is predicted below its entropies"
-    elif result.why is Why.no_relation:
-        gain = f"unknown: {headline(result)}"
     notes = [
         b.Note(f"reward {target.reward:g}{percent}", _entropy_set_words(target))
         for target in result.entropies
     ]
-    notes += [b.Note("on the curve", gain), b.Note("no forecast", result.no_forecast or "")]
+    notes.append(b.Note("no forecast", result.no_forecast or ""))
     ahead = [] if result.forecast is None else forecast.sections(result.forecast, result.forecast)
     return [*blocks, b.Notes(notes), *ahead]
 

@@ -11,11 +11,9 @@ from typing import get_args, get_type_hints
 
 from entropylaw.documents.summary import RunRow, RunSummary
 from entropylaw.escaping import one_line
-from entropylaw.report import words
 from entropylaw.report.blocks import PEOPLE, Cell, Column, Table, columns, table_of
 from entropylaw.report.numbers import cell_text
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import STANDS_OUT
 from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS
 
@@ -62,7 +60,7 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
         heads.append(Column("measured", "reward", _reward_and_unit))
     elif units == {"percent"}:
         percent = ", %"
-    heads.append(Column("now", f"now{percent}"))
+    heads.append(Column("now", f"now{percent}", lambda row: None if row.now is None else row.now.value))
     forecast = "forecast"
     steps = {row.forecast_step for row in rows if row.forecast_step is not None}
     if len(steps) == 1:
@@ -83,28 +81,12 @@ def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
     ``percent`` is behind the heads of rewards.
     """
     return [
-        Column("forecast", f"{forecast}{percent}", _forecast),
-        Column(
-            "p_gain",
-            gain,
-            lambda row: None if row.lost or row.not_ahead else row.p_gain,
-            unit="probability",
-        ),
-        Column("best", "best step, P(better)", _best),
-        Column("ceiling", f"ceiling at H = 0{percent}", lambda row: row.no_ceiling or row.ceiling),
-        Column("law", "entropy law", _law, shown_in=(PEOPLE,)),
-        Column(
-            "headroom",
-            f"left on the curve{percent}",
-            lambda row: None if row.no_ceiling else row.headroom,
-        ),
-        Column(
-            "p_headroom",
-            "P(left)",
-            lambda row: None if row.no_ceiling else row.p_headroom,
-            unit="probability",
-            shown_in=(PEOPLE,),
-        ),
+        Column("forecast", f"{forecast}{percent}"),
+        Column("p_gain", gain, unit="probability"),
+        Column("state", "state", lambda row: row.state or row.refusal),
+        Column("keep", "keep", _keep),
+        Column("law", "law", _law, shown_in=(PEOPLE,)),
+        Column("ceiling", f"at H = 0{percent}", _at_zero),
         *_columns_under_titles(),
     ]
 
@@ -139,26 +121,19 @@ def _reward_and_unit(row: RunSummary) -> str:
     return f"{one_line(row.reward_column or 'not known')}, {_unit_words(row)}"
 
 
-def _forecast(row: RunSummary) -> Cell:
-    """The forecast, or why there is no number; nothing for a run that lost its reward."""
-    if row.lost:
+def _keep(row: RunSummary) -> str | None:
+    """The step to keep."""
+    if row.keep_step is None:
         return None
-    return row.not_ahead or row.forecast
+    step = cell_text(row.keep_step, "step")
+    return f"{step}, the last" if row.keep_step == row.last_step else step
 
 
-def _best(row: RunSummary) -> str | None:
-    """The best step so far, and whether it is better than the last one."""
-    if row.best_step is None or row.p_better is None:
-        return None
-    step = cell_text(row.best_step, "step")
-    # The last step of the law may be an earlier one, where the last evaluation has no entropy.
-    if row.p_better == 0.0:
-        return f"{step} (last)"
-    if row.p_better < STANDS_OUT:
-        return "like now"
-    return f"{step} ({words.p_words(row.p_better)})"
+def _at_zero(row: RunSummary) -> Cell:
+    """The reward at H = 0 by the law, which nothing is said of in a broken run."""
+    return None if row.state == "broken" else row.ceiling
 
 
 def _law(row: RunSummary) -> str:
-    """The verdict in words."""
-    return ": ".join(text for text in (row.verdict, row.why, row.refusal) if text)
+    """The word about the law with its reason."""
+    return ": ".join(text for text in (row.law, row.why, row.refusal) if text)

@@ -13,7 +13,7 @@ import numpy as np
 
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
-from entropylaw.documents.summary import RunRow, RunSummary, Series, in_unit_of, summary_of
+from entropylaw.documents.summary import RunSummary, Series, in_unit_of, summary_of
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import words
@@ -21,10 +21,11 @@ from entropylaw.report.blocks import DATA, Column
 from entropylaw.report.describe import law, phases
 from entropylaw.report.describe.run_table import COLUMNS, overview, reward_words
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import format_interval, format_percent
+from entropylaw.report.numbers import format_percent
 from entropylaw.results.columns import is_comparable
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
+from entropylaw.results.state import WORDS
 from entropylaw.units import UNIT_WORDS
 
 MOST_POINTS = 40
@@ -60,18 +61,18 @@ def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> li
     most = 0
     for entry in (run.fit for run in reports):
         fit = entry.result
-        reason = words.why(entry.refusal) if fit is None else words.headline(fit)
-        verdicts.append(f"{entry.reward}: {entry.verdict}, {reason}")
-        if fit is not None and fit.n > most:
-            most = fit.n
-            about = f"{entry.columns['entropy'].column} × {len(reports)} rewards · {law.about(fit)}"
+        reason = words.why(entry.refusal) if fit is None else words.law_words(fit.law)
+        verdicts.append(f"{entry.reward}: {reason}")
+        if fit is not None and fit.n_rewards > most:
+            most = fit.n_rewards
+            about = f"{len(reports)} rewards · {law.about(fit)}"
     every = "--details describes each reward."
     rows = [summary_of(run) for run in reports]
     return [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
         b.Notes(words.stop_notes(rows, lambda row: row.label or "", planned)),
-        b.Notes([b.Note("entropy law", "", " · ".join(verdicts)), b.Note("", "", every)]),
+        b.Notes([b.Note("law", "", " · ".join(verdicts)), b.Note("", "", every)]),
         *figures_of("rewards", [run.fit for run in reports]),
     ]
 
@@ -107,7 +108,7 @@ def document_head(
     planned: float | None = None,
     name: Callable[[RunSummary], str] = lambda row: row.name,
 ) -> list[b.Block]:
-    """About all runs, called by ``name``: the lost first, the refused, stop lines and totals last.
+    """About all runs, called by ``name``, in the order in which they need somebody; the refused last.
 
     The end of the training may be ``planned``.
     """
@@ -115,13 +116,11 @@ def document_head(
     if len(rows) < 2:
         return blocks
     few = len(rows) <= FEW and not any(row.label for row in rows)
-    lost = [row for row in rows if row.lost]
-    not_lost = [row for row in rows if row.fitted and not row.lost]
+    fitted = sorted((row for row in rows if row.fitted), key=urgency)
     refused = [row for row in rows if not row.fitted]
     head = Column("run", "run", accessor=name)
     for group, title, table in (
-        (lost, "lost more than half of the reward:", overview(lost, head)),
-        (not_lost, "did not:" if lost else "", overview(not_lost, head)),
+        (fitted, "", overview(fitted, head)),
         (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
     ):
         if group and title:
@@ -138,15 +137,24 @@ FEW = 3
 """Most runs that a terminal describes one by one."""
 
 
+def urgency(row: RunSummary) -> int:
+    """The order in which runs need somebody: broken, falling, cannot tell, rising, flat, and no state."""
+    return [*WORDS, None].index(row.state)  # type: ignore[arg-type]
+
+
 def totals(rows: Sequence[RunSummary]) -> str:
-    """Runs that lost the reward, and the number of runs, or of their rewards, by verdict."""
-    number = Counter(row.verdict for row in rows)
-    text = f"The law holds in {number['holds']} of {counted_rows(rows)}, fails in {number['fails']}, "
-    text += f"undecided in {number['undecided']}"
-    if number["refused"]:
-        text += f"; {number['refused']} could not be fitted"
-    lost = [row for row in rows if row.lost]
-    return f"{counted_rows(lost)} lost the reward. {text}." if lost else f"{text}."
+    """The number of runs, or of their rewards, by state, and by the word about the law."""
+    states = Counter(row.state or "no state" for row in rows if row.fitted)
+    counts = [f"{states[word]} {word}" for word in (*WORDS, "no state") if states[word]]
+    laws = Counter(row.law for row in rows if row.fitted)
+    of_law = ", ".join(f"{word} in {laws[word]}" for word in ("holds", "fails", "undecided") if laws[word])
+    text = f"{counted_rows(rows)}: {', '.join(counts)}" if counts else counted_rows(rows)
+    if of_law:
+        text += f". The law {of_law.replace('undecided in', 'is undecided in')}"
+    refused = len(rows) - sum(states.values())
+    if refused:
+        text += f"; {refused} could not be fitted"
+    return f"{text}."
 
 
 def levels(rows: Iterable[RunSummary]) -> str:
@@ -189,7 +197,7 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
         notes.append(b.Note(role, f"column '{choice.column}'{meaning}{unit}, {values}: {choice.why}"))
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
     drops = sorted(run.dropped.items())
-    if run.result is not None:
+    if run.result is not None and run.result.law is not None:
         drops += sorted(run.result.law.dropped.items())
     if run.read and not drops:
         notes.append(b.Note("dropped", "nothing", number=0))
@@ -226,15 +234,21 @@ def index_row(report: RunReport, slug: str) -> RunSummary:
 
 
 def _series(fit: Fit) -> Series:
-    """The lines of entropy and reward over the steps."""
-    entropy = fit.law.entropy
-    reward = fit.law.reward
-    return Series(
-        step=_block_means(fit.law.step),
-        entropy=_block_means(entropy),
+    """The lines of reward and entropy over the steps."""
+    step, _, reward = fit.evaluations
+    series = Series(
+        step=_block_means(step),
         reward=_block_means(reward),
-        entropy_ends=(float(entropy[0]), float(entropy[-1])),
         reward_ends=(float(reward[0]), float(reward[-1])),
+    )
+    law = fit.law
+    if law is None:
+        return series
+    return replace(
+        series,
+        entropy_step=_block_means(law.step),
+        entropy=_block_means(law.entropy),
+        entropy_ends=(float(law.entropy[0]), float(law.entropy[-1])),
     )
 
 
@@ -271,42 +285,12 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Sentences over all runs: which will probably gain, where most is left on the curve, and the law."""
+    """Sentences over all runs: which will probably gain, their states, and the law."""
     if not rows:
         return ("There are no runs.",)
     sentences: list[str] = []
-    ahead = [row for row in rows if not row.lost and not row.not_ahead and row.p_gain is not None]
+    ahead = [row for row in rows if row.p_gain is not None]
     if ahead:
         probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
         sentences.append(f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more.")
-    readable = [row for row in rows if row.readable]
-    if readable:
-        sentences.append(_gain_left(readable))
     return (*sentences, totals(rows))
-
-
-def _gain_left(rows: Sequence[RunSummary]) -> str:
-    """In how many runs with a ceiling it is certain that a gain is left, and where it is largest.
-
-    Gains of unlike rewards are not compared.
-    """
-    number = counted_rows(rows)
-    estimated = [row for row in rows if _gain(row) is not None]
-    certain = [row for row in estimated if row.headroom is not None and (row.headroom.low or 0.0) > 0]
-    if not certain:
-        return f"Of {number} whose ceiling is known, none has a gain that is certainly left."
-    text = f"A gain is left in {len(certain)} of {'1 runs' if len(rows) == 1 else number}"
-    if len(estimated) < len(rows):
-        text += f", unknown in {len(rows) - len(estimated)}"
-    comparable = like_rewards(certain)
-    if len(comparable) > 1:
-        return f"{text}; their rewards are unlike, and are not compared."
-    largest = max(comparable[0], key=lambda row: _gain(row) or 0.0)
-    assert largest.headroom is not None
-    percent = " %" if largest.unit == "percent" else ""
-    return f"{text}; the most in {largest.shown}: {format_interval(largest.headroom)}{percent}."
-
-
-def _gain(row: RunSummary) -> float | None:
-    """What is left on the curve of a run."""
-    return None if row.headroom is None else row.headroom.value

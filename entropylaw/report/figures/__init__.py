@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, RunReport
     from entropylaw.results.arms import ArmComparison
 
-Need = Literal["law", "rewards", "phases", "across", "arms", "rows", "samples", "samples_pair"]
-"""The part that a figure is drawn from: the entry of a fit, those of several rewards of a run, the entry of
-phases, the ``PhasesAcross`` of several runs, an ``ArmComparison``, the rows of an index by arm for every
-reward, a ``SamplesDocument``, or its ``PairedSamples``."""
+Need = Literal["fit", "law", "rewards", "phases", "across", "arms", "samples", "samples_pair"]
+"""The part that a figure is drawn from: the entry of a fit, or of one with a law, those of several rewards of
+a run, the entry of phases, the ``PhasesAcross`` of several runs, an ``ArmComparison``, a ``SamplesDocument``,
+or its ``PairedSamples``."""
 
 
 MOST_TOGETHER = len(ARM_COLOURS)
@@ -81,37 +81,38 @@ def is_overlay(result: ArmComparison) -> bool:
 
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn of a law: the run, the curves from now to H = 0, the ceiling and the reward now."""
+    """What is drawn of a law: the run, the law through it, other curves, the reward now and at H = 0."""
     fit = answer_of(part)
     text = (
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step; the "
+        "grey line goes along the run from level to level, the black one is the law. "
     )
-    text += "grey line goes along the run from smoothed reward to smoothed reward. "
-    if fit.no_ceiling:
-        text += "The diamond is the reward now with its interval."
-    else:
-        stage = " at the present stage" if fit.present_stage else ""
-        text += f"From now to H = 0: the average over the functional forms{stage} (thick) with the "
+    if draws_zero(fit):
+        text += "From now to H = 0: the average over the functional forms (thick) with the "
         text += f"{format_percent(fit.level)} interval of its mean, and the forms (dashed), each with its "
-        text += (
-            "probability P. The square is the ceiling, the diamond the reward now, each with its interval."
-        )
+        text += "probability P. The square is the law's value at H = 0. "
+    text += "The diamond is the level of the reward now."
     if has(fit.findings, "rests-on-first"):
         text += " The evaluations in rings are off the curve of the others."
     return text
 
 
+def draws_zero(fit: Fit) -> bool:
+    """Whether the reward at H = 0 is drawn: not of a broken run, and where it is known."""
+    return fit.law is not None and not fit.is_broken and fit.law.ceiling.value is not None
+
+
 def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
     """What is drawn of the series: a bare forecast is of a run that may go on."""
-    goes_on = True
-    answer = part if isinstance(part, Forecast) else answer_of(part)
-    has_best = answer.best_so_far is not None
-    if not isinstance(answer, Forecast):
-        goes_on = answer.forecast is not None and not answer.lost
-    text = "The reward and the entropy so far"
-    if has_best:
-        text += ", the best step (diamond)"
-    return f"{text}, and both ahead with intervals." if goes_on else f"{text}."
+    if isinstance(part, Forecast):
+        return "The reward ahead with its interval."
+    fit = answer_of(part)
+    text = "The reward" if fit.law is None else "The reward and the entropy"
+    text += " so far"
+    if fit.keep is not None:
+        text += ", the step to keep (diamond)"
+    goes_on = fit.forecast is not None and not fit.is_broken
+    return f"{text}, and what is ahead with its interval." if goes_on else f"{text}."
 
 
 def _arms_caption(part: ArmComparison) -> str:
@@ -135,18 +136,15 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "law": _law_caption,
     "forecast": _forecast_caption,
     "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
-    "along the run from smoothed reward to smoothed reward. From now (diamond) to the ceiling (square): the "
-    "average over the functional forms with its interval, where the log can tell it.",
-    "rewards": "The rewards and the entropy so far, the best step of each reward (diamond), and what is "
+    "along the run from level to level. From now (diamond) to H = 0 (square): the average over the "
+    "functional forms with its interval.",
+    "rewards": "The rewards and the entropy so far, the step to keep of each reward (diamond), and what is "
     "ahead with its interval.",
     "phases": lambda part: (
         "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
         f"settled, with {format_percent(part.result.level)} intervals; eruptions as triangles."
     ),
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
-    "ceilings": "The ceilings of the runs, those of an arm below one another: the dot is the reward at "
-    "H = 0, the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
-    "axis. Rewards of other columns or units have an axis of their own.",
     "arms": _arms_caption,
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
@@ -167,15 +165,14 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
 """Name of a figure → its caption, or the function that makes it from the part."""
 
 FIGURES = (
+    FigureEntry("forecast", "fit", "reward and entropy by step, the step to keep, and ahead", "Forecast of"),
     FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
-    FigureEntry("forecast", "law", "reward and entropy by step, the best step, and ahead", "Forecast of"),
     FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
     FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
-    FigureEntry("ceilings", "rows", "ceilings of several runs", "Ceilings:"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
     FigureEntry(
         "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"
@@ -203,5 +200,7 @@ def figures_of(needs: Need, part: Any, described: str = "") -> list[Block]:
 
 def parts(report: RunReport) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
-    drawable: dict[Need, Any] = {"law": report.fit, "phases": report.phases}
+    drawable: dict[Need, Any] = {"fit": report.fit, "law": report.fit, "phases": report.phases}
+    if report.fit.result is None or report.fit.result.law is None:
+        del drawable["law"]
     return {need: entry for need, entry in drawable.items() if entry is not None and entry.result is not None}

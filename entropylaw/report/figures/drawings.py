@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib import axes, figure
 
 from entropylaw.report.blocks import Block, Figure
-from entropylaw.report.figures import arms, ceilings, forecast, law, phases, rewards, samples
+from entropylaw.report.figures import arms, forecast, law, phases, rewards, samples
 from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
 DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
@@ -19,7 +19,6 @@ DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "forecast": forecast.forecast_figure,
     "phases": phases.phase_figure,
     "turns": phases.across_figure,
-    "ceilings": ceilings.ceilings_figure,
     "arms": arms.arms_figure,
     "pass_pair": samples.pair_figure,
     "flow": samples.flow_figure,

@@ -1,4 +1,4 @@
-"""The series of a run over the steps, the best step so far, and the band ahead."""
+"""The series of a run over the steps, the step to keep, and the band ahead."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from matplotlib.figure import Figure
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.law import verdict_title
 from entropylaw.report.numbers import format_percent, format_step
-from entropylaw.report.words import p_words
+from entropylaw.report.words import headline, p_words
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import BestSoFar, Forecast
+from entropylaw.results.forecast import Forecast
+from entropylaw.results.law import LawFit
 
 _DASHED: Any = (0, (4, 2))
 
 
 def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
-    """Reward, and entropy below it: the log, the best step, and the band ahead; a bare forecast is alone."""
+    """Reward, and entropy below it: the log, the step to keep, and the band ahead; a forecast is alone."""
     if isinstance(part, Forecast):
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, part)
         return figure
     fit = answer_of(part)
-    title = verdict_title(fit)
+    heights = [1.42] if fit.law is None else [1.42, 0.78]
     with p.panels(
-        [1.42, 0.78],
-        title=title.lines,
-        title_colour=title.colour,
+        heights,
+        title=p.wrapped(headline(fit), 54),
+        title_colour="warn" if fit.is_broken else "muted",
         right=0.12,
         gap=0.14,
         keys=_keys(fit),
-    ) as (figure, (upper, lower)):
-        draw_reward(upper, fit)
-        draw_entropy(lower, fit)
-        upper.set_ylabel(reward_label(part))
-        lower.set(xlabel="step", ylabel="entropy (nats)")
+    ) as (figure, panels):
+        draw_reward(panels[0], fit)
+        panels[0].set_ylabel(reward_label(part))
+        if fit.law is not None:
+            draw_entropy(panels[1], fit, fit.law)
+            panels[1].set_ylabel("entropy (nats)")
+        panels[-1].set_xlabel("step")
     return figure
 
 
 def _keys(fit: Fit) -> list[p.Key]:
-    """The lines of the key: the forecast, and the best step."""
+    """The lines of the key: the forecast, and the step to keep."""
     keys: list[p.Key] = []
     ahead = fit.forecast
-    if ahead is not None and not fit.lost:
+    if ahead is not None and not fit.is_broken:
         band = {"linewidth": 6.0, "alpha": 0.24}
         line = {"linewidth": 1.0, "linestyle": _DASHED}
         keys.append(("blue", f"forecast, {format_percent(ahead.level)} interval", [band, line]))
-    best = fit.best_so_far
-    if best is not None:
-        text = f"best so far, step {format_step(best.step)}"
-        if best.stands_out:
-            text += f", better than now with {p_words(best.p_better)}"
-        elif best.step != fit.evaluations[0][-1]:
-            text += ", not distinguishable from now"
+    keep = fit.keep
+    if keep is not None:
+        text = f"keep step {format_step(keep.step)}, "
+        text += "the last" if keep.is_last else f"better than the last with {p_words(keep.p_better)}"
         diamond = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
         keys.append(("vermilion", text, [diamond]))
     return keys
 
 
 def draw_reward(axes: Axes, fit: Fit) -> None:
-    """The reward so far with its best step, and its forecast if there is one, on axes that hold both."""
+    """The reward so far with the step to keep, and its forecast if there is one, on axes that hold both."""
     steps, _, rewards = fit.evaluations
     ends: list[float | None] = []
     last = float(steps[-1])
     _log(axes, steps, rewards, p.colour("blue"))
-    if fit.best_so_far is not None:
-        _best(axes, fit.best_so_far)
-    if fit.forecast is not None and not fit.lost:
+    if fit.keep is not None:
+        kept = [fit.keep.step], [fit.keep.level]
+        axes.plot(*kept, "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
+    if fit.forecast is not None and not fit.is_broken:
         _ahead(axes, fit.forecast)
         last = max(fit.forecast.step)
         for reward in fit.forecast.rewards:
@@ -82,12 +82,11 @@ def draw_reward(axes: Axes, fit: Fit) -> None:
     axes.set(xlim=across, ylim=p.limits(rewards, ends, 1.5, 0.06, 0.08))
 
 
-def draw_entropy(axes: Axes, fit: Fit) -> None:
+def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
     """The entropy so far, and ahead as far as there is a forecast."""
-    law = fit.law
     ahead = fit.forecast
     _log(axes, law.step, law.entropy, p.colour("purple"))
-    if ahead is not None and not fit.lost:
+    if ahead is not None and not fit.is_broken:
         last = float(law.step[-1]), float(law.smoothed_entropy[-1])
         _fan(axes, ahead, last, ahead.entropies, p.colour("purple"))
     highest = float(law.entropy.max())
@@ -95,19 +94,13 @@ def draw_entropy(axes: Axes, fit: Fit) -> None:
 
 
 def draw_on(axes: Axes, ahead: Forecast) -> None:
-    """The band ahead and the best step on given axes, which may have the rewards of the run already."""
+    """The band ahead on given axes, which may have the rewards of the run already."""
     axes.set(xlabel="step", ylabel="reward")
     _ahead(axes, ahead)
-    if ahead.best_so_far is not None:
-        _best(axes, ahead.best_so_far)
 
 
 def _ahead(axes: Axes, ahead: Forecast) -> None:
     _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
-
-
-def _best(axes: Axes, best: BestSoFar) -> None:
-    axes.plot([best.step], [best.level], "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
 
 
 def _log(axes: Axes, steps: Any, values: Any, colour: str) -> None:

@@ -18,20 +18,22 @@ from entropylaw.analysis.forms import FORMS
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.documents.document import Entry
 from entropylaw.report import numbers
-from entropylaw.report.figures import answer_of, reward_label
+from entropylaw.report.figures import answer_of, draws_zero, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
-from entropylaw.report.words import headline, p_words
-from entropylaw.results import Estimate, Verdict
+from entropylaw.report.words import law_words, p_words
+from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import JUMP, has
 
 SHOWN = 0.01
 """Least probability of a form that is drawn."""
 
 MOST_DRAWN = 5
 """Most forms that are drawn, the most probable first: with more, lines look alike."""
+
+AT_ZERO = "at H = 0"
+"""The name of the reward at H = 0 in a figure."""
 
 _DASHES = {"law": (5, 2), "line": (3, 1.5), "rate": (1, 1.2), "power": (5, 1.5, 1, 1.5), "constant": (2, 3)}
 """Dashes and gaps of the line of each form, those of a form that is not here are in _OTHER."""
@@ -60,14 +62,15 @@ class Line:
 
 
 def law_figure(part: Entry[Fit] | Fit) -> Figure:
-    """Reward against entropy: the run, the averaged curve from now to H = 0, the ceiling and the reward now.
+    """Reward against entropy: the run, the law, the averaged curve from now to H = 0, and the reward there.
 
-    A title says so where the law does not hold.
+    Its title is what is found about the law.
     """
     fit = answer_of(part)
-    lines = lines_of(fit)
+    law = fit.lawful()
+    lines = lines_of(fit, law)
     columns = int(p.width() / _COLUMN)
-    title = verdict_title(fit)
+    title = law_title(law)
     with p.panels(
         [1.95],
         title=title.lines,
@@ -76,10 +79,10 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
         right=0.1,
         foot=LINE * -(-len(lines) // columns),
     ) as (figure, (axes,)):
-        keys = draw_answer(axes, fit, lines)
+        keys = draw_answer(axes, fit, law, lines)
         _label(axes, part)
         _legend(figure, keys, loc="lower center", ncols=columns)
-        _step_key(figure, axes, fit.law)
+        _step_key(figure, axes, law)
     return figure
 
 
@@ -131,22 +134,20 @@ class Title(NamedTuple):
     colour: str
 
 
-def verdict_title(fit: Fit, width: int = 54) -> Title:
-    """The title of a figure of a run in which the law does not hold; none where it holds.
+def law_title(law: LawFit, width: int = 54) -> Title:
+    """The title of a figure of the law: the word about it, and R².
 
     Its lines have at most ``width`` letters on the width of a column.
     """
-    text = "" if fit.verdict is Verdict.holds else f"{fit.verdict}: {headline(fit)}"
-    return Title(p.wrapped(text, width), "warn" if fit.verdict is Verdict.fails else "muted")
+    text = f"{law_words(law)} (R² {numbers.format_r_squared(law.r_squared)})"
+    return Title(p.wrapped(text, width), "muted")
 
 
 def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
-    """The same on given axes, which get its limits, its labels and, where the law does not hold, a title.
-
-    The legend is below the axes.
-    """
+    """The same on given axes, which get its limits, its labels and its title; the legend is below them."""
     fit = answer_of(part)
-    keys = draw_answer(axes, fit, lines_of(fit))
+    law = fit.lawful()
+    keys = draw_answer(axes, fit, law, lines_of(fit, law))
     _label(axes, part)
     root = axes.get_figure(root=True)
     assert root is not None
@@ -154,20 +155,15 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
     below = axes.transAxes + ScaledTranslation(0.0, -0.5, root.dpi_scale_trans)  # of the ticks and the label
     _legend(axes, keys, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below)
     # A bold letter takes some 5.6 points.
-    title = verdict_title(fit, max(int(72 * inches / 5.6), 20))
+    title = law_title(law, max(int(72 * inches / 5.6), 20))
     colour = p.colour(title.colour)
     axes.set_title("\n".join(title.lines), loc="left", color=colour, fontweight="bold", fontsize=8)
 
 
-def lines_of(fit: Fit) -> list[Line]:
-    """The level of the reward along the run, and the curves from the entropy now to H = 0.
-
-    A curve with a term in the step is that of the present stage: it does not go through earlier evaluations,
-    and no curve is drawn there but a law that may hold. Without a ceiling there is nothing at H = 0 to draw.
-    """
+def lines_of(fit: Fit, law: LawFit) -> list[Line]:
+    """The level of the reward along the run, the law, and other curves from the entropy now to H = 0."""
     curve = fit.curve
-    law = fit.law
-    ahead = _is_ahead(fit)
+    ahead = _is_ahead(fit, law)
     path = Line(
         entropy=np.array(curve.path_entropy),
         reward=np.array(curve.path_reward),
@@ -181,12 +177,12 @@ def lines_of(fit: Fit) -> list[Line]:
             entropy=np.array(curve.entropy)[ahead],
             reward=np.array(curve.mean)[ahead],
             colour="blue",
-            label="averaged, present stage" if fit.present_stage else "averaged",
+            label="averaged",
             width=2.2,
             order=5,
         )
         lines.append(averaged)
-    lines += _forms(fit, ahead)
+    lines += _forms(fit, law, ahead)
     for finding in fit.findings:
         if finding.code == "rests-on-first":
             is_first = law.step < float(str(finding.values["step"]))
@@ -202,18 +198,17 @@ def lines_of(fit: Fit) -> list[Line]:
     return lines
 
 
-def _forms(fit: Fit, ahead: BoolArray) -> Iterator[Line]:
-    """The most probable forms at the entropies ``ahead``, and a law that may hold along the run, too."""
+def _forms(fit: Fit, law: LawFit, ahead: BoolArray) -> Iterator[Line]:
+    """The law along the whole run, and the most probable other forms at the entropies ``ahead``."""
     curve = fit.curve
     entropy = np.array(curve.entropy)
-    is_rejected = fit.verdict is Verdict.fails or fit.lost
-    for rank, form in enumerate(fit.forms):
+    for rank, form in enumerate(law.forms):
         drawn = ahead
         colour = FORMS[form.form].colour or "muted"
         width = 0.9
         order = 4
-        if form.form == "law" and not (is_rejected or fit.present_stage or has(fit.findings, JUMP)):
-            drawn = ahead | (entropy >= fit.lowest_entropy)
+        if form.form == "law":
+            drawn = ahead | (entropy >= law.lowest_entropy)
             colour = "ink"
             width = 1.1
             order = 5
@@ -231,41 +226,42 @@ def _forms(fit: Fit, ahead: BoolArray) -> Iterator[Line]:
             )
 
 
-def _is_ahead(fit: Fit) -> BoolArray:
-    """Which points of the curve are between the entropy now and H = 0; none without a ceiling."""
+def _is_ahead(fit: Fit, law: LawFit) -> BoolArray:
+    """Which points of the curve are between the entropy now and H = 0; none where that is not drawn."""
     entropy = np.array(fit.curve.entropy)
-    now = fit.law.entropy_now
+    now = law.entropy_now
     between = (entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0))
-    return np.asarray(between & (not fit.no_ceiling))
+    return np.asarray(between & draws_zero(fit))
 
 
-def draw_answer(axes: Axes, fit: Fit, lines: Sequence[Line], *, named: bool = True) -> list[Line2D]:
-    """The evaluations, the lines, the ceiling and the reward now, on axes that hold them.
+def draw_answer(
+    axes: Axes, fit: Fit, law: LawFit, lines: Sequence[Line], *, named: bool = True
+) -> list[Line2D]:
+    """The evaluations, the lines, the reward now and that at H = 0, on axes that hold them.
 
-    The lines that a legend names are returned. Ceiling and now may be ``named`` in the axes, each in a row
-    of its own: the ceiling, or why there is none, at the upper edge, or at the lower one where it is low; now
-    on the side without evaluations.
+    The lines that a legend names are returned. Both rewards may be ``named`` in the axes, each in a row of
+    its own: that at H = 0 at the upper edge, or at the lower one where it is low; now on the side without
+    evaluations.
     """
-    law = fit.law
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
     keys = [_draw(axes, line) for line in lines]
     near = [line.reward for line in lines]
-    marks = [("now", law.entropy_now, fit.reward_now)]
-    if not fit.no_ceiling:
+    marks = [] if fit.state is None else [("now", law.entropy_now, fit.state.now)]
+    if draws_zero(fit):
         curve = fit.curve
-        ahead = _is_ahead(fit)
+        ahead = _is_ahead(fit, law)
         low = np.array(curve.low)[ahead]
         high = np.array(curve.high)[ahead]
         entropy = np.array(curve.entropy)[ahead]
         axes.fill_between(entropy, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
         near += [low, high]
-        marks.insert(0, ("ceiling", 0.0, fit.ceiling))
+        marks.insert(0, (AT_ZERO, 0.0, law.ceiling))
     _draw_evaluations(axes, law)
     # Of lines that leave the evaluations far behind only a part is shown.
     rewards = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
     ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
     axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.13, 0.15))
-    _mark(axes, marks, f"no ceiling: {fit.no_ceiling}" if fit.no_ceiling else "", named=named)
+    _mark(axes, marks, named=named)
     return keys
 
 
@@ -317,24 +313,21 @@ def _draw_evaluations(axes: Axes, law: LawFit) -> None:
     )
 
 
-def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], reason: str, *, named: bool) -> None:
-    """The ceiling and the reward now with their intervals, and names; or the ``reason`` for no ceiling."""
+def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], *, named: bool) -> None:
+    """The reward at H = 0 and that now with their intervals, and names."""
     low, high = axes.get_ylim()
     rows_above = 0
     rows_below = 0
-    if named and reason:
-        rows_above = 1
-        _name(axes, reason, 0.0, 1.0, 0.95)
     for name, x, estimate in marks:
         value = float(estimate)
-        is_ceiling = name == "ceiling"
-        colour = p.colour("blue" if is_ceiling else "ink")
+        is_at_zero = name == AT_ZERO
+        colour = p.colour("blue" if is_at_zero else "ink")
         bounds = p.ends(estimate, value)
         axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, color=colour, zorder=8)
         axes.plot(
             [x],
             [value],
-            "s" if is_ceiling else "D",
+            "s" if is_at_zero else "D",
             color=colour,
             zorder=8,
             markersize=4.2,
@@ -345,10 +338,10 @@ def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], reason: str,
             continue
         text = numbers.format_estimate(estimate)
         words = f"{name} {text.value}"
-        if is_ceiling and len(text.interval) <= 18:
+        if is_at_zero and len(text.interval) <= 18:
             words += f" {text.interval}"
         words = words.replace("-", "−")
-        is_above = bool(2 * value >= low + high) == is_ceiling
+        is_above = bool(2 * value >= low + high) == is_at_zero
         end = (bounds[is_above] - low) / (high - low)
         if is_above:
             rows_above += 1

@@ -24,24 +24,27 @@ _GAP = 0.2
 def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards over the steps with their forecasts, and every entropy that they have."""
     pairs = _fitted(entries)
-    entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs}
+    entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs if fit.law is not None}
     with _panels(len(pairs) + len(entropies)) as (figure, panels):
         for axes, (entry, fit) in zip(panels, pairs, strict=False):
             draw_reward(axes, fit)
             _title(axes, entry.reward)
         for axes, (column, fit) in zip(panels[len(pairs) :], entropies.items(), strict=True):
-            draw_entropy(axes, fit)
+            draw_entropy(axes, fit, fit.lawful())
             _title(axes, f"{column} (nats)")
     return figure
 
 
 def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards against the entropy, with what is left on the curve."""
-    pairs = _fitted(entries)
+    pairs = [(entry, fit) for entry, fit in _fitted(entries) if fit.law is not None]
+    if not pairs:
+        raise ValueError("no reward has a law")
     with _panels(len(pairs)) as (figure, panels):
         for axes, (entry, fit) in zip(panels, pairs, strict=True):
-            averaged = [line for line in lines_of(fit) if line.colour in ("grey", "blue")]
-            draw_answer(axes, fit, averaged, named=False)
+            law = fit.lawful()
+            averaged = [line for line in lines_of(fit, law) if line.colour in ("grey", "blue")]
+            draw_answer(axes, fit, law, averaged, named=False)
             _title(axes, entry.reward)
         panels[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
         # One axis of the entropy holds all of them.
