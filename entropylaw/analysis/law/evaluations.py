@@ -15,13 +15,8 @@ import numpy as np
 
 from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
-<<<<<<< HEAD
 from entropylaw.engine.smoothing import SmoothedEntropy, as_logged, smoothed_entropy
-from entropylaw.errors import FitError, UsageError
-=======
-from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.errors import FitError
->>>>>>> run-first
 from entropylaw.results.result import Finding, note
 
 FEWEST_EVALUATIONS = 5
