@@ -20,11 +20,11 @@ _BARE = re.compile(r"(.*?)(?:\s\(([^()]*)\))?", re.DOTALL)
 _ENDS = " -_/.,;:|"
 
 
-def split_arm(text: str) -> tuple[str, ...]:
-    """``("grpo", "logs")`` of ``grpo=logs``; of a path alone, which may hold an equals sign, the path."""
+def split_arm(text: str) -> tuple[str, str]:
+    """``("grpo", "logs")`` of ``grpo=logs``; ``("", path)`` of a path, which may hold an equals sign."""
     match = _ARM.fullmatch(text)
     if match is None or os.path.lexists(text):
-        return (text,)
+        return "", text
     return match["arm"].strip(), match["path"]
 
 

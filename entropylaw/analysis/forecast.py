@@ -2,8 +2,9 @@
 
 A forecast goes on from the level of the reward by its recent change, where that is sure, with constants that
 were learned from other runs (``forecast_constants.json``, made by
-``python -m benchmarks.forecasts --learn``). Its interval and the probability of a gain are of one distribution. It uses no curve in the entropy; what the
-law says along the entropy's path is computed beside it.
+``python -m benchmarks.forecasts --learn``). Its interval and the probability of a gain are of one
+distribution. It uses no curve in the entropy; what the law says along the entropy's path is computed beside
+it.
 """
 
 from __future__ import annotations

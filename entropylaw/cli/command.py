@@ -80,11 +80,9 @@ def _function_with_flags(name: str, command: type[Options]) -> Callable[..., Non
         typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
         from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
         chosen = {field: values[field] for field in (*typed, *from_file)}
-        for field, value in chosen.items():
-            # Frozen options hold several values as a tuple, of which typer makes a list.
-            if isinstance(value, list):
-                chosen[field] = tuple(value)
-        options = command(**chosen, given=typed, from_file=from_file, config=settings.config)
+        # Options are frozen, and hold several values as a tuple; typer makes a list of them.
+        several = {field: tuple(value) for field, value in chosen.items() if isinstance(value, list)}
+        options = command(**chosen | several, given=typed, from_file=from_file, config=settings.config)
         if settings.config is not None:
             say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
         # Only a command that is run is imported: help and completion do without.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 def fit(options: FitCommand) -> None:
     """Run ``entropylaw fit``."""
-    format, quiet = output.format_with_details(options), options.quiet
+    format = output.format_with_details(options)
+    quiet = options.quiet
     formats = output.destinations(options.output, format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), kinds=())
     document: FitDocument = document_of(Fit, inputs, options.jobs)
@@ -49,36 +50,31 @@ def fit(options: FitCommand) -> None:
 
 def finish_partly(inputs: Inputs, runs: Sequence[Entry[Any]], *, strict: bool) -> None:
     """Say what could not be read or fitted where others could; exit with 4 if ``strict``."""
-    phrases = [*unread_files(inputs), *unfitted_runs(inputs, runs)]
-    if not phrases:
-        return
-    if strict:
-        say("; ".join(phrases), quiet=False)
-        raise typer.Exit(FitError.exit_code)
-    say("; ".join([*phrases, "--strict makes this an error"]), quiet=False)
-
-
-def unread_files(inputs: Inputs) -> Iterator[str]:
-    """Say which files could not be read, if any."""
-    read = {entry.path for entry in inputs.entries if entry.error is None}
-    unread = {entry.path for entry in inputs.entries if entry.error is not None}
-    if unread:
-        files = counted(len(read | unread), "file")
-        whole = " whole" if read & unread else ""
-        names = output.names_with_counts([PurePath(path).name for path in sorted(unread)])
-        yield one_line(f"{len(unread)} of {files} could not be read{whole}: {names}")
-
-
-def unfitted_runs(inputs: Inputs, runs: Sequence[Entry[Any]]) -> Iterator[str]:
-    """Say which runs were read and could not be fitted, be it for one reward, if any."""
-    unread = {entry.name for entry in inputs.entries if entry.error is not None}
+    phrases: list[str] = []
+    read_paths = {entry.path for entry in inputs.entries if entry.error is None}
+    unread_paths = {entry.path for entry in inputs.entries if entry.error is not None}
+    if unread_paths:
+        files = counted(len(read_paths | unread_paths), "file")
+        # Of several logs in one file, some may be read.
+        whole = " whole" if read_paths & unread_paths else ""
+        names = output.names_with_counts([PurePath(path).name for path in sorted(unread_paths)])
+        phrases.append(f"{len(unread_paths)} of {files} could not be read{whole}: {names}")
+    unread_runs = {entry.name for entry in inputs.entries if entry.error is not None}
     fitted = {entry.run for entry in runs if entry.refusal is None}
-    unfitted = {entry.run for entry in runs if entry.refusal is not None} - unread
+    unfitted = {entry.run for entry in runs if entry.refusal is not None} - unread_runs
     if unfitted:
         counted_runs = counted(len(fitted | unfitted), "run")
+        # A run may be fitted in one reward and not in another.
         every = " for every reward" if fitted & unfitted else ""
         names = output.names_with_counts(sorted(unfitted))
-        yield one_line(f"{len(unfitted)} of {counted_runs} could not be fitted{every}: {names}")
+        phrases.append(f"{len(unfitted)} of {counted_runs} could not be fitted{every}: {names}")
+    if not phrases:
+        return
+    if not strict:
+        phrases.append("--strict makes this an error")
+    say(one_line("; ".join(phrases)), quiet=False)
+    if strict:
+        raise typer.Exit(FitError.exit_code)
 
 
 def say_stored(path: str, *, several: bool, quiet: bool) -> None:

@@ -38,8 +38,8 @@ MOST_NAMED = 5
 SAME_RUN = " holds the same run"
 """The end of the reason why a copy is skipped; the path of the other file is before it."""
 
+# The beginning of the reason why a table or a text beside its document is skipped.
 OWN_FILE = "written by entropylaw"
-"""The beginning of the reason why a table or a text beside its document is skipped."""
 
 SHEETS = (".xlsx", ".xls", ".ods", ".tsv", ".parquet")
 """Suffixes of tables in other formats: CSV is the nearest."""
@@ -156,14 +156,6 @@ def shown(document: Any, format: str) -> str:
         return content
     if sys.stdout is None or not sys.stdout.isatty():
         return content
-    return _coloured(content)
-
-
-def _coloured(content: str) -> str:
-    """Text with the codes of a terminal: bold headings, and the colours of badges and verdicts.
-
-    Where TERM is ``dumb``, rich adds none.
-    """
     from rich import console, text
 
     styled = text.Text(content)

@@ -24,9 +24,11 @@ from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
+    from entropylaw.results.fit import Fit as FitResult
+    from entropylaw.results.phases import PhaseFit
 
+# Names of runs or rewards that a message lists.
 MOST_NAMED = 8
-"""Names of runs or rewards that a message lists."""
 
 
 def plot(options: PlotCommand) -> None:
@@ -70,38 +72,32 @@ def _nothing_to_draw(run: str, figure: str, reason: str, hint: str) -> FitError:
     return FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
-def _entry_of_run(options: PlotCommand) -> Entry[Any]:
+def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     """The entry of the run that is drawn: its fit, or its phases where the figure needs them.
 
     Raises as :func:`entropylaw.pipeline.inputs.gather`; FitError ``nothing-to-draw``; UsageError
     (``figure-not-in-source``, ``which-run``, ``unknown-run``).
     """
-    family: type[FitOptions | PhaseOptions] = FitOptions
-    kind_of_step: Any = Fit
-    command = "fit"
-    content = "fit"
-    other_kind = "phases"
-    if DRAWN[options.figure].needs == "phases":
-        family = PhaseOptions
-        kind_of_step = Phases
-        command = "phases"
-        content = "phases"
-        other_kind = "fit"
+    command = "phases" if DRAWN[options.figure].needs == "phases" else "fit"
+    family = {"fit": FitOptions, "phases": PhaseOptions}[command]
+    kind_of_step: Any = {"fit": Fit, "phases": Phases}[command]
     # --run names the run here, and no column.
-    fresh = part(options, family, run=None)
+    fresh: Any = part(options, family, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"), fixed=fixed)
     readable = [entry for entry in inputs.entries if entry.error is None]
     if not readable:
         raise inputs.errors[0]
-    if readable[0].kind == other_kind:
+    kind = readable[0].kind
+    if kind in ("fit", "phases") and kind != command:
+        content = {"fit": "fit", "phases": "phases"}[command]
         raise UsageError(
             "figure-not-in-source",
-            f"{options.source} is a {other_kind} document, which holds no {content}",
+            f"{options.source} is a {kind} document, which holds no {content}",
             f"give the log, or what `entropylaw {command}` wrote",
         )
     run = _chosen_run(readable, options)
-    results: list[Any] = result_of(kind_of_step(inputs.settings), [run])
+    results = result_of(kind_of_step(inputs.settings), [run])
     # A stored report of a run holds its fit and its phases.
     fits = [result.fit if isinstance(result, RunReport) else result for result in results]
     if len(fits) > 1:
@@ -116,10 +112,9 @@ def _entry_of_run(options: PlotCommand) -> Entry[Any]:
             hint = "`entropylaw tokens` makes them of token-level logs"
             raise _nothing_to_draw(report.run, "phases", reason, hint)
         return report.phases
-    fit = fits[0]
-    if DRAWN[options.figure].needs == "law" and fit.result is not None and fit.result.law is None:
-        lacking = fit.result.no_law
-        assert lacking is not None
+    fit: Entry[Any] = fits[0]
+    lacking = None if fit.result is None or command == "phases" else fit.result.no_law
+    if DRAWN[options.figure].needs == "law" and lacking is not None:
         raise _nothing_to_draw(fit.run, options.figure, lacking.message, lacking.hint)
     return fit
 

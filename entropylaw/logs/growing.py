@@ -178,7 +178,17 @@ class GrowingLog:
                 if not head:
                     stream.close()
                     return
-                self._leave(previous if moved else None, head)
+                # Records of a file that are read again have the steps of earlier ones, which they replace.
+                if head.startswith(self._head):
+                    self._say(f"{quoted_path(self.path)} was written anew; it is read from its start")
+                elif self._gets_longer():
+                    if moved:
+                        # The rest of the file that was moved away.
+                        with suppress(EntropyLawError):
+                            self._take(previous)
+                    self._say(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
+                    self._earlier = _joined(self._earlier, self._table)
+                self._start()
         if previous is not None:
             previous.close()
         self._stream = stream
@@ -198,19 +208,6 @@ class GrowingLog:
             content.update(chunk)
             missing -= len(chunk)
         return not missing and content.digest() == self._content.digest()
-
-    def _leave(self, moved: IO[bytes] | None, head: bytes) -> None:
-        """Keep the records of a file that another one has replaced, with the rest of one that was moved."""
-        # Records of a file that are read again have the steps of earlier ones, which they replace.
-        if head.startswith(self._head):
-            self._say(f"{quoted_path(self.path)} was written anew; it is read from its start")
-        elif self._gets_longer():
-            if moved is not None:
-                with suppress(EntropyLawError):
-                    self._take(moved)
-            self._say(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
-            self._earlier = _joined(self._earlier, self._table)
-        self._start()
 
     def _take(self, stream: IO[bytes]) -> None:
         """Take the whole records that are new in a file."""

@@ -404,7 +404,15 @@ def _in_memory(frame: object) -> _Read:
             "several paths go to entropylaw.logs.read_all",
         )
     table = _from_frame(frame)
-    source = Source(path=FRAME, format="frame", sha256=_fingerprint(table), rows=table.rows)
+    # What has no file is identified by its names and its values as float64.
+    digest = hashlib.sha256()
+    for name, column in table.columns.items():
+        digest.update(name.encode("utf-8", "backslashreplace") + b"\0")
+        parsed = parse_column(column)
+        digest.update(parsed.values.astype("<f8").tobytes())
+        if parsed.texts:
+            digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
+    source = Source(path=FRAME, format="frame", sha256=digest.hexdigest(), rows=table.rows)
     return _Read(table, source, "frame", "")
 
 
@@ -443,18 +451,6 @@ def _has_attributes(value: object, *names: str) -> bool:
     with suppress(Exception):
         return all(hasattr(value, name) for name in names)
     return False
-
-
-def _fingerprint(table: Table) -> str:
-    """SHA-256 over the names and the values as float64, for a table that has no file."""
-    digest = hashlib.sha256()
-    for name, column in table.columns.items():
-        digest.update(name.encode("utf-8", "backslashreplace") + b"\0")
-        parsed = parse_column(column)
-        digest.update(parsed.values.astype("<f8").tobytes())
-        if parsed.texts:
-            digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
 
 
 def _frame_columns(frame: Any) -> list[tuple[str, Column]]:

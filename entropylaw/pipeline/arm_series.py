@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
     from entropylaw.results.fit import Fit
 
+# In place of a column at equal values of which rewards are compared: the entropy of each run's fit.
 ENTROPY = "entropy"
 
 
@@ -70,10 +71,11 @@ class ArmRun(NamedTuple):
         return self.fit is not None and self.fit.law is None and self.fit.no_law is not None
 
 
-class Member(NamedTuple):
-    """A run of an arm with what is compared of it, the columns of which that is, and its unit's factor.
+class _Compared(NamedTuple):
+    """What is compared of a run: its series, and the columns that these rewards and values are from.
 
-    ``reward`` is None of a run without evaluations, and ``along`` where that is the entropy or the step.
+    ``reward`` is None where the run has no evaluations, and ``along`` where rewards are compared at equal
+    entropies or steps. ``factor`` is what the rewards were multiplied by to be in the unit of all runs.
     """
 
     run: ArmRun
@@ -95,20 +97,21 @@ def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
 
 
 def _runs_by_reward(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
-    """Label of a reward → the runs with it, of the rewards that all runs with a fit have; or of the first."""
-    entries = [run.entries_by_reward for run in runs]
-    fitted = [by_reward for by_reward, run in zip(entries, runs, strict=True) if run.fit is not None]
+    """Label of a reward → all runs with the entry of it, for the rewards that every fitted run has.
+
+    Where these are fewer than two, it is the first reward of each run, under an empty label.
+    """
+    fitted = [run.entries_by_reward for run in runs if run.fit is not None]
     longest = max(fitted, key=len, default={})
-    common = [label for label in longest if all(label in by_reward for by_reward in fitted)]
+    common = [label for label in longest if all(label in entries for entries in fitted)]
     if len(common) < 2:
         return {"": list(runs)}
-    of_labels: dict[str, list[ArmRun]] = {}
-    for label in common:
-        of_label = of_labels.setdefault(label, [])
-        for run, by_reward in zip(runs, entries, strict=True):
-            entry = by_reward.get(label)
-            of_label.append(run if entry is None else run._replace(entry=entry, fit=entry.result))
-    return of_labels
+    by_reward: dict[str, list[ArmRun]] = {label: [] for label in common}
+    for label, runs_with_it in by_reward.items():
+        for run in runs:
+            entry = run.entries_by_reward.get(label)
+            runs_with_it.append(run if entry is None else run._replace(entry=entry, fit=entry.result))
+    return by_reward
 
 
 def results_of(
@@ -121,101 +124,102 @@ def results_of(
     ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
     """
     along = along_of(runs, options)
-    of_labels: dict[str, list[Member]] = {}
+    by_reward: dict[str, list[_Compared]] = {}
     limits: list[Finding] = []
-    for label, of_reward in _runs_by_reward(runs).items():
-        _check_columns(of_reward)
-        of_labels[label], of_along = _along_in_unit(_members(of_reward, along, options))
-        limits += of_along
-    units = in_one_unit({label: _rewards_of(members) for label, members in of_labels.items()})
-    limits += _said_of_units(of_labels, units, options)
-    rewards: dict[str, dict[str, list[RunSeries]]] = {}
-    of_stages: Sequence[tuple[str, str]] | None = None
-    for label, of_label in of_labels.items():
-        members = _in_unit(of_label, units[label])
-        whole = [member for member in members if member.series.step.size]
-        _check_distinct(whole)
+    for label, runs_with_it in _runs_by_reward(runs).items():
+        _check_columns(runs_with_it)
+        by_reward[label], conversions = _along_in_unit(_all_compared(runs_with_it, along, options))
+        limits += conversions
+    units = in_one_unit({label: _rewards_of(compared) for label, compared in by_reward.items()})
+    limits += _said_of_units(by_reward, units, options)
+    series_by_reward: dict[str, dict[str, list[RunSeries]]] = {}
+    pairs_of_stages: Sequence[tuple[str, str]] | None = None
+    for label, own_units in by_reward.items():
+        compared = _in_unit(own_units, units[label])
+        with_evaluations = [member for member in compared if member.series.step.size]
+        _check_distinct(with_evaluations)
         if options.stage is None:
-            rewards[label] = {arm: [] for arm in arms}
-            for member in members:
-                rewards[label][member.run.arm].append(member.series)
+            series_by_reward[label] = {arm: [] for arm in arms}
+            for member in compared:
+                series_by_reward[label][member.run.arm].append(member.series)
         else:
-            rewards[label], of_stages = stages_as_arms(_staged_runs(whole, options))
+            staged = _staged_runs(with_evaluations, options)
+            series_by_reward[label], pairs_of_stages = stages_as_arms(staged)
     paired = "seed" if options.pair == "seed" else ""
     if options.stage is not None:
         # The pairs are those of stages, each with the one before.
         paired = "run"
         baseline = None
     results = compare_rewards(
-        rewards,
+        series_by_reward,
         level=options.level,
         margin=options.margin,
         along=along,
         baseline=baseline,
-        pairs=of_stages,
+        pairs=pairs_of_stages,
         paired=paired,
     )
-    limits += _other_entropies(runs)
+    limits += _unlike_entropies(runs)
     if options.at_equal is None and along.column == STEP:
         limits.append(note("no-entropy-in-arms"))
-    in_unit = []
-    for label, result in zip(rewards, results, strict=True):
+    comparisons: list[ArmComparison] = []
+    for label, result in zip(series_by_reward, results, strict=True):
         findings = (*result.findings, *limits)
-        in_unit.append(replace(result, reward_unit=units[label].unit, findings=findings))
-    return in_unit
+        comparisons.append(replace(result, reward_unit=units[label].unit, findings=findings))
+    return comparisons
 
 
-def _rewards_of(members: Sequence[Member]) -> list[Numbers]:
+def _rewards_of(compared: Sequence[_Compared]) -> list[Numbers]:
     """The rewards of the runs that have any, each with its column."""
     return [
         Numbers(member.run.name, member.run.arm, member.series.reward, member.reward)
-        for member in members
+        for member in compared
         if member.reward is not None
     ]
 
 
-def _in_unit(members: Sequence[Member], unit: InOneUnit) -> list[Member]:
+def _in_unit(compared: Sequence[_Compared], unit: InOneUnit) -> list[_Compared]:
     """The runs with their rewards in one unit, and behind them those that have none."""
-    with_rewards = [member for member in members if member.reward is not None]
-    scaled = [
+    with_rewards = [member for member in compared if member.reward is not None]
+    converted = [
         member._replace(series=member.series.times(factor), factor=factor)
         for member, factor in zip(with_rewards, unit.factors, strict=True)
     ]
-    return scaled + [member for member in members if member.reward is None]
+    return converted + [member for member in compared if member.reward is None]
 
 
-def _along_in_unit(members: Sequence[Member]) -> tuple[list[Member], Sequence[Finding]]:
+def _along_in_unit(compared: Sequence[_Compared]) -> tuple[list[_Compared], Sequence[Finding]]:
     """The runs with the column at equal values of which they are compared in one unit; what was converted.
 
     Raises as :func:`in_one_unit`.
     """
-    with_column = [member for member in members if member.along is not None]
+    with_column = [member for member in compared if member.along is not None]
     numbers = [
         Numbers(member.run.name, member.run.arm, member.series.along, member.along)
         for member in with_column
         if member.along is not None
     ]
     unit = in_one_unit({"": numbers}, "--at-equal")[""]
-    scaled = []
+    converted: list[_Compared] = []
     for member, factor in zip(with_column, unit.factors, strict=True):
         series = member.series
         series = replace(series, along=factor * series.along, error=factor * series.error)
-        scaled.append(member._replace(series=series))
-    return scaled + [member for member in members if member.along is None], unit.findings
+        converted.append(member._replace(series=series))
+    return converted + [member for member in compared if member.along is None], unit.findings
 
 
 def _said_of_units(
-    of_labels: Mapping[str, Sequence[Member]], units: Mapping[str, InOneUnit], options: CompareOptions
+    by_reward: Mapping[str, Sequence[_Compared]], units: Mapping[str, InOneUnit], options: CompareOptions
 ) -> list[Finding]:
     """What was converted into one unit, and where units look unlike and nothing says so."""
     named = {named_unit(name)[1] for name in options.reward}
     findings: list[Finding] = []
-    for label, members in of_labels.items():
+    for label, compared in by_reward.items():
         findings += units[label].findings
         if "percent" in named:
-            findings += scales_unlike(_rewards_of(members), named=True)
+            findings += scales_unlike(_rewards_of(compared), named=True)
         elif units[label].unit == "raw":
-            findings += scales_unlike(_rewards_of(members), named=False)
+            findings += scales_unlike(_rewards_of(compared), named=False)
     return findings
 
 
@@ -232,21 +236,22 @@ class _Logging(NamedTuple):
         return f"logged {self.timing or 'unknown'}"
 
 
-def _other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
+def _unlike_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     """A caution where entropies were logged at another temperature or at another time in a step."""
-    runs_by_logging: dict[_Logging, str] = {}
+    first_run_by_logging: dict[_Logging, str] = {}
     for run in runs:
         log = run.input.run
         if log is not None and run.entry is not None and "entropy" in run.entry.columns:
             meaning = run.entry.columns["entropy"].meaning
             temperature = meaning.temperature
+            # A run's configuration says more than its trainer does.
             setting = entropy_settings(log).temperature
             if setting is not None:
                 temperature = f"{setting.value:g}"
-            runs_by_logging.setdefault(_Logging(temperature, meaning.timing), run.name)
-    if len(runs_by_logging) < 2:
+            first_run_by_logging.setdefault(_Logging(temperature, meaning.timing), run.name)
+    if len(first_run_by_logging) < 2:
         return []
-    (logging, name), (other_logging, other_name) = islice(runs_by_logging.items(), 2)
+    (logging, name), (other_logging, other_name) = islice(first_run_by_logging.items(), 2)
     finding = caution(
         "entropies-not-the-same",
         run=name,
@@ -257,24 +262,24 @@ def _other_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     return [finding]
 
 
-def _members(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list[Member]:
-    """The runs with what is compared of them: of those that have nothing the reason.
+def _all_compared(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list[_Compared]:
+    """What is compared of each run, with its seed; of a run without evaluations the reason.
 
     Raises FitError (``reward-above-max``), UsageError (``no-such-column``, ``column-needs-logs``).
     """
-    members: list[Member] = []
+    compared: list[_Compared] = []
     for run in runs:
         try:
             member = _fitted(run) if along.column == ENTROPY else _logged(run, along.column, options)
         except InputError as error:
             member = _refused(run, error.message)
-        unit = seed_of(run.name, run.input.path)
-        members.append(member._replace(series=replace(member.series, unit=unit)))
-    return members
+        seed = seed_of(run.name, run.input.path)
+        compared.append(member._replace(series=replace(member.series, unit=seed)))
+    return compared
 
 
 _Kinds = dict[tuple[str | None, ...], ArmRun]
-"""What a column is → the first run that has it."""
+"""Kind of a column, such as its unit and estimator → the first run that has it."""
 
 
 def _check_columns(runs: Sequence[ArmRun]) -> None:
@@ -301,29 +306,28 @@ def _check_columns(runs: Sequence[ArmRun]) -> None:
 def _check_one_kind(name: str, kinds: _Kinds) -> None:
     """Raise for several kinds of what the arms have to have in common; as :func:`_check_columns`."""
     if len(kinds) > 1:
-        differ = " and ".join(
+        examples = [
             f"{shown(run.name)} ({run.arm}) has {', '.join(filter(None, kind))}"
             for kind, run in islice(kinds.items(), 2)
-        )
+        ]
         hint = f"name one column with --{name}, or compare runs of one kind"
         if name == "pairing":
             hint = "give --pair same or --pair next"
-        message = f"the arms differ in {name}: {differ}"
+        message = f"the arms differ in {name}: {' and '.join(examples)}"
         if name == "entropy":
             message += "; these entropies are not the same quantity"
         raise InputError("arms-mix-columns", message, hint)
 
 
-def _refused(run: ArmRun, reason: str) -> Member:
+def _refused(run: ArmRun, reason: str) -> _Compared:
     """A run that has nothing to compare."""
     none = np.empty(0)
     refused = f"refused: {reason}"
-    return Member(
-        run, RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=refused)
-    )
+    series = RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=refused)
+    return _Compared(run, series)
 
 
-def _fitted(run: ArmRun) -> Member:
+def _fitted(run: ArmRun) -> _Compared:
     """What is compared of the fit of a run.
 
     Raises FitError ``reward-above-max``: the run did not fail, as the largest reward is one of another unit.
@@ -337,7 +341,7 @@ def _fitted(run: ArmRun) -> Member:
     if run.fit.law is None:
         return _refused(run, run.fit.no_law.message if run.fit.no_law is not None else "it has no law")
     reward = column_of_fit(run.fit) if run.entry is None else run.entry.columns["reward"]
-    return Member(run, series_of(run.fit), reward)
+    return _Compared(run, series_of(run.fit), reward)
 
 
 def _above_max(run: ArmRun, error: FitError | Refusal) -> FitError:
@@ -345,7 +349,7 @@ def _above_max(run: ArmRun, error: FitError | Refusal) -> FitError:
     return FitError(error.slug, f"run {shown(run.name)}: {error.message}", error.hint)
 
 
-def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
+def _logged(run: ArmRun, column: str, options: CompareOptions) -> _Compared:
     """What is compared of the log of a run at equal values of a column."""
     log = run.input.run
     if log is None:
@@ -356,10 +360,11 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
             f"--at-equal reads a column of logs, and {shown(run.name)} is a stored fit",
             "give the logs themselves",
         )
-    reward, at, values = rewards_at(log, column, options.reward)
+    reward, column_step, values = rewards_at(log, column, options.reward)
     pairs = reward.pairs
     start = -np.inf if options.from_step is None else options.from_step
-    inside = (max(at[0], start) <= pairs.step) & (pairs.step <= at[-1])
+    # The column has no value before its first step or after its last.
+    inside = (max(column_step[0], start) <= pairs.step) & (pairs.step <= column_step[-1])
     step = pairs.step[inside]
     value = pairs.reward[inside]
     if not step.size:
@@ -373,14 +378,15 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
         check_rewards(value, most)
     except FitError as error:
         raise _above_max(run, error) from None
-    smooth = step
-    noise = np.zeros(step.size)
-    along: Choice | None = None
+    # Steps have no noise; any other column is smoothed, as the entropy is.
+    along = step
+    sd = np.zeros(step.size)
+    choice: Choice | None = None
     if column != STEP:
-        smoothed = smoothed_entropy(at, values, step)
-        smooth = smoothed.entropy
-        noise = smoothed.sd
-        along = Choice(
+        smoothed = smoothed_entropy(column_step, values, step)
+        along = smoothed.entropy
+        sd = smoothed.sd
+        choice = Choice(
             column=column,
             meaning=Meaning(role="column", trainer="user"),
             why="named by the user",
@@ -391,26 +397,27 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> Member:
     is_score = reward.choice.is_score
     # Of two scores the one at equal values of which the other is compared says whether a run died.
     judged = value if is_score else None
-    if along is not None and along.is_score and (is_reward(log, column) or is_share(column)):
+    if choice is not None and choice.is_score and (is_reward(log, column) or is_share(column)):
         judged = values
     series = RunSeries(
         run=run.name,
         step=step,
         reward=value,
-        along=smooth,
-        error=noise,
+        along=along,
+        error=sd,
         max_reward=most,
         is_score=is_score,
         lost=None if judged is None else loss_in(judged),
     )
-    return Member(run, series, reward.choice, along)
+    return _Compared(run, series, reward.choice, choice)
 
 
-def _check_distinct(members: Sequence[Member]) -> None:
+def _check_distinct(compared: Sequence[_Compared]) -> None:
     """Raise InputError ``run-in-two-arms`` for evaluations that are in two arms, or twice in one."""
     seen: dict[bytes, ArmRun] = {}
-    for run, series, *_ in members:
-        columns = (series.step, series.along, series.reward)
+    for member in compared:
+        run = member.run
+        columns = (member.series.step, member.series.along, member.series.reward)
         with np.errstate(over="ignore"):
             # In single precision a percentage is the rate that it was converted from.
             arrays = [np.asarray(values, dtype=np.float32) for values in columns]
@@ -428,14 +435,16 @@ def _check_distinct(members: Sequence[Member]) -> None:
         raise InputError("run-in-two-arms", message, hint)
 
 
-def _staged_runs(members: Sequence[Member], options: CompareOptions) -> dict[str, list[StagedRun]]:
+def _staged_runs(compared: Sequence[_Compared], options: CompareOptions) -> dict[str, list[StagedRun]]:
     """Arm → its runs with their stages.
 
     Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stages_of`.
     """
     assert options.stage is not None
     staged: dict[str, list[StagedRun]] = {}
-    for run, series, _, _, factor in members:
+    for member in compared:
+        run = member.run
+        factor = member.factor
         log = run.input.run
         if log is None:
             raise UsageError(
@@ -449,7 +458,7 @@ def _staged_runs(members: Sequence[Member], options: CompareOptions) -> dict[str
             factor *= LARGEST["rate"] / LARGEST["percent"]
         # The domains of a log are in the unit of its reward.
         rewards = {domain: (step, factor * values) for domain, (step, values) in rewards.items()}
-        before = chosen.reward_choice.meaning.kind != "training" and chosen.pair == "same"
-        of_stages = StagedRun(series=series, stages=stages, rewards=rewards, before_update=before)
-        staged.setdefault(run.arm, []).append(of_stages)
+        before = not chosen.is_training and chosen.pair == "same"
+        staged_run = StagedRun(series=member.series, stages=stages, rewards=rewards, before_update=before)
+        staged.setdefault(run.arm, []).append(staged_run)
     return staged

@@ -1,9 +1,12 @@
-"""Arms from logs and stored fits to a comparison; every run of an arm counts, refused ones too."""
+"""Comparing arms, for Python and the command: which logs an arm has, their fits, and the document.
+
+Every run of an arm counts, also one that cannot be read or fitted.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,7 +22,7 @@ from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, Joined, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import given_options, steps
-from entropylaw.pipeline.arm_series import ArmRun, results_of
+from entropylaw.pipeline.arm_series import ENTROPY, ArmRun, results_of
 from entropylaw.pipeline.arms import Grouping
 from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
@@ -41,13 +44,13 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
     """
     named: dict[str, list[str]] = {}
     for argument in arguments:
-        words = split_arm(argument)
-        arm = words[0] if len(words) == 2 else ""
-        named.setdefault(arm, []).extend(_paths(arm, words[-1]))
-    if arms is not None and any(named):
+        arm, path = split_arm(argument)
+        named.setdefault(arm, []).extend(_paths(arm, path))
+    names = [arm for arm in named if arm]
+    if arms is not None and names:
         raise UsageError(
             "arms-named-twice",
-            f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}",
+            f"arms are named by {shown(names[0] + '=')} and by --arms {arms}",
             "leave out one of them",
         )
     if "" in named and len(named) > 1:
@@ -61,14 +64,19 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
 
 
 def _paths(arm: str, argument: str) -> list[str]:
-    """The paths of one argument: a path, a pattern, or several with commas between them."""
+    """The paths of one argument: a path, a pattern, or several with commas between them.
+
+    A path or an address alone need not exist: reading it says what is wrong. Raises InputError
+    ``arm-without-logs`` for a pattern that matches no file.
+    """
     if "://" in argument:
         return [argument]
-    if paths := _matching(argument):
+    paths = _matching(argument)
+    if paths:
         return paths
-    of_names = [_matching(name) for name in argument.split(",")]
-    if all(of_names):
-        return list(chain.from_iterable(of_names))
+    by_name = [_matching(name) for name in argument.split(",")]
+    if all(by_name):
+        return list(chain.from_iterable(by_name))
     if set(argument) & set("*?["):
         message = f"{quoted_path(argument)} matches no file"
         if arm:
@@ -101,44 +109,38 @@ def gather_arms(
     UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
     """
     if options.pair == "seed":
+        # It pairs runs; how a log pairs rewards with entropies is not requested then.
         options = replace(options, pair=None)
-    parts: list[Inputs] = []
+    inputs_of_arms: list[Inputs] = []
     entries: list[Input] = []
     warnings: list[str] = []
     for arm, paths in arms.items():
-        gathered = gather(paths, options, kinds=RUNS, fixed=fixed, named=display_name, join=join)
-        if not gathered.entries:
-            raise _empty(arm, paths)
-        for entry in gathered.entries:
-            warnings += _unread_log(entry, arm)
+        inputs = gather(paths, options, kinds=RUNS, fixed=fixed, named=display_name, join=join)
+        if not inputs.entries:
+            raise _no_log_in(arm, paths)
+        for entry in inputs.entries:
+            # A log that could not be read is a run of its arm, but there has to be one.
+            error = entry.error
+            if error is not None:
+                if error.slug == "no-logs-in-folder" and arm:
+                    raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
+                if error.slug in ("file-not-found", "no-logs-in-folder"):
+                    raise error
+                message = refusal_of(error, entry.path).message
+                warnings.append(f"{shown_path(entry.path)} could not be read: {message}")
             entries.append(replace(entry, arm=arm))
-        warnings += gathered.warnings
-        parts.append(gathered)
+        warnings += inputs.warnings
+        inputs_of_arms.append(inputs)
+    settings = [inputs.settings for inputs in inputs_of_arms]
     return Inputs(
         entries=tuple(distinct(entries)),
-        settings=same_settings([gathered.settings for gathered in parts] or [part(options, FitOptions)]),
-        files=distinct_files(chain.from_iterable(gathered.files for gathered in parts)),
+        settings=same_settings(settings or [part(options, FitOptions)]),
+        files=distinct_files(chain.from_iterable(inputs.files for inputs in inputs_of_arms)),
         warnings=tuple(warnings),
     )
 
 
-def _unread_log(entry: Input, arm: str) -> list[str]:
-    """A warning of a log of an arm that could not be read, which is a run of it.
-
-    Raises InputError (``file-not-found``, ``arm-without-logs``, ``no-logs-in-folder``).
-    """
-    error = entry.error
-    if error is None:
-        return []
-    if error.slug == "no-logs-in-folder" and arm:
-        raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
-    if error.slug in ("file-not-found", "no-logs-in-folder"):
-        raise error
-    message = refusal_of(error, entry.path).message
-    return [f"{shown_path(entry.path)} could not be read: {message}"]
-
-
-def _empty(arm: str, paths: Sequence[Any]) -> InputError:
+def _no_log_in(arm: str, paths: Sequence[Any]) -> InputError:
     """The error of an arm that has no log."""
     listed = ", ".join(map(str, paths)) or "nothing"
     subject = f"arm {shown(arm)} has" if arm else "there is"
@@ -175,7 +177,7 @@ def fitted_runs(
     A comparison at equal values of a column other than entropy needs no fit.
     """
     members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
-    if options.at_equal not in (None, "entropy"):
+    if options.at_equal not in (None, ENTROPY):
         return [ArmRun(arm, member, None, None) for arm, member in members]
     to_fit = []
     for _, member in members:
@@ -203,10 +205,10 @@ def compared(
     names = list(grouping.arms)
     comparison, *of_other_rewards = results_of(names, runs, options, baseline_of(names, options))
     left_out = list(grouping.left_out)
-    present = {run.run for arm in comparison.arms for run in arm.runs if run.n}
+    compared_runs = {run.run for arm in comparison.arms for run in arm.runs if run.n}
     for run in runs:
-        if run.entry is not None and run.entry.refusal is not None and run.name not in present:
-            reason = run.entry.refusal.message
+        if run.entry is not None and run.refusal is not None and run.name not in compared_runs:
+            reason = run.refusal.message
             left_out.append(LeftOut(run=run.name, why=reason, arm=run.arm, read=run.entry.read))
     fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
     if options.pair == "seed":
@@ -280,17 +282,22 @@ def compare(
     logs: dict[str, list[Any]] = {}
     for arm, runs in as_items(arms, "arms"):
         name = str(arm)
-        listed = list(_listed_runs(runs))
-        if not listed:
-            raise _empty(name, ())
+        is_one = isinstance(runs, str) or not isinstance(runs, Sequence)
         members[name] = []
-        fits = [run for run in listed if isinstance(run, Fit)]
-        for number, answer in enumerate(fits, start=1):
-            # One without a name gets a number.
-            named = replace(answer, run=answer.run or f"{name} {number}")
-            members[name].append(Input(name=named.run, path="", entries=(named,), arm=name))
-        if len(fits) < len(listed):
-            logs[name] = [run for run in listed if not isinstance(run, Fit)]
+        logs_of_arm: list[Any] = []
+        for run in [runs] if is_one else runs:
+            if isinstance(run, Fit):
+                # One without a name gets a number.
+                named = replace(run, run=run.run or f"{name} {len(members[name]) + 1}")
+                members[name].append(Input(name=named.run, path="", entries=(named,), arm=name))
+            elif isinstance(run, str | os.PathLike):
+                logs_of_arm += _paths("", os.fspath(run))
+            else:
+                logs_of_arm.append(run)
+        if logs_of_arm:
+            logs[name] = logs_of_arm
+        elif not members[name]:
+            raise _no_log_in(name, ())
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
         members[entry.arm].append(entry)
@@ -301,14 +308,3 @@ def compare(
     names = list(members)
     comparison, *_ = results_of(names, fitted, checked, baseline_of(names, checked))
     return as_stored(comparison)
-
-
-def _listed_runs(runs: Any) -> Iterator[object]:
-    """The runs of an arm, paths as texts and patterns expanded."""
-    if isinstance(runs, str) or not isinstance(runs, Sequence):
-        runs = [runs]
-    for run in runs:
-        if isinstance(run, str | os.PathLike):
-            yield from _paths("", os.fspath(run))
-        else:
-            yield run

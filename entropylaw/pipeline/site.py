@@ -120,7 +120,11 @@ def report_logs(
         outcome = _worked(outcome, jobs, progress)
         if not outcome.answered:
             return outcome
-        write_atomically(target, _one_page(outcome))
+        sections = [zlib.decompress(run.page).decode() for run in outcome.done]
+        page = sections[0]
+        if len(outcome.tasks) > 1:
+            page = _index_html(_index_of(outcome), outcome, one_file=True, sections=sections)
+        write_atomically(target, page)
         return replace(outcome, written=(target,))
     targets = _targets_of(outcome.tasks, folder)
     check_targets(targets)
@@ -145,14 +149,6 @@ def report_logs(
         if is_new:
             (folder / FILES["JSON"]).unlink()
         return outcome
-
-
-def _one_page(outcome: Outcome) -> str:
-    """A report as one page: that of its only run, or the index with all pages below it."""
-    sections = [zlib.decompress(run.page).decode() for run in outcome.done]
-    if len(outcome.tasks) == 1:
-        return sections[0]
-    return _index_html(_index_of(outcome), outcome, one_file=True, sections=sections)
 
 
 def _remove_figures(outcome: Outcome, folder: Path) -> None:

@@ -259,7 +259,21 @@ class Watcher:
         except Exception as error:
             self._complain(_words_of(error))
         while self._unsaid:
-            self._speak(self._unsaid.pop(0))
+            text = self._unsaid.pop(0)
+            if self._silent:
+                continue
+            try:
+                self.say(text)
+            except Exception as error:
+                # The line goes to standard error, with the reason once.
+                lines = [text]
+                reason = f"entropylaw: the line could not be said ({_words_of(error)})"
+                if reason not in self._complaints:
+                    self._complaints.add(reason)
+                    lines.append(one_line(reason))
+                with suppress(Exception):
+                    for line in lines:
+                        print(in_ascii(line), file=sys.stderr, flush=True)
 
     def _complain(self, text: str) -> None:
         """Have said what is wrong, once."""
@@ -270,22 +284,6 @@ class Watcher:
     def _tell(self, text: str) -> None:
         """Have a sentence said."""
         self._unsaid.append(f"entropylaw: {text}")
-
-    def _speak(self, text: str) -> None:
-        """Say a line; where that fails, write it to standard error, with the reason once."""
-        if self._silent:
-            return
-        try:
-            self.say(text)
-        except Exception as error:
-            lines = [text]
-            reason = f"entropylaw: the line could not be said ({_words_of(error)})"
-            if reason not in self._complaints:
-                self._complaints.add(reason)
-                lines.append(one_line(reason))
-            with suppress(Exception):
-                for line in lines:
-                    print(in_ascii(line), file=sys.stderr, flush=True)
 
 
 def _is_news(line: StopLine, said: StopLine | None) -> bool:

@@ -126,8 +126,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "never negative",
     "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
     "is stated for runs with falling entropy",
-    "entropy-ends-high": "the entropy ends at {now:.2g} nats, above twice its lowest level of {lowest:.2g} at "
-    "step {at:g}",
+    "entropy-ends-high": "the entropy ends at {now:.2g} nats, above twice its lowest level of {lowest:.2g} "
+    "at step {at:g}",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
     "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before "

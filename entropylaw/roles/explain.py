@@ -62,7 +62,8 @@ def explain(
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     free = [name for name in (*run.columns, *run.texts) if name not in listed]
-    decoys = [Decoy(column=name, why=reason) for name in free if (reason := catalog.decoy(name))]
+    reasons = map(catalog.decoy, free)
+    decoys = [Decoy(column=name, why=why) for name, why in zip(free, reasons, strict=True) if why]
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = {*listed, *(decoy.column for decoy in decoys), *weights, run.step_column}
     report = ColumnReport(

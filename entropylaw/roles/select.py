@@ -74,18 +74,19 @@ def phase_series(
     UsageError
         ``same-column``.
     """
-    plans = _of_class(run, "planning", planning)
-    acts = _of_class(run, "execution", execution)
-    _check_two_curves(run, plans, acts)
+    of_planning = _of_class(run, "planning", planning)
+    of_execution = _of_class(run, "execution", execution)
+    _check_two_curves(run, of_planning, of_execution)
     semantic = _of_class(run, "semantic", None)
-    if plans is not None and _phase_column(plans).meaning.kind == SEMANTIC:
-        semantic = plans
-        plans = None
-    classes = (plans, acts, semantic)
-    whole, notes = _whole_curve(run, entropy, alone=not any(classes))
-    if whole is not None and whole.choice.column in (curve.choice.column for curve in classes if curve):
-        whole = None
-    chosen = dict(zip(CURVES, (*classes, whole), strict=True))
+    if of_planning is not None and _phase_column(of_planning).meaning.kind == SEMANTIC:
+        semantic = of_planning
+        of_planning = None
+    classes = (of_planning, of_execution, semantic)
+    aggregate, notes = _whole_curve(run, entropy, alone=not any(classes))
+    columns_of_classes = [curve.choice.column for curve in classes if curve is not None]
+    if aggregate is not None and aggregate.choice.column in columns_of_classes:
+        aggregate = None
+    chosen = dict(zip(CURVES, (*classes, aggregate), strict=True))
     dropped: dict[str, int] = {}
     values: dict[str, FloatArray] = {}
     columns: dict[str, Choice] = {}
@@ -101,16 +102,6 @@ def phase_series(
             for cause, at in run.spoiled.get(curve.choice.column, {}).items():
                 losses[f"{tokens}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(too_high.sum())})
-    findings: list[Finding] = []
-    if any("resumed run" in note for note in run.notes):
-        findings.append(caution("run-resumed"))
-    if name := run_settings.first_usable(run, names("prompt_filter")):
-        filtered = run.finite(name)
-        if filtered.max() > filtered.min():
-            low = float(filtered.min())
-            findings.append(caution("prompts-filtered", name=name, low=low, high=float(filtered.max())))
-    if weight := run_settings.entropy_settings(run).entropy_weight:
-        findings.append(caution("entropy-term-bends-curves", weight=weight.value, name=weight.name))
     has_value = np.isfinite(list(values.values())).any(axis=0)
     curves = {kind: curve[has_value] for kind, curve in values.items()}
     return PhaseSeries(
@@ -122,8 +113,25 @@ def phase_series(
         columns=columns,
         dropped=dropped,
         notes=tuple(notes),
-        findings=tuple(findings),
+        findings=tuple(_cautions_about_rises(run)),
     )
+
+
+def _cautions_about_rises(run: Run) -> list[Finding]:
+    """What else than the policy may make an entropy of a run rise."""
+    cautions: list[Finding] = []
+    if any("resumed run" in note for note in run.notes):
+        cautions.append(caution("run-resumed"))
+    share = run_settings.first_usable(run, names("prompt_filter"))
+    if share is not None:
+        low = float(run.finite(share).min())
+        high = float(run.finite(share).max())
+        if high > low:
+            cautions.append(caution("prompts-filtered", name=share, low=low, high=high))
+    weight = run_settings.entropy_settings(run).entropy_weight
+    if weight is not None:
+        cautions.append(caution("entropy-term-bends-curves", weight=weight.value, name=weight.name))
+    return cautions
 
 
 def phase_series_all(
@@ -134,7 +142,9 @@ def phase_series_all(
     for name in named_columns(run, entropy) or (None,):
         curves = phase_series(run, planning=planning, execution=execution, entropy=name)
         series.append(replace(curves, label=name or ""))
-    return (replace(series[0], label=""),) if len(series) == 1 else tuple(series)
+    if len(series) == 1:
+        return (replace(series[0], label=""),)
+    return tuple(series)
 
 
 def _of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
@@ -150,13 +160,17 @@ def _of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
 
 
 def _phase_column(chosen: Chosen) -> Choice:
+    """The column of a curve: by its name the entropy is that of tokens, or of plans."""
     choice = chosen.choice
     kind = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
     return replace(choice, meaning=replace(choice.meaning, kind=kind))
 
 
 def _check_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
-    """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
+    """Raise for one column of both classes, and for two classes of one logger's tokens that differ in sign.
+
+    Raises UsageError ``same-column``, InputError ``entropy-signs-differ``.
+    """
     if planning is None or execution is None:
         return
     plan = _phase_column(planning)

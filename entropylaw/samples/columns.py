@@ -217,7 +217,12 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     columns.lists = unrolled(file, options, named)
     for role, name in named.items():
         columns.roles[role] = columns.expression(name, lists=role in columns.lists)
-    columns.roles["problem"] = _key_of([columns.expression(key) for key in keys])
+    # One column as it is, several together, or an empty text for none.
+    columns.roles["problem"] = "".join(columns.expression(key) for key in keys)
+    if len(keys) > 1:
+        columns.roles["problem"] = " || '|' || ".join(
+            f"COALESCE({columns.expression(key)}, '')" for key in keys
+        )
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
@@ -228,7 +233,9 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     used = (*named.values(), *keys)
     unused = {name: column for name, column in folded.items() if column not in used}
     columns.groups = _groups_of(columns, options, unused)
-    columns.variants = _variants_of(columns, unused)
+    columns.variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
+    if columns.layout == "lm-evaluation-harness" and "filter" not in columns.variants:
+        columns.variants[OCCURRENCE] = OCCURRENCE
     check_distinct(file, columns.stored)
     return columns
 
@@ -239,25 +246,10 @@ def _layout_of(file: TableFile) -> str:
     return next(by_columns, file.layout or "table")
 
 
-def _key_of(columns: Sequence[str]) -> str:
-    """What identifies a problem in SQL: one column as it is, or several together; empty for none."""
-    if len(columns) < 2:
-        return "".join(columns)
-    return " || '|' || ".join(f"COALESCE({column}, '')" for column in columns)
-
-
 def _has_prompts(file: TableFile, keys: Sequence[str]) -> bool:
     """Whether problems are identified by prompts, which are hashed, and not by ids."""
     prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
     return not file.layout and not all(is_number(file.types[key]) for key in prompts)
-
-
-def _variants_of(columns: SampleColumns, unused: Mapping[str, str]) -> dict[str, str]:
-    """The columns that do not make samples of rows."""
-    variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
-    if columns.layout == "lm-evaluation-harness" and "filter" not in variants:
-        variants[OCCURRENCE] = OCCURRENCE
-    return variants
 
 
 def named_columns(
@@ -332,23 +324,29 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
 
 
 def _groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> dict[str, str]:
-    """The columns that divide the rows, of the options or by their names; '' is the run's file."""
+    """The columns that divide the rows in SQL, of the options or by their names.
+
+    An option may also name a key of the file's folders, which is one text, or ``run``, for which '' stands.
+    """
     file = columns.file
+    groups: dict[str, str] = {}
+    for name in filter(None, options.by):
+        is_column = columns.located(name) is not None
+        if not is_column and name in file.keys:
+            groups[name] = text(file.keys[name])
+        elif not is_column and name == "run":
+            groups[name] = ""
+        else:
+            groups[name] = columns.expression(name)
     if options.by:
-        return {name: _group(columns, name) for name in options.by if name}
-    groups = {"domain": text(file.task)} if file.task else dict[str, str]()
+        return groups
+    if file.task:
+        groups["domain"] = text(file.task)
     for group, names in GROUPS.items():
         column = next(filter(None, map(unused.get, names)), None)
         if column is not None and _is_cell(file.types[column]):
             groups[group] = columns.expression(column)
     return groups
-
-
-def _group(columns: SampleColumns, name: str) -> str:
-    """A column that divides the rows in SQL; without one a key of the file's folders, or '' for the run."""
-    if columns.located(name) is None and name in columns.file.keys:
-        return text(columns.file.keys[name])
-    return "" if columns.located(name) is None and name == "run" else columns.expression(name)
 
 
 def canonical(

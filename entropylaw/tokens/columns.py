@@ -1,4 +1,7 @@
-"""Finds the columns of a token table, by the options or by their own names, and checks their types."""
+"""Finds the columns of a token table, by the options or by their own names, and checks their types.
+
+A key is a column that is written into the names of folders, ``step=100/``, as Hive does.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,11 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 )
 """Columns that identify a response within a step, best first; of two, the first is the prompt."""
 
+# Roles of columns that hold one value per token; the others have one per response or step.
 _PER_TOKEN = ("planning", "mask", "logprob", "advantage", "position", "token")
+
+# Names of columns by which a table may hold several runs, in any case.
+_RUNS = ("run", "run_id", "run_name", "seed")
 
 
 def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
@@ -69,7 +76,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     for file, (name, kind) in product(files[1:], leader.types.items()):
         if element_type(types[name]) == pa.null():
             types[name] = file.types.get(name, kind)
-    columns = named_columns([*types], options, leader.name)
+    columns = _columns_by_name([*types], options, leader.name)
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     _check_types(columns, types, leader.name)
     nested = pa.types.is_list(types[columns.entropy])
@@ -80,15 +87,12 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
         unused = {role: None for role in NAMES if getattr(columns, role) in lists}
         columns = replace(columns, **unused)  # type: ignore[arg-type]
         lists = ()
-    runs = ("run", "run_id", "run_name", "seed")
-    notes += [
-        f"column {shown(name)} is not used: all rows count as one run"
-        for name in types
-        if name.casefold() in runs and name not in columns.response
-    ]
+    runs = [name for name in types if name.casefold() in _RUNS and name not in columns.response]
+    notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
     columns, unidentified = _with_response(columns, nested=nested)
     notes += unidentified
-    if (options.top_quantile, options.grams) != (None, None):
+    # The planning tokens are those of high entropy, or of n-grams, then, and those of no column.
+    if options.top_quantile is not None or options.grams is not None:
         columns = replace(columns, planning=None)
     _check_alike(files, (*columns.stored, *columns.keys))
     for file in files:
@@ -110,7 +114,7 @@ def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
 
 
 def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
-    """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
+    """Raise InputError ``shards-differ`` for a file with other types of ``columns`` than the first file."""
     for column in columns:
         expected = _stored_as(files[0], column)
         for file in files[1:]:
@@ -127,12 +131,12 @@ def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
 
 
 def _stored_as(file: TableFile, column: str) -> pa.DataType | str | None:
-    """The type of a column of a file, "partition" for a key of its folders; None where it has neither."""
+    """The type of a column of a file, "partition" for a key of its folders; None where it is not there."""
     return file.types.get(column, "partition" if column in file.keys else None)
 
 
 def _storage(kind: pa.DataType | str | None) -> str:
-    """How a file has a column of this type, in a message."""
+    """How a file stores a column, in a message, by what :func:`_stored_as` gives."""
     return f"as {kind}" if kind else "not at all"
 
 
@@ -147,7 +151,7 @@ def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) 
 
 
 def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
-    """The columns of lists; next to lists of entropies a column without a value holds lists, too."""
+    """The columns of lists: next to lists of entropies, also a column per token without any value."""
     lists = {name for name in columns.all if pa.types.is_list(types[name])}
     if columns.entropy in lists:
         per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
@@ -157,28 +161,44 @@ def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tu
 
 def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
     """The columns with those that identify a response, and a note where a table has none."""
-    notes = []
-    if not columns.response:
+    notes: list[str] = []
+    if not columns.response and nested:
+        notes.append("no column identifies responses: each row counts as one (--response names columns)")
+        columns = replace(columns, response=(ROW,))
+    elif not columns.response:
         consequence = "no mean of responses, no error between them; see --response"
-        if nested:
-            consequence = "each row counts as one (--response names columns)"
         notes.append(f"no column identifies responses: {consequence}")
-        columns = replace(columns, response=(ROW,)) if nested else replace(columns, prompt=None)
+        columns = replace(columns, prompt=None)
     if columns.prompt is not None and columns.prompt not in columns.response:
         # A response belongs to one prompt.
         columns = replace(columns, response=(columns.prompt, *columns.response))
     return columns, notes
 
 
-def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
-    """The columns that the options name, and by their own names those without an option."""
+def _columns_by_name(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
+    """The columns that the options name, and by their own names those without an option.
+
+    Raises InputError (``column-not-found``, ``no-step-column``, ``no-entropy-column``).
+    """
+    # Of names that differ in case alone, the first.
     folded = {name.casefold(): name for name in reversed(names)}
     columns: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
-        columns[role] = getattr(options, role) or None
-        if getattr(options, role) is None:
-            columns[role] = next(filter(None, map(folded.get, candidates)), None)
-    _check_named(columns, options.response, names, file)
+        named = getattr(options, role)
+        if named is None:
+            columns[role] = next((folded[name] for name in candidates if name in folded), None)
+        else:
+            # An empty name is that of no column.
+            columns[role] = named or None
+    for column in (*columns.values(), *options.response):
+        if column and column not in names:
+            raise no_column(file, column, names)
+    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
+        if columns[role] is None:
+            examples = listing(NAMES[role], 3)
+            near = similar_columns(NAMES[role], names)
+            message = f"{shown(file)} has no {role} column by name, such as {examples}; {near}"
+            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
     responses = options.response or _response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
@@ -187,59 +207,66 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 
-def _check_named(
-    columns: Mapping[str, str | None], response: Sequence[str], names: Sequence[str], file: str
-) -> None:
-    """Refuse an option that names no column of the table, and a table without step or entropy."""
-    for column in filter(None, (*columns.values(), *response)):
-        if column not in names:
-            raise no_column(file, column, names)
-    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
-        if columns[role] is None:
-            examples = listing(NAMES[role], 3)
-            message = f"{shown(file)} has no {role} column by name, such as {examples}; "
-            message += similar_columns(NAMES[role], names)
-            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
-
-
 def _response_columns(folded: Mapping[str, str]) -> tuple[str, ...]:
     """Columns that identify a response by their names in lower case (``folded``)."""
     for key in RESPONSES:
-        if folded.keys() >= {*key}:
+        if folded.keys() >= set(key):
             # In each rank and run the numbers of responses start again.
             return tuple(folded[name] for name in ("rank", "run_id", *key) if name in folded)
     return ()
 
 
 def _check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
-    """Refuse columns of other types than numbers, and by its name an entropy that is not in nats."""
-    needed = {"step": "whole numbers", "entropy": "entropies", "logprob": "log-probabilities"}
-    needed |= {"advantage": "advantages"}
-    without_numbers = {"step": {pa.string()}, "entropy": set(), "logprob": set(), "advantage": set()}
+    """Raise for columns of other types than numbers, and by its name for an entropy that is not in nats.
+
+    Raises InputError (``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
+    ``entropy-is-perplexity``).
+    """
     # The roles that are not here may have any type, or are checked where they are used.
-    for role in ("step", "entropy", "planning", "mask", "logprob", "advantage", "correct"):
+    expected = {
+        "step": "whole numbers",
+        "entropy": "entropies",
+        "planning": "0 and 1",
+        "mask": "0 and 1",
+        "logprob": "log-probabilities",
+        "advantage": "advantages",
+        "correct": "0 and 1",
+    }
+    for role, content in expected.items():
         name = getattr(columns, role)
         kind = element_type(types.get(name, pa.null()))
-        if kind in without_numbers.get(role, {pa.bool_(), pa.string()}):
+        # A key is a text, and so is a flag that is written as a word.
+        if kind == pa.string() and role in ("step", "planning", "mask", "correct"):
+            continue
+        if kind == pa.bool_() and content == "0 and 1":
             continue
         if pa.types.is_null(kind) or is_number(kind):
             continue
-        slug = "step-not-whole" if role == "step" else "column-not-numeric"
-        message = f"column {shown(name)} of {shown(file)} holds {kind}, expected "
         option = "--class" if role == "planning" else f"--{role}"
         hint = f"name the column with {option}"
         if role not in ("step", "entropy"):
             hint += f", or {option} '' for none"
-        raise InputError(slug, message + needed.get(role, "0 and 1"), hint)
-    nats, unit = nats_per_unit(columns.entropy)
-    message = f"{shown(columns.entropy)} of {shown(file)} is "
+        raise InputError(
+            "step-not-whole" if role == "step" else "column-not-numeric",
+            f"column {shown(name)} of {shown(file)} holds {kind}, expected {content}",
+            hint,
+        )
     if is_perplexity(columns.entropy):
-        message += "a perplexity by its name, the exponential of an entropy"
-        raise InputError("entropy-is-perplexity", message, "write its logarithm into a column of its own")
+        raise InputError(
+            "entropy-is-perplexity",
+            f"{shown(columns.entropy)} of {shown(file)} is a perplexity by its name, the exponential of an "
+            "entropy",
+            "write its logarithm into a column of its own",
+        )
+    nats, unit = nats_per_unit(columns.entropy)
     # Tokens are summed as they are.
     if unit != "nats":
-        message += f"in {unit} by its name, and tokens' entropies are in nats"
-        raise InputError("entropy-in-bits", message, f"multiply it by {nats:.6f}, and name it without {unit}")
+        raise InputError(
+            "entropy-in-bits",
+            f"{shown(columns.entropy)} of {shown(file)} is in {unit} by its name, and tokens' entropies are "
+            "in nats",
+            f"multiply it by {nats:.6f}, and name it without {unit}",
+        )
 
 
 def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, str]:
@@ -248,14 +275,14 @@ def json_types(files: Sequence[TableFile], columns: TokenColumns) -> dict[str, s
     Measured numbers are ``double``, whatever the first records hold; flags are text, because 0.5 would be
     rounded to a flag.
     """
-    sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
+    sql_types = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
     numbers = {pa.int64(), pa.float64()}
     flags = (columns.planning, columns.mask, columns.correct)
     measured = (columns.entropy, columns.logprob, columns.advantage, columns.position)
     types = {}
     for name in columns.stored:
         kinds = {element_type(file.types[name]) for file in files} - {pa.null()}
-        kind = sql.get(next(iter(kinds), pa.string()), "string")
+        kind = sql_types.get(next(iter(kinds), pa.string()), "string")
         if name in measured or kinds == numbers or (name == columns.step and kinds <= numbers):
             kind = "double"
         if name in flags:

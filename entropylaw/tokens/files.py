@@ -236,7 +236,12 @@ def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
     size = size_of(source)
     packing = packing_of(source.path)
     path = target.with_name(f"{target.name}.{kind}")
-    if kind == "parquet" and _is_arrow(source):
+    is_arrow = False
+    if kind == "parquet":
+        # Arrow's own format, for files or streams, is converted.
+        with source.path.open("rb") as content:
+            is_arrow = content.read(6) == b"ARROW1" or suffix_of(source.name) in ARROW
+    if is_arrow:
         _write_parquet(source, path, size)
     elif packing == ".zst":
         unpack(source, path, size)
@@ -297,12 +302,6 @@ def check_distinct(file: TableFile, names: Iterable[str]) -> None:
                 f"{shown(file.name)} has several columns {shown(name)}, in any case of the letters",
                 "rename all but one of them, or take them out",
             )
-
-
-def _is_arrow(source: Source) -> bool:
-    """Whether a file holds Arrow's format for files or streams, by its name or its first bytes."""
-    with source.path.open("rb") as content:
-        return content.read(6) == b"ARROW1" or suffix_of(source.name) in ARROW
 
 
 def _write_parquet(source: Source, target: Path, size: int) -> None:

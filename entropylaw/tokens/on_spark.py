@@ -65,25 +65,28 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
 
 
 class Spark:
-    """See :func:`spark_backend`."""
+    """What runs the queries on Spark, as :class:`entropylaw.tokens.on_duckdb.DuckDB` on one machine.
+
+    ``connection`` is that of ibis, ``session`` that of Spark. Made by :func:`spark_backend`.
+    """
 
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection = connection
         self._session = session
         self._scans = 0
+        # Path of a file here → where the workers find it, and → its name in messages.
         self._places: dict[Path, Path] = {}
         self._names: dict[str, str] = {}
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """As :meth:`DuckDB.unrolled`; Spark goes through all lists of a row together as structs."""
-        names = {name: _quoted(name) for name in columns.all}
         # A null list among others would make the row's structs null.
-        lists = ", ".join(f"COALESCE({names[name]}, ARRAY())" for name in columns.lists)
-        fields = ", ".join(names[name] for name in columns.lists)
-        unrolled = f"INLINE(ARRAYS_ZIP({lists})) AS ({fields})"
-        single = (names[name] for name in columns.single)
+        lists = ", ".join(f"COALESCE({_quoted(name)}, ARRAY())" for name in columns.lists)
+        fields = ", ".join(_quoted(name) for name in columns.lists)
+        selected = [_quoted(name) for name in columns.single]
+        selected.append(f"INLINE(ARRAYS_ZIP({lists})) AS ({fields})")
         with self._explained():
-            frame = self._session.sql(f"SELECT {', '.join((*single, unrolled))} FROM {table.name}")
+            frame = self._session.sql(f"SELECT {', '.join(selected)} FROM {table.name}")
             frame.createOrReplaceTempView("entropylaw_unrolled")
         return self._table("entropylaw_unrolled")
 
@@ -91,11 +94,13 @@ class Spark:
         """As :meth:`DuckDB.scan`, also the types."""
         leader = files[0]
         reader = self._session.read
-        self._places |= {file.path: self._place(file) for file in files}
-        self._names |= {str(file.path): file.name for file in files}
-        posix_paths = [self._places[file.path].absolute().as_posix() for file in files]
-        # As Hadoop names a file: it decodes no URI, and takes some characters for a pattern.
-        paths = ["file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in posix_paths]
+        paths: list[str] = []
+        for file in files:
+            self._places[file.path] = self._place(file)
+            self._names[str(file.path)] = file.name
+            # As Hadoop names a file: it decodes no URI, and takes some characters for a pattern.
+            path = re.sub(r"([\[\]{}*?\\])", r"\\\1", self._places[file.path].absolute().as_posix())
+            paths.append(f"file:{path}")
         with self._explained():
             if leader.kind == "parquet":
                 frame = reader.option("mergeSchema", "true").parquet(*paths)
@@ -104,8 +109,14 @@ class Spark:
                 reader = reader.schema(header).option("mode", "FAILFAST").option("enforceSchema", "true")
                 frame = reader.csv(paths, sep=leader.mark, header=True, multiLine=True, escape='"')
             else:
-                named = ", ".join(f"{_quoted(name)} {_spark_type(kind)}" for name, kind in types.items())
-                frame = reader.schema(named).option("mode", "FAILFAST").json(paths)
+                fields: list[str] = []
+                for name, kind in types.items():
+                    # Spark's types have other names than DuckDB's.
+                    spark_type = "string" if kind == "JSON" else kind
+                    if kind.endswith("[]"):
+                        spark_type = f"array<{kind.removesuffix('[]')}>"
+                    fields.append(f"{_quoted(name)} {spark_type}")
+                frame = reader.schema(", ".join(fields)).option("mode", "FAILFAST").json(paths)
             self._scans += 1
             name = f"entropylaw_scan_{self._scans}"
             frame.withColumn(FILE, input_file_name()).createOrReplaceTempView(name)
@@ -129,6 +140,7 @@ class Spark:
     def by_file(self, values: Mapping[Path, object]) -> str:
         """As :meth:`DuckDB.by_file`."""
         if len(values) < 2:
+            # A constant needs no column of files.
             return str(next(iter(values.values()), "NULL"))
         cases = []
         for path, value in values.items():
@@ -137,7 +149,7 @@ class Spark:
         return f"CASE {FILE} {' '.join(cases)} ELSE RAISE_ERROR('a file without a value') END"
 
     def keep_order(self) -> None:
-        """Refuse to number rows: Spark has no order of them."""
+        """Raise UsageError ``spark-has-no-order``: Spark numbers no rows, as it has no order of them."""
         raise UsageError(
             "spark-has-no-order",
             "--backend spark cannot number the rows of a file, which has no column for what they are",
@@ -160,6 +172,7 @@ class Spark:
         """Run on the cluster; Ctrl-C cancels the jobs."""
         try:
             with self._explained():
+                # Spark has no integers of 128 bits.
                 query = query.replace(f" AS {WIDE})", " AS DECIMAL(38, 0))")
                 return self._connection.sql(query, dialect="duckdb").to_pyarrow()
         except KeyboardInterrupt:
@@ -185,13 +198,6 @@ class Spark:
 def _quoted(name: str) -> str:
     """A column's name in Spark's SQL."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def _spark_type(kind: str) -> str:
-    """A type of DuckDB in Spark's SQL."""
-    if kind.endswith("[]"):
-        return f"array<{kind.removesuffix('[]')}>"
-    return "string" if kind == "JSON" else kind
 
 
 def first_line(error: BaseException) -> str:

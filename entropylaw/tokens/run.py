@@ -152,7 +152,7 @@ def backend(
 
 
 def _check_options(options: TokenOptions) -> None:
-    """Refuse options that contradict each other."""
+    """Raise UsageError for options that contradict each other, and a share that is none."""
     share = options.top_quantile
     if share is not None and not 0 < share < 1:
         raise UsageError(
@@ -224,11 +224,11 @@ def _by_grams(
     from entropylaw.tokens.grams import PLANNING, mark, read_grams
 
     assert isinstance(engine, DuckDB)
-    if missing := [role for role in ("token", "response", "position") if not getattr(columns, role)]:
-        message = "grams are matched in the text of each response, and there is no column of "
+    missing = [role for role in ("token", "response", "position") if not getattr(columns, role)]
+    if missing:
         raise InputError(
             "grams-need-text",
-            message + ", ".join(missing),
+            "grams are matched in the text of each response, and there is no column of " + ", ".join(missing),
             f"name it with --{', --'.join(missing)}; token ids are not text: decode them first",
         )
     grams = read_grams(listed)
@@ -259,15 +259,19 @@ def _finished(
     notes: Sequence[str],
     plans: pa.Table | None = None,
 ) -> Summarised:
-    """Apply the rule for classes and summarise; ``plans`` has further columns by step."""
+    """The summary of the sums, by the rule of ``options`` for classes, with notes on both.
+
+    ``plans`` has further columns by step.
+    """
+    # By step, the entropy from which a token is of planning.
     cuts = None
     rule = about.get("class", {"rule": "none"})
     if options.top_quantile is not None:
         sums, cuts = sums.by_quantile(options.top_quantile)
         share = f"{100 * options.top_quantile:g} %"
         rule = {"rule": f"top quantile, {share}", "share": options.top_quantile}
-        choice = f"planning = the {share} of each step's tokens with the highest entropy: a choice, "
-        notes = [*notes, f"{choice}not a finding; cut at the nearest edge of a bin (class_cut)"]
+        planning = f"planning = the {share} of each step's tokens with the highest entropy"
+        notes = [*notes, f"{planning}: a choice, not a finding; cut at the nearest edge of a bin (class_cut)"]
     elif rule["rule"] == "none":
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
     about = {**about, "class": rule}

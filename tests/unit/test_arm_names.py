@@ -60,11 +60,11 @@ def test_an_arm_is_a_name_or_a_folder_without_its_seed(name, path, arm):
         ("grpo=logs", ("grpo", "logs")),
         ("clip higher=a b.csv", ("clip higher", "a b.csv")),
         ("grpo=out/lr=1/m.csv", ("grpo", "out/lr=1/m.csv")),
-        ("out/lr=1/m.csv", ("out/lr=1/m.csv",)),
-        ("wandb://e/p/r?x=1", ("wandb://e/p/r?x=1",)),
-        ("logs", ("logs",)),
-        ("=logs", ("=logs",)),
-        ("grpo=", ("grpo=",)),
+        ("out/lr=1/m.csv", ("", "out/lr=1/m.csv")),
+        ("wandb://e/p/r?x=1", ("", "wandb://e/p/r?x=1")),
+        ("logs", ("", "logs")),
+        ("=logs", ("", "=logs")),
+        ("grpo=", ("", "grpo=")),
     ],
 )
 def test_an_argument_is_a_path_or_an_arm_and_a_path(text, parts):
@@ -74,7 +74,7 @@ def test_an_argument_is_a_path_or_an_arm_and_a_path(text, parts):
 def test_a_file_with_an_equals_sign_is_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lr=1.csv").touch()
-    assert split_arm("lr=1.csv") == ("lr=1.csv",)
+    assert split_arm("lr=1.csv") == ("", "lr=1.csv")
 
 
 def test_arms_add_up_and_patterns_and_commas_are_expanded(tmp_path, monkeypatch):

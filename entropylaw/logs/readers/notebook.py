@@ -185,7 +185,15 @@ def trainer_table(markup: str) -> Table | None:
         return None
     values = [["" if cell.casefold() == "no log" else cell for cell in row] for row in below]
     _empty_fillers(values)
-    csv.writer(text := io.StringIO()).writerows([map(_logged_name, header), *values])
+    # Names as a Trainer logs them: ``eval_reward_std`` of ``Reward Std``.
+    names: list[str] = []
+    for title in header:
+        name = title.replace(" / ", "/")
+        if title[:1].isupper():
+            name = "eval_" + title.lower().replace(" ", "_")
+        names.append(_NAMES.get(title, name))
+    text = io.StringIO()
+    csv.writer(text).writerows([names, *values])
     table = delimited.read(_in_memory(text.getvalue()))
     return replace(table, notes=(_ROUNDED, *table.notes))
 
@@ -207,13 +215,6 @@ def _empty_fillers(rows: list[list[str]]) -> None:
         below = [row[column] for row in rows[1:] if column < len(row)]
         if column and cell == "0" and all("." in number or not number for number in below):
             rows[0][column] = ""
-
-
-def _logged_name(name: str) -> str:
-    """The name under which a Trainer logs a column: ``eval_reward_std`` of ``Reward Std``."""
-    if name in _NAMES:
-        return _NAMES[name]
-    return "eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/")
 
 
 def _in_memory(text: str) -> Content:

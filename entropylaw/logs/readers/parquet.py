@@ -56,7 +56,7 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
         if useful is not None and (contents[0].column_filter is not None or len(leaves) > 256):
             used_columns = frozenset(filter(useful, leaves))
         _require_bounded(path, size, [file.metadata for file in files], used_columns)
-        _refuse_tokens(path, files, threads=threads)
+        _check_no_tokens(path, files, threads=threads)
         tables = []
         for file in files:
             columns = None if used_columns is None else list(filter(used_columns.__contains__, _leaves(file)))
@@ -75,7 +75,7 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
         ) from None
 
 
-def _refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
+def _check_no_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
     """Raise ``token-level-table`` by the step and the names alone, before long columns of text are read."""
     names = files[0].schema_arrow.names
     step = next((name for name in names if name.casefold() in ("step", "global_step")), None)

@@ -8,18 +8,26 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropylaw.escaping import one_line
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Table, Trace, Verdict
+from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 from entropylaw.results import Estimate
 
-_KINDS = {"": "paragraphs"} | dict.fromkeys(("reason", "caution", "warning", "checks"), "checks")
+# Label of a note → the kind of group that it is in; notes with other labels are a list of facts.
+_KIND_BY_LABEL = {
+    "": "paragraphs",
+    "reason": "checks",
+    "caution": "checks",
+    "warning": "checks",
+    "checks": "checks",
+}
 
 
 def fragment(
@@ -42,61 +50,84 @@ def fragment(
     links
         Name of a figure → addresses of its files.
     prefix
-        Put before the ids of figures, which are their names, and of all else on a page.
+        Put before every id, so that the ids of several results on a page differ. The ids of figures are
+        their names.
     follow
         Whether the figures take the colours of the page.
     frame
         The attributes of an element around a figure where there is no style sheet.
     """
     title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
-    # All outputs of a notebook have the same letters.
+    # The figures of a page share the shapes of their letters, by ids. Those of an output in a notebook are
+    # the same in all outputs, and its style is its own, as there is no style sheet.
     letters = prefix
     hidden = 'class="glyphs"'
     if frame:
         letters = ""
         hidden = 'style="position:absolute;width:0;height:0"'
-    svgs = {}
-    for figure in (block for block in blocks if isinstance(block, Figure) and block.name in figures):
-        entry = NAMED[figure.name]
-        svg = figures[figure.name]
-        name = f"{prefix}{figure.name}"
-        described = one_line(figure.described or entry.caption(figure.part))
-        svg = inline(svg, name, f"{entry.title} {title}", described, letters=letters, follow=follow)
-        svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
-    sections = _sectioned(blocks, svgs, links or {})
-    template = environment().get_template("blocks.html.j2")
-    body = template.render(
-        sections=sections, svgs=svgs, links=links or {}, prefix=prefix, frame=Markup(frame)
+    svgs: dict[str, Markup] = {}
+    for block in blocks:
+        if isinstance(block, Figure) and block.name in figures:
+            entry = NAMED[block.name]
+            svg = inline(
+                figures[block.name],
+                f"{prefix}{block.name}",
+                f"{entry.title} {title}",
+                one_line(block.described or entry.caption(block.part)),
+                letters=letters,
+                follow=follow,
+            )
+            # Its text is escaped: inline escapes all that is from logs.
+            svgs[block.name] = Markup(svg)
+    body = (
+        environment()
+        .get_template("blocks.html.j2")
+        .render(
+            sections=_sections_of(blocks, svgs, links or {}),
+            svgs=svgs,
+            links=links or {},
+            prefix=prefix,
+            frame=Markup(frame),
+        )
     )
-    shapes = glyphs(map(figures.__getitem__, svgs), letters, hidden) if svgs else ""
+    shapes = glyphs([figures[name] for name in svgs], letters, hidden) if svgs else ""
     return Markup(f"{shapes}\n{body}")
 
 
-def _sectioned(
-    blocks: Sequence[Block], svgs: Container[str], links: Mapping[str, Sequence[str]]
-) -> list[tuple[Heading | None, list[Block], list[Block]]]:
-    """Parts with their headings, figures and other blocks; those before the first part have no heading.
+class _Section(NamedTuple):
+    """A part of a result: its heading, its figures, and its other blocks in order."""
 
-    Runs have their headings above. A figure that can be neither shown nor linked is left out.
+    heading: Heading | None
+    figures: list[Block]
+    blocks: list[Block]
+
+
+def _sections_of(
+    blocks: Sequence[Block], svgs: Container[str], links: Mapping[str, Sequence[str]]
+) -> list[_Section]:
+    """The parts of a result; the blocks before the first heading of a part are a section without one.
+
+    The heading of the result itself is above them on the page. A figure that can be neither shown nor linked
+    is left out.
     """
-    sections: list[tuple[Heading | None, list[Block], list[Block]]] = [(None, [], [])]
+    sections = [_Section(None, [], [])]
     for block in blocks:
         match block:
             case Heading(level=3):
-                sections.append((block, [], []))
+                sections.append(_Section(block, [], []))
             case Figure() if block.name in svgs or links.get(block.name):
-                sections[-1][1].append(block)
+                sections[-1].figures.append(block)
             case Heading() | Figure():
                 continue
             case _:
-                sections[-1][2].append(block)
+                sections[-1].blocks.append(block)
     return sections
 
 
 @lru_cache
 def environment() -> Environment:
     """The templates and filters of every page; text from logs is escaped."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("entropylaw.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -104,40 +135,45 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "cell": numbers.cell_text,
         "fact": numbers.fact_text,
         "estimate": numbers.format_estimate,
-        "line": line,
+        "sparkline": sparkline,
         "typeset": typeset,
         "one_line": one_line,
         "kind": lambda block: type(block).__name__,
         "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
-    made.tests["opening"] = lambda block: (
-        isinstance(block, Verdict | Answers) or (isinstance(block, Table) and block.overview)
-    )
-    made.tests["estimate"] = lambda value: isinstance(value, Estimate)
-    made.globals["colours"] = Markup(palette.css())
+    templates.tests |= {
+        # Verdict, answers and the table of all runs are above the figures of their section.
+        "opening": lambda block: isinstance(block, Verdict | Answers) or getattr(block, "overview", False),
+        "estimate": lambda value: isinstance(value, Estimate),
+    }
+    templates.globals["colours"] = Markup(palette.css())
     # The policy of a page allows this script alone.
     script = files("entropylaw.report").joinpath("templates/order.js").read_bytes()
     digest = b64encode(sha256(script).digest()).decode()
-    made.globals |= {"script": Markup(script.decode()), "script_hash": f"sha256-{digest}"}
-    return made
+    templates.globals |= {"script": Markup(script.decode()), "script_hash": f"sha256-{digest}"}
+    return templates
 
 
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
     """Groups of notes: checks, lists of labelled facts, paragraphs."""
     sentences = (note for note in block.notes if note.text)
-    groups = groupby(sentences, lambda note: _KINDS.get(note.label, "list"))
+    groups = groupby(sentences, lambda note: _KIND_BY_LABEL.get(note.label, "list"))
     return [(kind, list(notes)) for kind, notes in groups]
 
 
-def line(trace: Trace) -> Markup:
-    """A series between its own least and largest value, as a line with a dot at its end."""
+def sparkline(trace: Trace) -> Markup:
+    """A series between its own least and largest value, as a line with a dot at its end.
+
+    The template draws it in a box of 100 × 22, of which it leaves a rim of 2 for the dot.
+    """
     first_step = trace.steps[0]
     low = min(trace.values)
+    # A series of one step or of one value has no range.
     across = 96.0 / ((trace.steps[-1] - first_step) or 1.0)
     up = 18.0 / ((max(trace.values) - low) or 1.0)
     points = [
@@ -145,7 +181,8 @@ def line(trace: Trace) -> Markup:
         for step, value in zip(trace.steps, trace.values, strict=True)
     ]
     x, y = points[-1]
-    path = " ".join(map(",".join, points)).replace(".0", "")
+    # Each number has one decimal, which is left out where it is 0.
+    path = " ".join(f"{x},{y}" for x, y in points).replace(".0", "")
     return Markup(f'<polyline points="{path}"/><circle cx="{x}" cy="{y}" r="2.4"/>')
 
 

@@ -263,9 +263,16 @@ class Prints:
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
         """Take a line that is no row of a table."""
-        if ended and (below := self._below_header(_row_words(line))) is not None:
-            yield below
-            return
+        if ended:
+            # The cells of a row have two blanks or more between them, or else one.
+            row = line.strip().removeprefix("# ")
+            words = re.split(" {2,}", row)
+            if len(words) <= 2 and "\t" not in row:
+                words = row.split()
+            below = self._below_header(words)
+            if below is not None:
+                yield below
+                return
         pairs = list[tuple[str, float]]()
         title = _LEVEL.sub(" ", line)
         if (prefix := self._section(line, process)) is None:
@@ -362,10 +369,3 @@ class Prints:
             return None
         self._decimal_commas |= separates_decimals(decimal)
         return comma_number(decimal) if self._decimal_commas else None
-
-
-def _row_words(line: str) -> list[str]:
-    """The cells of a line that may be a row: split at two blanks or more, or else at every blank."""
-    line = line.strip().removeprefix("# ")
-    words = re.split(" {2,}", line)
-    return words if len(words) > 2 or "\t" in line else line.split()

@@ -122,8 +122,11 @@ def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_SHAPE and not _is_single(value):
-            return None
+        if key == _TENSOR_SHAPE:
+            # A single number has no dimension, or only such of size 1.
+            dimensions = [dict(fields(content)) for part, content in fields(value) if part == _SHAPE_DIM]
+            if any(dimension.get(_DIM_SIZE) != 1 for dimension in dimensions):
+                return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
     content = parts.get(_TENSOR_CONTENT, b"")
@@ -135,12 +138,6 @@ def _only_number(tensor: bytes) -> float | None:
         number, end = varint(raw, 0)
         raw = number.to_bytes(8, "little")[:size] + raw[end:]
     return float(*struct.unpack(form, raw)) if len(raw) == size else None
-
-
-def _is_single(shape: bytes) -> bool:
-    """Whether a tensor has a single number: no dimension, or only such of size 1."""
-    sizes = (dict(fields(content)).get(_DIM_SIZE) for key, content in fields(shape) if key == _SHAPE_DIM)
-    return all(size == 1 for size in sizes)
 
 
 def _events(data: bytes, damage: Damage, dropped: Counter[str]) -> Iterator[bytes]:
