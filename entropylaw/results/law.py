@@ -13,6 +13,7 @@ from entropylaw.results import (
     EntropySet,
     Estimate,
     FormAnswer,
+    KeptWord,
     LawTests,
     Prediction,
     Residuals,
@@ -146,6 +147,14 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     def lowest_entropy(self) -> float:
         """Lowest smoothed entropy, nats: the reward at H = 0 is an extrapolation from there."""
         return float(min(self.smoothed_entropy))
+
+    @cached_property
+    def kept_word(self) -> KeptWord | None:
+        """How far law and averaged curve of the first two thirds missed the last third; None of a short run.
+
+        It takes another fit, and is not a part of a document.
+        """
+        return methods.predicting().kept_word_of(self)  # type: ignore[no-any-return]
 
     @cached_property
     def reads(self) -> Any:
