@@ -7,7 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
-from entropylaw.report.blocks import Asked, Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
+from entropylaw.report.blocks import (
+    Asked,
+    Block,
+    Facts,
+    Heading,
+    Note,
+    Notes,
+    Table,
+    Verdict,
+    by_run,
+    is_gate,
+)
 from entropylaw.report.numbers import fact_rows, row_text
 
 COUNTED = {
