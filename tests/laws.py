@@ -28,13 +28,21 @@ def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any =
     """The fit of arrays of whose columns something is known."""
     used = usable(entropy, reward, step, keep_outliers=False)
     return answer_of(
-        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, starts=(), findings=findings)
+        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, findings=findings)
     )
 
 
 def own_law(*series: Any, **options: Any) -> LawFit:
     """The law of arrays; arguments as for :func:`fit_arrays`."""
     return fit_arrays(*series, **options).law
+
+
+def law_alone(entropy: Any, reward: Any, step: Any = None, max_reward: float | None = None) -> LawFit:
+    """The law of arrays, without a forecast, which takes longest."""
+    used = usable(entropy, reward, step, keep_outliers=False)
+    law = fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=max_reward).law
+    assert law is not None
+    return law
 
 
 def phases_of(step: Any, planning: Any = None, execution: Any = None, **options: Any) -> entropylaw.PhaseFit:

@@ -22,7 +22,7 @@ from entropylaw.results import Estimate, FormAnswer
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SCORE, Finding
+from entropylaw.results.result import DIVERGENCE, NO_SCORE, Finding
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
@@ -188,8 +188,17 @@ def _law_answers(fit: Fit) -> list[Answer]:
     about = [law.why.value] if law.why is not None else []
     return [
         _coefficients(law),
-        answer("law", word, *about, *_at_zero(fit, law), after=": ", verdict=word),
+        answer("law", word, *about, *_by_divergence(fit), *_at_zero(fit, law), after=": ", verdict=word),
     ]
+
+
+def _by_divergence(fit: Fit) -> list[str]:
+    """That the divergence from the reference policy explains more of the reward than the law does."""
+    for finding in fit.findings:
+        if finding.code == DIVERGENCE and finding.values["explains_more"]:
+            r_squared = format_r_squared(float(str(finding.values["r_squared"])))
+            return [f"{finding.values['best']} explains more (R² {r_squared})"]
+    return []
 
 
 def _coefficients(law: LawFit) -> Answer:

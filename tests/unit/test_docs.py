@@ -83,7 +83,7 @@ def test_files_and_constants_named_in_the_method_exist():
                 )
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/method/verdict.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/method/law.md"])
 def test_the_verdicts_limit_is_the_one_in_the_code(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert f"at least {HOLDS}" in text
