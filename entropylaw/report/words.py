@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
-from entropylaw.escaping import counted, one_line
+from entropylaw.escaping import one_line
 from entropylaw.logs.source import Meaning
 from entropylaw.report.blocks import Answer, Note, labelled
 from entropylaw.report.numbers import (
@@ -233,11 +233,10 @@ def _stop_reasons(line: StopLine) -> list[str]:
     reasons = []
     if line.says == "broken" and line.state is not None:
         reasons += _about_state(line.state)
-    if line.says == "stop" and line.low_looks:
-        ever = "" if line.p_ever is None else f" (ever until then {format_probability(line.p_ever)})"
-        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} one after the other{ever}")
-    elif line.says == "stop":
-        reasons.append(f"the reward is 0 at all {line.evaluations} evaluations, nothing was ever gained")
+    if line.says == "stop" and line.state is not None:
+        reasons.append(f"flat since step {format_step(line.state.since)}, a third of the plan or more")
+        if line.p_ever is not None:
+            reasons.append(f"P(gain) at any step until its end {format_probability(line.p_ever)}")
     if line.exploded_since is not None:
         since = format_step(line.exploded_since)
         reasons.append(f"the entropy is above twice its lowest level since step {since}")
