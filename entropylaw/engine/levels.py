@@ -171,13 +171,13 @@ def levels_of(
     y = (blocks.value - origin) / unit
     models = []
     for noise, prior in _noises(blocks, is_share=is_share):
-        root = np.linalg.cholesky(noise)
+        root = np.asarray(np.linalg.cholesky(noise), dtype=float)
         for kernel, sizes, share in _kernels(x):
             models.append(_Models(kernel, root, y, sizes, prior * share / len(sizes)))
     best = max(model.evidence.max() for model in models)
     # Only of what is plausible the level is computed, which takes longest.
     kept = [(model, model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
-    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely)]
+    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely).tolist()]
     weight = np.exp([model.evidence[index] - best for model, index in parts])
     weight /= weight.sum()
     posteriors = [model.posterior(index) for model, index in parts]
