@@ -8,7 +8,7 @@ from entropylaw.results import Estimate
 from entropylaw.results.state import State
 
 Says = Literal["go on", "stop", "broken", "exploded", "finished", "not known"]
-"""What a stop line says: of several that hold ``broken`` comes first, then ``exploded``, ``finished``, ``stop``."""
+"""What a stop line says: of several that hold ``broken`` comes first, then ``exploded``, ``finished``."""
 
 STOPPING: tuple[Says, ...] = ("stop", "broken", "exploded")
 """What may stop a run."""
