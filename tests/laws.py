@@ -28,13 +28,13 @@ def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any =
     """The fit of arrays of whose columns something is known."""
     used = usable(entropy, reward, step, keep_outliers=False)
     return answer_of(
-        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, starts=(), findings=findings)
+        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, findings=findings)
     )
 
 
 def own_law(*series: Any, **options: Any) -> LawFit:
     """The law of arrays; arguments as for :func:`fit_arrays`."""
-    return fit_arrays(*series, **options).law
+    return fit_arrays(*series, **options).lawful()
 
 
 def phases_of(step: Any, planning: Any = None, execution: Any = None, **options: Any) -> entropylaw.PhaseFit:
