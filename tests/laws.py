@@ -34,7 +34,7 @@ def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any =
 
 def own_law(*series: Any, **options: Any) -> LawFit:
     """The law of arrays; arguments as for :func:`fit_arrays`."""
-    return fit_arrays(*series, **options).law
+    return fit_arrays(*series, **options).lawful()
 
 
 def law_alone(entropy: Any, reward: Any, step: Any = None, max_reward: float | None = None) -> LawFit:

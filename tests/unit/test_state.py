@@ -77,7 +77,8 @@ def test_a_log_whose_last_tenth_has_no_reward_is_broken(n, reward):
     assert state(values, end=last).word != "broken"
     assert state(values, end=1.02 * last).word != "broken"
     found = state(values, end=1.5 * last)
-    assert (found.word, found.since, found.lost_from) == ("broken", last, None)
+    assert (found.word, found.since, found.lost) == ("broken", last, None)
+    assert found.has_ended
     if reward == "rising":
         assert found.keep.step <= last
 
@@ -103,7 +104,10 @@ def test_a_loss_is_found_with_where_it_began(kind, n):
     assert found.word == "broken"
     first = n // 2 + n // 6
     assert 10.0 * (first - 4) <= found.since <= 10.0 * (first + 1)
-    assert found.lost_from > found.lost_to
+    assert found.last_step == 10.0 * (reward.size - 1)
+    best, now = found.lost
+    assert best > now
+    assert not found.has_ended
     assert not found.keep.is_last
     assert found.keep.step < found.since
     assert state(reward, is_score=False).word != "broken"
@@ -136,7 +140,7 @@ def test_half_of_what_was_gained_decides_and_not_the_size_of_a_fall():
     level[40:] = 0.4
     found = state(level + noise)
     assert (found.word, found.since) == ("broken", 400.0)
-    assert found.lost_to == pytest.approx(0.4, abs=0.02)
+    assert found.lost == pytest.approx((0.9, 0.4), abs=0.05)
 
 
 def test_the_step_to_keep_is_that_of_a_peak_and_else_the_last():
