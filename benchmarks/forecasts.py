@@ -420,8 +420,10 @@ def bins_table(results: dict[str, Tested]) -> list[str]:
                 p = (result.p_ever if ever else result.p_gain)[0]
                 came = gained(result, ever=ever)[0]
                 inside = (p >= low) & ((p < high) | (high == 1.0))
-                share = f"{p[inside].mean():.2f} → {came[inside].mean():.2f} ({inside.sum()})"
-                cells.append(share if inside.any() else "—")
+                if not inside.any():
+                    cells.append("—")
+                    continue
+                cells.append(f"{p[inside].mean():.2f} → {came[inside].mean():.2f} ({inside.sum()})")
             lines.append(f"| {'ever' if ever else 'then'}, {low:g}–{high:g} | {' | '.join(cells)} |")
     return lines
 
