@@ -22,7 +22,7 @@ from entropylaw.results import Estimate, FormAnswer
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import DIVERGENCE, NO_SCORE, Finding
+from entropylaw.results.result import DIVERGENCE, NO_SCORE
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
@@ -30,21 +30,6 @@ from entropylaw.results.stop import StopLine
 def why(refusal: Refusal | None) -> str:
     """Why a run was refused, if its document has the reason."""
     return refusal.message if refusal is not None else "its document gives no reason"
-
-
-def short_words(finding: Finding) -> str:
-    """A finding in a few words."""
-    return SHORT.get(finding.code, finding.code.replace("-", " "))
-
-
-SHORT = {
-    "curves-pass-largest": "curves pass the limit",
-    "entropy-range-narrow": "narrow range of entropy",
-    "kl-term": "KL term",
-    "reward-ends": "reward ends early",
-    "rests-on-first": "first points decide",
-}
-"""Code of a finding → two or three words, where those of the code do not read well."""
 
 
 def law_words(law: LawFit | None) -> str:

@@ -1,7 +1,6 @@
 """The stop line: states, looks, costs; and as a row, a gate and JSON."""
 
 import json
-import math
 
 import numpy as np
 import pytest

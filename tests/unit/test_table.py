@@ -33,7 +33,6 @@ def numbers(reads: Reads):
     """Ends of the averaged ceiling and headroom, the law's ceiling and a."""
     cells = (
         reads.ceiling(reads.averaged),
-        reads.cells(1, reads.averaged),
         reads.ceiling(reads.law),
         reads.coefficients()[0],
     )
