@@ -157,7 +157,7 @@ def forecasts() -> str:
     return (
         f"{len(result.cases)} forecasts of the gain that counts in {repositories} repositories, each "
         "calibrated without its own; *then* is at the later step, *ever* at any step up to it:\n\n"
-        + "\n".join(bins_table({"said →": result}))
+        + "\n".join(bins_table({"public runs": result}))
     )
 
 
