@@ -4,8 +4,8 @@ python -m benchmarks.law_words                     print the tables, 40 runs per
 python -m benchmarks.law_words --write             and put them into docs/benchmarks/law_words.md
 python -m benchmarks.law_words --runs 10 --jobs 4  runs per cell, and processes
 
-The peers are least squares with one AR(1) and BIC, below, and the prototype that the rule was first tried with,
-which is left out where it is absent.
+The peers are least squares with one AR(1) and BIC, below, and the prototype that the rule was first tried
+with, which is left out where it is absent.
 """
 
 from __future__ import annotations
