@@ -187,8 +187,8 @@ MOST_RANGES = 1.5
 """Ranges of the reward that a means at most, over the entropies of the run, where it is known."""
 
 MORE_EXPLAINED = 0.05
-"""R² by which the divergence from the reference policy explains more than the law: less is within the noise of
-R² on runs of some tens of evaluations."""
+"""R² by which the divergence from the reference policy explains more than the law: less is within the noise
+of R² on runs of some tens of evaluations."""
 
 # -- findings -----------------------------------------------------------------------------------------------
 

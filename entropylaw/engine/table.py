@@ -388,7 +388,7 @@ class _Blocks:
         linear = [0, *self.columns.of("flat")]
         inverse = _inverse(self.product[:, linear][:, :, linear])
         slope = np.einsum("kq,kq->k", inverse[:, -1], self.product[:, linear, self.target])
-        return np.maximum((slope / self.columns.law_unit) ** 2, _RIDGE)
+        return np.asarray(np.maximum((slope / self.columns.law_unit) ** 2, _RIDGE))
 
     def all(self) -> list[Block]:
         """Every block that the run determines: saturation without a term, and the flat law alone."""

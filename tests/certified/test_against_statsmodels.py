@@ -85,7 +85,7 @@ def test_whitening_is_the_cholesky_solve():
     gap = spacings(step, entropy)
     time = np.concatenate([[0.0], np.cumsum(gap)])
     for group in covariances(gap.tobytes(), PRIOR):
-        white, _ = group.whitened(design)
+        white = group.whitened(design)
         for k in range(0, group.white.size, 5):
             drift, noise = group.matrix(time, k)
             expected = np.linalg.solve(np.linalg.cholesky(drift + np.diag(noise)), design)

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -16,7 +17,6 @@ from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, by_name, index_row
-from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
 from entropylaw.report.words import stop_notes
 from entropylaw.results.result import replace
 from tests.laws import phases_of

@@ -1,5 +1,6 @@
 """Runs and documents that the report tests render; and that they are what they are taken for."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -7,13 +8,13 @@ import numpy as np
 
 from entropylaw import Estimate, Fit, FitDocument, FitError, LawFit, Run, Series, Verdict, Why
 from entropylaw.analysis.entropy_ahead import entropy_drop
-from entropylaw.analysis.law.verdict import ODDS
 from entropylaw.documents.document import Entry, FitOptions, InputFile
 from entropylaw.logs.source import Meaning, Source
-from entropylaw.results import Curve, LawTests, Residuals
+from entropylaw.results import Curve, FormAnswer, LawTests, Residuals
 from entropylaw.results.columns import Choice
-from entropylaw.results.fit import FormAnswer
+from entropylaw.results.forecast import Forecast, LawAhead
 from entropylaw.results.result import Finding, replace
+from entropylaw.results.state import Kept, State, Word
 from tests.findings import stated
 from tests.laws import fit_arrays
 
@@ -74,7 +75,7 @@ def synthetic(
 
 
 def falling() -> Entry:
-    """A run in which reward falls as entropy falls: no law."""
+    """A run in which reward falls as entropy falls: the law fails."""
     return synthetic("falling", a=-0.2, b=0.3, noise=0.03)
 
 
@@ -103,54 +104,102 @@ def estimate(value: float | None, low: float | None, high: float | None, note: s
     )
 
 
+def state_by_hand(word: Word = "rising", **changed: Any) -> State:
+    """A state whose every number is chosen here; what belongs to the word is ``changed``."""
+    kept = Kept(step=90.0, level=0.7684, p_better=0.0, is_last=True)
+    state = State(
+        word=word,
+        since=60.0,
+        last_step=90.0,
+        change=estimate(0.0312, 0.021, 0.0414),
+        would_show=0.0151,
+        now=estimate(0.7684, 0.757, 0.779),
+        gained=estimate(0.4843, 0.461, 0.508),
+        gain=0.01,
+        noise=0.0123,
+        keep=kept,
+    )
+    return replace(state, **changed)
+
+
+def lost_by_hand() -> State:
+    """That of a run that lost its reward."""
+    kept = Kept(step=40.0, level=0.7513, p_better=0.999, is_last=False)
+    now = estimate(0.0123, 0.002, 0.0226)
+    return state_by_hand("broken", since=70.0, now=now, keep=kept, lost=(0.7513, 0.0123))
+
+
+def ahead_by_hand(p_gain: float = 0.71) -> Forecast:
+    """A forecast for half as many steps again, with the probability of a gain of .01."""
+    return Forecast(
+        run="by hand",
+        n=10,
+        block=1,
+        without_entropy=0,
+        last_step=90.0,
+        now=0.7684,
+        step=(130.0,),
+        rewards=(estimate(0.7821, 0.751, 0.8132),),
+        p_gains=(p_gain,),
+        p_ever=min(p_gain + 0.1, 1.0),
+        gain=0.01,
+        entropies=(estimate(0.06, 0.02, 0.1),),
+        spent=estimate(85.3, 71.2, 104.0),
+        law=LawAhead(rewards=(0.7814,), error=0.0131, last_value_error=0.0224),
+        level=0.95,
+        dropped={},
+    )
+
+
 def by_hand(
     *,
     verdict: Verdict = Verdict.holds,
     why: Why | None = None,
     findings: tuple[Finding, ...] | None = None,
-    law_probability: float = 0.9,
-    line_probability: float = 0.08,
-    headroom: Estimate | None = None,
-    p_headroom: float = 0.981,
-    max_reward: float | None = None,
+    state: State | None = None,
+    forecast: Forecast | None = None,
+    law: Mapping[str, Any] | None = None,
 ) -> Fit:
-    """An answer whose every number is chosen here, so that its text does not depend on the engine."""
+    """An answer whose every number is chosen here, so that its text does not depend on the engine.
+
+    ``law`` has numbers of the law that are others.
+    """
     step = np.array([10.0 * i for i in range(10)])
     entropy = np.linspace(1.0, 0.1, 10)
     fitted = 0.8 - 0.3 * np.expm1(entropy)
     grid = (0.0, 0.5, 1.0)
     mean = tuple(float(0.8 - 0.3 * np.expm1(h)) for h in grid)
-    ceilings = {
-        "law": estimate(0.8001, 0.7712, 0.8291),
-        "line": estimate(0.832, 0.801, 0.866),
-        "rate": estimate(0.81, 0.75, 0.88),
-        "constant": estimate(0.5, 0.3, 0.7),
-    }
-    probability = {"law": law_probability, "line": line_probability, "rate": 0.0199, "constant": 0.0001}
-    forms = (
+    probability = {"law": 0.9, "line": 0.08, "rate": 0.0199, "constant": 0.0001}
+    forms = [
         FormAnswer(
             form=name,
             formula=name,
             parameters=2,
-            ceiling=ceilings[name],
-            headroom=estimate(0.0316, 0.0121, 0.0511),
             probability=probability[name],
             residual_sd=0.02,
             shapes={"k": estimate(1.2, 0.4, 2.1)} if name == "rate" else {},
         )
-        for name in ceilings
-    )
-    law = LawFit(
+        for name in probability
+    ]
+    made = LawFit(
         run="by hand",
         n=10,
+        verdict=verdict,
+        why=why,
+        tests=LawTests(
+            odds_entropy=41.0, odds_law=52.0, odds_line=2.5, odds_step=1200.0, p_direction=0.9995
+        ),
         a=estimate(0.30012, 0.2741, 0.3265),
         b=estimate(1.1, 1.04, 1.16),
-        ceiling=ceilings["law"],
+        ceiling=estimate(0.8001, 0.7712, 0.8291),
         correlation=0.93,
         entropy_now=0.1,
         entropy_noise=0.012,
-        reward_now=estimate(0.7684, 0.757, 0.779),
-        headroom=estimate(0.0315, 0.0287, 0.0343),
+        forms=tuple(forms),
+        skipped={"branches": "entropy never rises"},
+        p_term=0.21,
+        p_first=0.04,
+        p_no_curve=0.01,
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
         r_squared=0.981,
         step=step,
@@ -160,33 +209,18 @@ def by_hand(
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
         level=0.95,
-        max_reward=max_reward,
         dropped={"a value is missing or not finite": 2},
     )
+    made = replace(made, **(law or {}))
     fit = Fit(
         run="by hand",
-        verdict=verdict,
-        why=why,
-        findings=stated("caution", "reward looks smoothed") if findings is None else findings,
-        tests=LawTests(
-            p_step=0.42,
-            p_log_step=0.47,
-            spearman=-0.97,
-            odds_lagged=0.04,
-            **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
-        ),
-        p_law=0.757,
-        ceiling=estimate(0.8027, 0.7712, 0.8661),
-        headroom=headroom or estimate(0.0343, 0.0121, 0.0911),
-        reward_now=estimate(0.7684, 0.757, 0.779),
+        level=0.95,
+        max_reward=made.max_reward,
+        state=state or state_by_hand(),
         gain=0.01,
-        p_headroom=p_headroom,
-        p_term=0.21,
-        p_first=0.04,
-        p_no_curve=0.01,
-        forms=tuple(sorted(forms, key=lambda one: -one.probability)),
-        skipped={"branches": "entropy never rises"},
-        law=law,
+        forecast=forecast or ahead_by_hand(),
+        law=made,
+        findings=stated("caution", "reward looks smoothed") if findings is None else findings,
     )
     # As if it had been computed from the posteriors, which this law does not have.
     vars(fit)["curve"] = Curve(
@@ -195,10 +229,20 @@ def by_hand(
         low=tuple(m - 0.03 for m in mean),
         high=tuple(m + 0.03 for m in mean),
         forms={"law": mean, "line": (0.83, 0.6, 0.3), "rate": mean, "constant": (0.5, 0.5, 0.5)},
-        path_entropy=tuple(law.smoothed_entropy.tolist()),
-        path_reward=tuple(law.reward.tolist()),
+        path_entropy=tuple(made.smoothed_entropy.tolist()),
+        path_reward=tuple(made.reward.tolist()),
     )
     return fit
+
+
+def without_entropy(name: str = "no entropy") -> Entry:
+    """A run whose log has no entropy: it has a state and a forecast, and no law."""
+    random = np.random.default_rng(1)
+    step = np.arange(40) * 10.0
+    reward = 0.3 + 0.5 * (1 - np.exp(-step / 150.0)) + 0.01 * random.standard_normal(40)
+    fit = fit_arrays(None, reward, step, name=name)
+    log, series = read(name, "logs/none.csv", step, np.full(40, np.nan), reward, {})
+    return Entry.of(log, replace(series, entropy_choice=None), result=fit)
 
 
 def run_by_hand(fit: Fit, name: str = "by hand") -> Entry:
@@ -209,9 +253,11 @@ def run_by_hand(fit: Fit, name: str = "by hand") -> Entry:
 
 def test_samples_are_what_they_are_taken_for() -> None:
     assert synthetic().verdict == "holds"
-    bad = falling().result
-    assert bad is not None
-    assert (bad.verdict, bad.why) == (Verdict.fails, Why.no_relation)
-    assert by_hand().flaw() == ""
+    assert synthetic().result.state.word == "flat"
+    bad = falling().result.law
+    assert (bad.verdict, bad.why) == (Verdict.fails, Why.reverse)
+    assert by_hand().flaw() == by_hand().law.flaw() == ""
+    bare = without_entropy().result
+    assert (bare.state.word, bare.law, bare.no_law.slug) == ("rising", None, "no-entropy")
     assert refused().result is None
     assert refused().verdict == "refused"

@@ -155,8 +155,8 @@ def _kept_word(law: LawFit) -> str:
     of_curve = format_number(kept.curve, 2)
     of_level = format_number(kept.level, 2)
     return (
-        f"Fitted to the first {first}, the law would have missed by {of_law}, the averaged curve by {of_curve}; "
-        f"the level by {of_level}."
+        f"Fitted to the first {first}, the law would have missed by {of_law}, the averaged curve by "
+        f"{of_curve}; the level by {of_level}."
     )
 
 
