@@ -115,8 +115,8 @@ def bench(session: nox.Session) -> None:
     session.install("-e", ".[bench,test]")
     full = "--full" in session.posargs
     session.run("python", "-m", "benchmarks.table", "--seeds", "aside", "--runs", "400" if full else "40")
-    session.run("python", "-m", "benchmarks.bound", "--runs", "200" if full else "40")
     session.run("python", "-m", "benchmarks.speed", "--write")
+    session.run("python", "-m", "benchmarks.law_words", "--write", "--runs", "100" if full else "40")
     session.run("python", "-m", "benchmarks.states", "--write", "--runs", "200" if full else "40")
     session.run("python", "-m", "benchmarks.forecasts", "--left-out", "--write")
     session.run("python", "-m", "benchmarks.replay", "--left-out", "--write")

@@ -1,14 +1,13 @@
-"""What forecasts achieve on runs of repositories that they were not learned from.
+"""What forecasts achieve on runs of repositories that their calibration was not learned from.
 
-python -m benchmarks.forecasts                     print the tables; the constants of the tuning half
+python -m benchmarks.forecasts                     print the tables of the tuning half
 python -m benchmarks.forecasts --left-out          and what they achieve on the other half
 python -m benchmarks.forecasts --write             and put them into docs/benchmarks/forecasts.md
-python -m benchmarks.forecasts --learn             learn the constants from all runs, and write
-                                                   entropylaw/analysis/forecast_constants.json
+python -m benchmarks.forecasts --learn             learn the calibration from the tuning half, and write it
+                                                   into entropylaw/analysis/forecast_constants.json
 python -m benchmarks.forecasts --learn --logs DIR  from the public logs of another folder
 
-Runs are cut after 20, 33, 50 and 67 % of their length; the target is half as many steps on. For learning
-they are cut for further targets too.
+Runs are cut after 20, 33, 50 and 67 % of their length; the target is half as many steps on.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import importlib.util
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, logit
 
 from benchmarks import finished
 from benchmarks.cuts import CUTS, cuts_of, peers
@@ -37,51 +36,51 @@ from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
 from entropylaw.analysis.forecast import (
     AHEAD,
-    DF,
     FARTHEST,
-    Constants,
     SoFar,
     ahead,
-    best_of,
+    calibrated,
+    learned,
+    p_ever,
     p_reached,
     so_far,
 )
-from entropylaw.engine.levels import blocked, levels_of
+from entropylaw.analysis.state import gain_of, is_share_of_count
+from entropylaw.engine.levels import levels_of
 
-PROTOTYPE = finished.ROOT.parent / "shared" / "prototypes" / "forecast_line.py"
-"""A design that this one is compared with, where it is there; it was learned from all public logs."""
+PROTOTYPE = finished.ROOT.parent / "shared" / "prototypes" / "state.py"
+"""A design that this one is compared with, where it is there."""
 
 FILE = Path(module.__file__).with_name("forecast_constants.json")
 
 GAINS = (0.01, 0.03)
 """Gains, in units of the largest reward (of a rate 1), or of the range so far where none is known."""
 
-LEADS = {0.5: CUTS, 0.1: (0.15, 0.33, 0.67), 1.0: (0.1, 0.2, 0.33), 2.0: (0.1, 0.2)}
-"""Leads that are learned from, each with the shares of a run's length after which it is cut."""
+POLICIES = 100
+"""Number of simulated policies."""
 
-START, SPREAD = (2.0, 1.0, 0.1, -0.8, -2.0, 0.0), (1.0, 0.5, 0.2, 1.0, 1.5, 1.0)
-"""Centre and width of the penalty on the constants of the path, but for the shift, which is learned last."""
+WIDTH = 0.11
+"""Standard deviations of the prior of a calibration's line, about none: ten repositories say little of it."""
 
-SHIFTS = np.linspace(-0.5, 0.5, 101)
-"""Shifts of which one is taken, in scales."""
+LEVEL = 0.95
+"""Coverage of the intervals."""
 
-LAB_SHARE = 0.25
-"""The lab's arms together count as this share of the public logs and it."""
+BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
-SIMULATED = {"policies": 100, "shapes": 100}
-"""Numbers of simulated policies, and of runs of each shape, that are learned from."""
+CERTAIN = 1e-6
+"""Probability as near to 0 or 1 as one is calibrated."""
 
-FRESH = 10_000
-"""First seed of the simulated runs that are tested."""
-
-BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+FEWEST_CUTS = 20
+"""Cuts of a repository from which its own coverage is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """A run up to a cut, and the outcome: the mean of three evaluations around the target.
+    """A run up to a cut, and what came.
 
-    ``eighth`` is the mean of the last eighth, ``last`` the last reward, ``unit`` that of gains, and
+    ``outcome`` is the mean of three evaluations around the target, ``then`` the level there, and ``highest``
+    that up to there, by the whole run. ``last`` is the last reward, ``spread`` the range, ``gain`` the gain
+    that counts, ``unit`` that of fixed gains, ``seen`` the least and the largest reward so far, and
     ``others`` what simple methods say.
     """
 
@@ -89,46 +88,69 @@ class Case:
     arm: str
     done: SoFar
     lead: float
-    eighth: float
     last: float
+    spread: float
+    gain: float
     unit: float
     outcome: float
+    then: float
+    highest: float
+    seen: tuple[float, float]
     others: dict[str, float | None]
 
 
 def cases_of(
-    run: Finished, lead: float = AHEAD, shares: Sequence[float] = CUTS, compared: bool = False
+    run: Finished,
+    lead: float = AHEAD,
+    shares: Sequence[float] = CUTS,
+    compared: bool = False,
+    truth: FloatArray | None = None,
 ) -> list[Case]:
-    """The cases of a run; simple methods are compared where ``compared``."""
+    """The cases of a run, whose level (n,) is the ``truth`` where it is known.
+
+    Simple methods are compared where ``compared``.
+    """
     cases = []
+    level = level_of(run) if truth is None else truth
     for until, at, nearest in cuts_of(run.step, shares, lead):
-        step, reward = run.step[:until], run.reward[:until]
+        step = run.step[:until]
+        reward = run.reward[:until]
         if not np.ptp(reward) > 1e-12 * np.abs(reward).max():
             continue
-        s, r, _ = blocked(step, reward)
-        if not np.ptp(r):
-            continue
-        done = so_far(s, r, reward, levels_of(s, r, may_jump=True), run.most)
-        unit = 1.0 if reward.min() >= 0 and reward.max() <= 1 else done.spread
+        is_share = is_share_of_count(reward, run.most)
+        levels = levels_of(step, reward, is_share=is_share)
+        spread = float(np.ptp(reward))
+        is_rate = reward.min() >= 0 and reward.max() <= 1
+        later = np.append(level[until:][run.step[until:] <= at], np.interp(at, run.step, level))
         others: dict[str, float | None] = {}
         if compared:
             entropy = np.full(run.step.size, 0.0) if run.entropy is None else run.entropy
             others = peers(step, entropy[:until], reward, at, entropy[nearest])
-            others |= of_prototype(step, reward)
+            others |= of_prototype(step, reward, run.most)
         cases.append(
             Case(
                 group=run.group,
                 arm=run.arm,
-                done=done,
+                done=so_far(step, reward, levels, run.most),
                 lead=(at - step[-1]) / (step[-1] - step[0]),
-                eighth=float(r[-max(3, r.size // 8) :].mean()),
                 last=float(reward[-1]),
-                unit=done.most if np.isfinite(done.most) else unit,
+                spread=spread,
+                gain=gain_of(levels, is_share=is_share),
+                unit=run.most or (1.0 if is_rate else spread),
                 outcome=float(run.reward[nearest].mean()),
+                then=float(later[-1]),
+                highest=float(later.max()),
+                seen=(float(reward.min()), float(reward.max())),
                 others=others,
             )
         )
     return cases
+
+
+def level_of(run: Finished) -> FloatArray:
+    """The level of a whole run, at its evaluations."""
+    levels = levels_of(run.step, run.reward, is_share=is_share_of_count(run.reward, run.most))
+    return np.interp(run.step, levels.blocks.step, levels.level())
 
 
 @cache
@@ -136,7 +158,7 @@ def prototype() -> Any:
     """The module of the design that this one is compared with; None where it is not there."""
     if not PROTOTYPE.exists():
         return None
-    spec = importlib.util.spec_from_file_location("forecast_line", PROTOTYPE)
+    spec = importlib.util.spec_from_file_location("state_prototype", PROTOTYPE)
     assert spec is not None
     assert spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)
@@ -144,19 +166,18 @@ def prototype() -> Any:
     return loaded
 
 
-def of_prototype(step: FloatArray, reward: FloatArray) -> dict[str, float | None]:
-    """What the prototype says: the reward, and the probabilities of gains over the last eighth."""
+def of_prototype(step: FloatArray, reward: FloatArray, most: float | None) -> dict[str, float | None]:
+    """What the prototype says: the reward, its interval, and the probability of the gain that counts."""
     if prototype() is None:
         return {}
-    features = prototype().features(step, reward)
-    unit = 1.0 if features["bounded"] else features["range"]
-    said = {f"prototype {gain}": float(prototype().gain_probability(features, gain * unit)) for gain in GAINS}
-    return {"prototype": float(prototype().predict(features)[0]), **said}
-
-
-def to_learn(run: Finished) -> list[Case]:
-    """The cases of a run that are learned from."""
-    return [case for lead, shares in LEADS.items() for case in cases_of(run, lead, shares)]
+    _, _, gain, features = prototype().features(step, reward, most)
+    centre, low, high = prototype().ends(features)
+    return {
+        "prototype": float(centre),
+        "prototype low": float(low),
+        "prototype high": float(high),
+        "prototype gain": float(prototype().chance(features, features["now"] + gain)),
+    }
 
 
 def to_test(run: Finished) -> list[Case]:
@@ -170,10 +191,10 @@ def every(make: Callable[[Finished], list[Case]], runs: Iterable[Finished]) -> l
         return [case for cases in pool.map(make, runs, chunksize=8) for case in cases]
 
 
-def policies(first: int = 0) -> list[Finished]:
+def policies() -> list[Finished]:
     """Runs of simulated policies."""
     runs = []
-    for seed in range(first, first + SIMULATED["policies"]):
+    for seed in range(POLICIES):
         style, (step, entropy, reward) = policy(seed)
         runs.append(
             Finished(
@@ -189,15 +210,15 @@ def policies(first: int = 0) -> list[Finished]:
     return runs
 
 
-def shapes(name: str, count: int, first: int = 0) -> list[Case]:
+def shapes(name: str, count: int) -> list[Case]:
     """Cases of simulated rewards of one shape, each cut once."""
     cases = []
-    for seed in range(first, first + count):
-        step, reward, _, seen = shape(name, seed)
+    for seed in range(count):
+        step, reward, truth, seen = shape(name, seed)
         run = Finished(
             group="shapes", arm=name, run=f"{name} {seed}", step=step, reward=reward, entropy=None, most=1.0
         )
-        cases += cases_of(run, AHEAD, [step[seen - 1] / step[-1]])
+        cases += cases_of(run, AHEAD, [step[seen - 1] / step[-1]], truth=truth)
     return cases
 
 
@@ -207,115 +228,50 @@ def stacked(cases: Sequence[Case]) -> tuple[SoFar, FloatArray]:
     return SoFar(*(np.array(column) for column in columns)), np.array([case.lead for case in cases])
 
 
-def weights(cases: Sequence[Case]) -> FloatArray:
-    """Weight of each case, 1 in the mean: a repository counts by the square root of its cases."""
-    keys = [case.arm if case.group == "lab" else case.group for case in cases]
-    count = {key: keys.count(key) for key in set(keys)}
-    weight = np.array([count[key] ** -0.5 for key in keys])
-    of_lab = np.array([case.group == "lab" for case in cases])
-    if of_lab.any() and not of_lab.all():
-        weight[of_lab] *= LAB_SHARE / (1.0 - LAB_SHARE) * weight[~of_lab].sum() / weight[of_lab].sum()
-    return weight / weight.mean()
-
-
-def bars(cases: Sequence[Case], gain: float, *, smoothed: bool) -> FloatArray:
-    """The reward that is a gain on the level now, or on the mean of the last eighth."""
-    return np.array([(case.done.level if smoothed else case.eighth) + gain * case.unit for case in cases])
-
-
-def misfit(cases: Sequence[Case]) -> Callable[[FloatArray, FloatArray], float]:
-    """Minus the log likelihood of the outcomes, and of whether gains on the level came true.
-
-    It is a function of the location and the scale of each case.
-    """
-    outcome, weight = np.array([case.outcome for case in cases]), weights(cases)
-    gains = [bars(cases, gain, smoothed=True) for gain in GAINS]
-
-    def loss(location: FloatArray, scale: FloatArray) -> float:
-        z = (outcome - location) / scale
-        total = weight @ ((DF + 1.0) / 2.0 * np.log1p(z * z / DF) + np.log(scale))
-        for bar in gains:
-            p = np.clip(stdtr(DF, (location - bar) / scale), 1e-4, 1.0 - 1e-4)
-            total -= weight @ np.log(np.where(outcome >= bar, p, 1.0 - p)) / len(gains)
-        return float(total)
-
-    return loss
-
-
-def learn(cases: Sequence[Case]) -> Constants:
-    """The constants that were most likely in some cases, without a shift."""
-    (done, lead), minus_log = stacked(cases), misfit(cases)
-
-    def loss(path: FloatArray) -> float:
-        penalty = 0.125 * float(np.sum(((path - START) / SPREAD) ** 2))
-        return minus_log(*ahead(done, lead, (*path, 0.0))) + penalty
-
-    path = minimize(loss, START, method="L-BFGS-B").x
-    return Constants(path=[*path.round(3).tolist(), 0.0])
+def gains_of(cases: Sequence[Case]) -> list[FloatArray]:
+    """Of each case the gain that counts, and the fixed gains."""
+    unit = np.array([case.unit for case in cases])
+    return [np.array([case.gain for case in cases]), *(gain * unit for gain in GAINS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tested:
     """Cases with what was forecast of them by constants of other runs.
 
-    ``p`` has the probabilities of each gain over the level (rows 0, 1) and over the last eighth (2, 3).
+    ``p_gain`` and ``p_ever`` (3, n) are the probabilities of the gain that counts and of the fixed ones,
+    before they are calibrated.
     """
 
     cases: Sequence[Case]
-    location: FloatArray
-    scale: FloatArray
-    p: FloatArray
+    centre: FloatArray
+    low: FloatArray
+    high: FloatArray
+    p_gain: FloatArray
+    p_ever: FloatArray
 
 
-def tested(cases: Sequence[Case], constants: Constants) -> Tested:
-    """Forecasts of cases by constants."""
+def tested(cases: Sequence[Case]) -> Tested:
+    """Forecasts of cases."""
+    path = learned().path
     done, lead = stacked(cases)
-    location, scale = ahead(done, lead, constants.path)
-    events = [bars(cases, gain, smoothed=smoothed) for smoothed in (True, False) for gain in GAINS]
-    p = np.array([p_reached(done, lead, bar, constants.path) for bar in events])
-    return Tested(cases=cases, location=location, scale=scale, p=p)
-
-
-def without_own(
-    learned: Sequence[Case], cases: Sequence[Case], groups: Iterable[str]
-) -> tuple[Tested, float]:
-    """Forecasts of the cases of some groups, each by constants that were learned without its own.
-
-    Each has the shift that was most likely in the other groups; the second value is that of all of them.
-    """
-    by_group = {group: [case for case in cases if case.group == group] for group in sorted(groups)}
-    constants = {
-        group: learn([case for case in learned if case.group != group])
-        for group, own in by_group.items()
-        if own
-    }
-    first = {group: tested(by_group[group], constants[group]) for group in constants}
-    parts = []
-    for group in constants:
-        others = [part for other, part in first.items() if other != group] or [first[group]]
-        parts.append(tested(by_group[group], shifted(constants[group], best_shift(others))))
-    together = Tested(
-        cases=[case for part in parts for case in part.cases],
-        location=np.concatenate([part.location for part in parts]),
-        scale=np.concatenate([part.scale for part in parts]),
-        p=np.concatenate([part.p for part in parts], axis=1),
+    later = ahead(done, lead, path)
+    bars = [done.level + gain for gain in gains_of(cases)]
+    tail = (1.0 - LEVEL) / 2.0
+    return Tested(
+        cases=cases,
+        centre=later.centre,
+        low=np.clip(later.end(tail), done.least, done.most),
+        high=np.clip(later.end(1.0 - tail), done.least, done.most),
+        p_gain=np.array([p_reached(done, lead, bar, path) for bar in bars]),
+        p_ever=np.array([p_ever(done, lead, bar, path) for bar in bars]),
     )
-    return together, best_shift(list(first.values()))
 
 
-def best_shift(results: Sequence[Tested]) -> float:
-    """The shift, in scales, that was most likely in what was forecast."""
-    cases = [case for result in results for case in result.cases]
-    location = np.concatenate([result.location for result in results])
-    scale = np.concatenate([result.scale for result in results])
-    minus_log = misfit(cases)
-    losses = [minus_log(location + shift * scale, scale) for shift in SHIFTS]
-    return float(SHIFTS[np.argmin(losses)])
-
-
-def shifted(constants: Constants, shift: float) -> Constants:
-    """The constants with another shift."""
-    return constants._replace(path=[*constants.path[:-1], round(shift, 3)])
+def gained(result: Tested, *, ever: bool = False) -> FloatArray:
+    """Whether each gain (3, n) came true, of the level at the step, or of the highest up to there."""
+    done, _ = stacked(result.cases)
+    level = np.array([case.highest if ever else case.then for case in result.cases])
+    return np.array([level >= done.level + gain for gain in gains_of(result.cases)])
 
 
 def keys_of(cases: Sequence[Case]) -> FloatArray:
@@ -323,224 +279,231 @@ def keys_of(cases: Sequence[Case]) -> FloatArray:
     return np.array([case.arm if case.group == "lab" else case.group for case in cases])
 
 
-def reliability(result: Tested) -> list[tuple[float, float, float, int]]:
-    """How often forecasts that gave a gain a probability came true: ends, share, number."""
-    outcome, p = np.array([case.outcome for case in result.cases]), result.p[: len(GAINS)]
-    came = np.array([outcome >= bars(result.cases, gain, smoothed=True) for gain in GAINS])
-    rows = []
-    for low, high in pairwise(BINS):
-        inside = (p >= low) & ((p < high) | (high == 1.0))
-        if inside.any():
-            rows.append((low, high, round(float(came[inside].mean()), 3), int(inside.sum())))
-    return rows
+def line_of(said: FloatArray, came: FloatArray, keys: FloatArray) -> list[float]:
+    """The logistic line, an intercept and a slope, of what came true (k, n) on the logit of what was said.
+
+    A repository counts by the square root of its cuts.
+    """
+    x = logit(np.clip(said, CERTAIN, 1.0 - CERTAIN))
+    _, index, count = np.unique(keys, return_inverse=True, return_counts=True)
+    weight = count[index] ** -0.5
+    weight = weight / weight.mean()
+
+    def loss(line: FloatArray) -> float:
+        p = np.clip(expit(line[0] + line[1] * x), CERTAIN, 1.0 - CERTAIN)
+        prior = 0.5 * (line[0] ** 2 + (line[1] - 1.0) ** 2) / WIDTH**2
+        return float(prior - np.sum(weight * np.log(np.where(came, p, 1.0 - p))))
+
+    return minimize(loss, (0.0, 1.0), method="L-BFGS-B").x.round(3).tolist()
 
 
-def brier(result: Tested, row: int, bar: FloatArray) -> tuple[float, float]:
+def printed(result: Tested) -> Tested:
+    """The same with calibrated probabilities."""
+    constants = learned()
+    return replace(
+        result,
+        p_gain=calibrated(result.p_gain, constants.calibration),
+        p_ever=calibrated(result.p_ever, constants.calibration_ever),
+    )
+
+
+def printed_without_own(result: Tested) -> Tested:
+    """The same, each repository calibrated by lines that were learned from the others."""
+    keys = keys_of(result.cases)
+    p_gain = np.empty_like(result.p_gain)
+    p_ever = np.empty_like(result.p_ever)
+    for said, done, ever in ((result.p_gain, p_gain, False), (result.p_ever, p_ever, True)):
+        came = gained(result, ever=ever)
+        for key in np.unique(keys):
+            own = keys == key
+            line = line_of(said[:, ~own], came[:, ~own], keys[~own])
+            done[:, own] = calibrated(said[:, own], line)
+    return replace(result, p_gain=p_gain, p_ever=p_ever)
+
+
+def brier(p: FloatArray, came: FloatArray, keys: FloatArray) -> tuple[float, float]:
     """Brier score over that of the base rate: all cuts alike, and repositories alike."""
-    y = (np.array([case.outcome for case in result.cases]) >= bar).astype(float)
-    own, base, keys = (result.p[row] - y) ** 2, (y.mean() - y) ** 2, keys_of(result.cases)
-    alike = [np.mean([score[keys == key].mean() for key in np.unique(keys)]) for score in (own, base)]
-    return float(own.mean() / base.mean()), float(alike[0] / alike[1])
+    own = (p - came) ** 2
+    base = (came.mean() - came) ** 2
+    groups = [keys == key for key in np.unique(keys)]
+    own_alike = np.mean([own[group].mean() for group in groups])
+    base_alike = np.mean([base[group].mean() for group in groups])
+    return float(own.mean() / max(base.mean(), 1e-12)), float(own_alike / max(base_alike, 1e-12))
+
+
+def shares_of(low: FloatArray, high: FloatArray, outcome: FloatArray, keys: FloatArray) -> str:
+    """Covered, missed above and below, all cuts alike, and the worst repository's coverage."""
+    inside = (low <= outcome) & (outcome <= high)
+    large = [inside[keys == key].mean() for key in np.unique(keys) if (keys == key).sum() >= FEWEST_CUTS]
+    shares = [inside.mean(), np.mean(outcome > high), np.mean(outcome < low), min(large, default=np.nan)]
+    return " · ".join("—" if np.isnan(share) else f"{100 * share:.1f} %" for share in shares)
 
 
 def figures(result: Tested) -> dict[str, str]:
     """The figures of a table, each as text."""
-    cases, keys = result.cases, keys_of(result.cases)
+    cases = result.cases
+    keys = keys_of(cases)
     outcome = np.array([case.outcome for case in cases])
-    spread = np.array([case.done.spread for case in cases])
-    rows: dict[str, list[str]] = {}
-    for smoothed, label in ((False, "the last eighth"), (True, "the level")):
-        ratios = [
-            brier(result, row + 2 * (not smoothed), bars(cases, gain, smoothed=smoothed))
-            for row, gain in enumerate(GAINS)
-        ]
-        for number, kind in enumerate(("all cuts alike", "repositories alike")):
-            rows[f"Brier to the base rate's, gain on {label}, {kind}"] = [
-                f"{ratio[number]:.2f}" for ratio in ratios
-            ]
-    calibration, slope, extreme = [], [], []
-    for row, gain in enumerate(GAINS):
-        p, y = result.p[row], outcome >= bars(cases, gain, smoothed=True)
-        order = np.array_split(np.argsort(p, kind="stable"), 5)
-        calibration.append(f"{np.mean([abs(p[part].mean() - y[part].mean()) for part in order]):.2f}")
-        slope.append(f"{np.cov(p, y)[0, 1] / max(np.var(p, ddof=1), 1e-12):.2f}")
-        extreme.append(f"{100 * np.mean((p < 0.2) | (p > 0.8)):.0f} %")
-    rows |= {"calibration error, mean over fifths": calibration, "slope of the outcome on P": slope}
-    rows["share of P < 0.2 or > 0.8"] = extreme
-    least = np.sqrt([case.done.noise for case in cases])
-    own = np.maximum(np.abs(result.location - outcome), least)
-    last = np.maximum(np.abs(np.array([case.last for case in cases]) - outcome), least)
-    ratio = own / last
+    spread = np.array([case.spread for case in cases])
+    rows: dict[str, str] = {}
+    for name, said, ever in (("then", result.p_gain, False), ("ever", result.p_ever, True)):
+        came = gained(result, ever=ever)
+        ratios = [brier(p, y, keys) for p, y in zip(said, came, strict=True)]
+        rows[f"Brier to the base rate's, gain {name}, all cuts alike"] = " · ".join(
+            f"{ratio[0]:.2f}" for ratio in ratios
+        )
+        rows[f"Brier to the base rate's, gain {name}, repositories alike"] = " · ".join(
+            f"{ratio[1]:.2f}" for ratio in ratios
+        )
+    rows["P(gain then) and P(gain ever) of the gain that counts, median"] = " · ".join(
+        f"{np.median(p[0]):.2f}" for p in (result.p_gain, result.p_ever)
+    )
+    rows["covered · missed above · below · worst repository"] = shares_of(
+        result.low, result.high, outcome, keys
+    )
+    beyond = [
+        (low < 0 <= case.seen[0]) or (high > 1 >= case.seen[1] >= 0.95)
+        for low, high, case in zip(result.low, result.high, cases, strict=True)
+    ]
+    rows["ends beyond what the run so far shows to be possible"] = str(sum(beyond))
+    rows["width of the interval in ranges, median"] = f"{np.median((result.high - result.low) / spread):.2f}"
+    noise = np.array([case.done.noise for case in cases]) / np.sqrt(3.0)
+    own = np.maximum(np.abs(result.centre - outcome), noise)
+    last = np.maximum(np.abs(np.array([case.last for case in cases]) - outcome), noise)
+    ratio = own / np.maximum(last, 1e-12)
     per_group = [np.exp(np.mean(np.log(ratio[keys == key]))) for key in np.unique(keys)]
-    rows["error to the last value: geometric mean · 95th percentile · worst repository's mean"] = [
-        f"{value:.2f}" for value in (np.exp(np.mean(np.log(ratio))), np.quantile(ratio, 0.95), max(per_group))
-    ]
-    half = stdtrit(DF, 0.975) * result.scale
-    inside = np.abs(outcome - result.location) <= half
-    covered = np.mean([inside[keys == key].mean() for key in np.unique(keys)])
-    rows["intervals: covered, repositories alike · median width in ranges"] = [
-        f"{100 * covered:.0f} %",
-        f"{np.median(2.0 * half / spread):.2f}",
-    ]
+    rows["error to the last value's: geometric mean · 95th percentile · worst repository's mean"] = (
+        " · ".join(
+            f"{value:.2f}"
+            for value in (np.exp(np.mean(np.log(ratio))), np.quantile(ratio, 0.95), max(per_group))
+        )
+    )
     others = []
     for name in ("three_lines", "law", "scalerl", "prototype"):
         guess = np.array([case.others.get(name) for case in cases], dtype=float)
         there = np.isfinite(guess)
-        error = np.maximum(np.abs(guess - outcome), least)
+        error = np.maximum(np.abs(guess - outcome), noise)
         value = np.exp(np.mean(np.log(own[there] / error[there]))) if there.any() else np.nan
-        others.append("—" if not there.any() else f"{value:.2f}")
-    rows["error to three lines · the law · ScaleRL · the prototype"] = others
-    return {name: " · ".join(values) for name, values in rows.items()}
+        others.append("—" if np.isnan(value) else f"{value:.2f}")
+    rows["error to three lines' · the law's · ScaleRL's · the prototype's"] = " · ".join(others)
+    rows["the prototype's covered · missed above · below · worst repository"] = "—"
+    rows["the prototype's Brier to the base rate's, the gain that counts, all cuts · repositories alike"] = (
+        "—"
+    )
+    if cases and "prototype" in cases[0].others:
+        low, high, p = (
+            np.array([case.others[f"prototype {name}"] for case in cases], dtype=float)
+            for name in ("low", "high", "gain")
+        )
+        done, _ = stacked(cases)
+        low, high = np.clip([low, high], done.least, done.most)
+        rows["the prototype's covered · missed above · below · worst repository"] = shares_of(
+            low, high, outcome, keys
+        )
+        ratios = brier(p, gained(result)[0], keys)
+        rows[
+            "the prototype's Brier to the base rate's, the gain that counts, all cuts · repositories alike"
+        ] = f"{ratios[0]:.2f} · {ratios[1]:.2f}"
+    return rows
 
 
-def of_the_prototype(cases: Sequence[Case]) -> str:
-    """The prototype's Brier score to that of the base rate, gains over the last eighth, all cuts alike."""
-    ratios = []
-    for gain in GAINS:
-        p = np.array([case.others.get(f"prototype {gain}") for case in cases], dtype=float)
-        y = np.array([case.outcome for case in cases]) >= bars(cases, gain, smoothed=False)
-        ratios.append(np.mean((p - y) ** 2) / np.mean((y.mean() - y) ** 2))
-    return " · ".join("—" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in ratios)
+def bins_table(results: dict[str, Tested]) -> list[str]:
+    """What was said of the gain that counts, and the share that came true, in five bins."""
+    lines = [
+        f"| P(gain) | {' | '.join(f'{name}: said → came true (cuts)' for name in results)} |",
+        f"| --- |{' ---: |' * len(results)}",
+    ]
+    for ever in (False, True):
+        for low, high in pairwise(BINS):
+            cells = []
+            for result in results.values():
+                p = (result.p_ever if ever else result.p_gain)[0]
+                came = gained(result, ever=ever)[0]
+                inside = (p >= low) & ((p < high) | (high == 1.0))
+                if not inside.any():
+                    cells.append("—")
+                    continue
+                cells.append(f"{p[inside].mean():.2f} → {came[inside].mean():.2f} ({inside.sum()})")
+            lines.append(f"| {'ever' if ever else 'then'}, {low:g}–{high:g} | {' | '.join(cells)} |")
+    return lines
 
 
-def first_part(runs: Sequence[Finished], constants: Constants) -> str:
+def first_part(runs: Sequence[Finished]) -> str:
     """From the first 15 %: the error to the last value's, geometric mean over runs, and the worst."""
     ratios = []
     for run in runs:
         until = max(8, round(0.15 * run.step.size))
-        step, reward = run.step[:until], run.reward[:until]
+        step = run.step[:until]
+        reward = run.reward[:until]
         if until > run.step.size - 4 or not np.ptp(reward):
             continue
-        s, r, _ = blocked(step, reward)
-        if not np.ptp(r):
-            continue
-        done = so_far(s, r, reward, levels_of(s, r, may_jump=True), run.most)
+        levels = levels_of(step, reward, is_share=is_share_of_count(reward, run.most))
+        done = so_far(step, reward, levels, run.most)
         lead = (run.step[until:] - step[-1]) / (step[-1] - step[0])
         lead = lead[lead <= FARTHEST]
         truth = run.reward[until:][: lead.size]
-        misses = ahead(done, lead, constants.path)[0] - truth, reward[-1] - truth
-        own, last = (max(float(np.sqrt(np.mean(miss**2))), np.sqrt(done.noise)) for miss in misses)
-        ratios.append(own / last)
+        error = np.sqrt(np.mean((ahead(done, lead, learned().path).centre - truth) ** 2))
+        last_error = np.sqrt(np.mean((reward[-1] - truth) ** 2))
+        ratios.append(max(error, done.noise) / max(last_error, done.noise))
     return f"{np.exp(np.mean(np.log(ratios))):.2f} · {max(ratios):.2f}" if ratios else "—"
 
 
-def gain_table(constants: Constants, count: int = 400) -> list[str]:
+def gain_table(count: int = 400) -> list[str]:
     """Probability of a gain in simulated shapes, beside the share that gained."""
     lines = [
         "| shape | P(gain .01) · share | P(gain .03) · share | covered |",
         "| --- | ---: | ---: | ---: |",
     ]
     for name in SHAPES:
-        result = tested(shapes(name, count, FRESH), constants)
+        result = printed(tested(shapes(name, count)))
+        came = gained(result)
+        cells = [f"{result.p_gain[row].mean():.2f} · {came[row].mean():.2f}" for row in (1, 2)]
         outcome = np.array([case.outcome for case in result.cases])
-        cells = []
-        for row, gain in enumerate(GAINS):
-            came = outcome >= bars(result.cases, gain, smoothed=True)
-            cells.append(f"{result.p[row].mean():.2f} · {came.mean():.2f}")
-        half = stdtrit(DF, 0.975) * result.scale
-        covered = np.mean(np.abs(outcome - result.location) <= half)
+        covered = np.mean((result.low <= outcome) & (outcome <= result.high))
         lines.append(f"| {name} | {' | '.join(cells)} | {100 * covered:.0f} % |")
     return lines
 
 
-def best_table(count: int = 400) -> list[str]:
-    """Probability that the best step so far is truly better than now, beside how often it was."""
-    lines = ["| shape | P(better) | was better | difference |", "| --- | ---: | ---: | ---: |"]
-    for name in SHAPES[:3]:
-        said, came = [], []
-        for seed in range(count):
-            step, reward, truth, seen = shape(name, FRESH + seed, wander=True)
-            s, r, _ = blocked(step[:seen], reward[:seen])
-            level = blocked(step[:seen], truth[:seen])[1]
-            best, _, p_better = best_of(levels_of(s, r, may_jump=True), r)
-            said.append(p_better)
-            came.append(level[best] > level[-1])
-        p, share = np.mean(said), np.mean(came)
-        lines.append(f"| {name} | {p:.3f} | {share:.3f} | {100 * (p - share):+.1f} |")
-    return lines
-
-
-TARGETS = (
-    *("≤ .90 · .88", "≤ .80 · .72", "≤ .95 · .95", "", "≤ .10", ".65–1.3", "≥ 20 % · 30 %"),
-    *("≤ .90 · 2.3 · 1.3", "92–98 % · ≤ 1.8", ""),
-)
-"""What each row of :func:`figures` is to reach."""
-
-
 def report(left_out: bool) -> str:
-    """The tables as Markdown; constants are learned from the tuning half, the lab and simulations."""
-    every_public, of_lab, simulated = finished.public(), finished.lab(), policies()
-    halves = {half: [run for run in every_public if for_tuning(run.group) == half] for half in (True, False)}
-    learned = {half: every(to_learn, runs) for half, runs in halves.items() if half or left_out}
-    lab_learned, policies_learned = every(to_learn, of_lab), every(to_learn, simulated)
-    shapes_learned = [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
-    tuning = [*learned[True], *lab_learned, *policies_learned, *shapes_learned]
-    groups = {half: sorted({run.group for run in runs}) for half, runs in halves.items()}
-    of_tuning, shift = without_own(tuning, every(to_test, halves[True]), groups[True])
-    results = {"tuning half": of_tuning}
-    constants = shifted(learn(tuning), shift)
+    """The tables as Markdown."""
+    public = finished.public()
+    halves = {half: [run for run in public if for_tuning(run.group) == half] for half in (True, False)}
+    runs = {"tuning half": halves[True]}
     if left_out:
-        results["left-out half"] = tested(every(to_test, halves[False]), constants)
-    public_learned = [case for cases in learned.values() for case in cases]
-    without_lab = shifted(learn([*public_learned, *policies_learned, *shapes_learned]), shift)
-    results["the lab, learned without it"] = tested(every(to_test, of_lab), without_lab)
-    without_policies = shifted(learn([*public_learned, *lab_learned, *shapes_learned]), shift)
-    fresh = policies(FRESH)
-    results["policies, learned without any"] = tested(every(to_test, fresh), without_policies)
+        runs["left-out half"] = halves[False]
+    runs |= {"the lab": finished.lab(), "policies": policies()}
+    results = {name: tested(every(to_test, some)) for name, some in runs.items()}
+    for name, result in results.items():
+        results[name] = printed_without_own(result) if name == "tuning half" else printed(result)
     columns = {name: figures(result) for name, result in results.items()}
-    names = list(next(iter(columns.values())))
+    cuts = [f"{len(result.cases)} ({len(set(keys_of(result.cases)))})" for result in results.values()]
+    first = [first_part(some) for some in runs.values()]
     lines = [
-        f"Repositories for tuning: {', '.join(groups[True])}.",
-        f"Left out of all choices: {', '.join(groups[False])}.",
+        f"Repositories for tuning: {', '.join(sorted({run.group for run in halves[True]}))}.",
+        f"Left out of all choices: {', '.join(sorted({run.group for run in halves[False]}))}.",
         "",
-        f"| figure, gain .01 · .03 | {' | '.join(columns)} | to reach on unseen repositories |",
-        f"| --- |{' ---: |' * (len(columns) + 1)}",
+        f"| figure; gain that counts · .01 · .03 | {' | '.join(columns)} |",
+        f"| --- |{' ---: |' * len(columns)}",
+        f"| cuts (repositories or arms) | {' | '.join(cuts)} |",
     ]
-    cuts = " | ".join(
-        f"{len(result.cases)} ({len(set(keys_of(result.cases)))})" for result in results.values()
-    )
-    lines.append(f"| cuts (repositories or arms) | {cuts} | |")
-    for name, target in zip(names, TARGETS, strict=True):
-        lines.append(f"| {name} | {' | '.join(column[name] for column in columns.values())} | {target} |")
-    prototype_row = " | ".join(of_the_prototype(result.cases) for result in results.values())
-    of_peer = "the prototype's Brier to the base rate's, gain on the last eighth, all cuts alike"
-    lines.append(f"| {of_peer} | {prototype_row} | |")
-    first = [first_part(halves[True], constants)]
-    first += [first_part(halves[False], constants)] if left_out else []
-    first += [first_part(of_lab, without_lab), first_part(fresh, without_policies)]
-    of_first = "from the first 15 %: error to the last value's, worst"
-    lines.append(f"| {of_first} | {' | '.join(first)} | ≤ 1.00 · 2; lab and small runs ≤ .60 |")
-    lines += [
-        "",
-        "Simulated rewards of other seeds than those that were learned from:",
-        "",
-        *gain_table(constants),
-    ]
-    lines += ["", "`best so far` in simulated runs whose level wanders:", "", *best_table()]
-    return "\n".join(lines)
+    for name in next(iter(columns.values())):
+        lines.append(f"| {name} | {' | '.join(column[name] for column in columns.values())} |")
+    lines.append(f"| from the first 15 %: error to the last value's, worst | {' | '.join(first)} |")
+    lines += ["", *bins_table(results)]
+    return "\n".join([*lines, "", "Simulated rewards:", "", *gain_table()])
 
 
 def learn_all(folder: Path) -> dict[str, Any]:
-    """The content of the file of constants."""
-    runs = finished.public(folder)
-    if not runs:
-        print(f"no public logs in {folder}: the constants are learned from the lab and simulations alone")
-    of_lab, simulated = finished.lab(), policies()
-    learned = [*every(to_learn, runs), *every(to_learn, of_lab), *every(to_learn, simulated)]
-    learned += [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
-    to_judge = [*every(cases_of, runs), *every(cases_of, of_lab)]
-    groups = {case.group for case in to_judge}
-    # Where there are public logs the lab counts for the constants alone.
-    own, shift = without_own(learned, to_judge, groups - {"lab"} if runs else groups)
-    return {
-        "path": shifted(learn(learned), shift).path,
-        "reliability": reliability(own),
-        "learned_from": {
-            "repositories": len({run.group for run in runs}),
-            "rewards": len(runs) + len(of_lab),
-        },
-        "scores": figures(own),
-    }
+    """The content of the file of constants: the path as it is, and the lines of the calibration."""
+    runs = [run for run in finished.public(folder) if for_tuning(run.group)]
+    result = tested(every(cases_of, runs))
+    keys = keys_of(result.cases)
+    constants = learned()._replace(
+        calibration=line_of(result.p_gain, gained(result), keys),
+        calibration_ever=line_of(result.p_ever, gained(result, ever=True), keys),
+    )
+    repositories = len({run.group for run in runs})
+    return constants._asdict() | {"learned_from": {"repositories": repositories, "rewards": len(runs)}}
 
 
 def main() -> None:
@@ -563,15 +526,6 @@ def main() -> None:
     print(text)
     if arguments.write:
         write_block("forecasts", text)
-        write_block("forecasts", "\n".join(reliability_table()), block="reliability")
-
-
-def reliability_table() -> list[str]:
-    """The shipped table of reliability, as Markdown."""
-    lines = ["| said | came true | forecasts |", "| --- | ---: | ---: |"]
-    for low, high, share, count in json.loads(FILE.read_text(encoding="utf-8"))["reliability"]:
-        lines.append(f"| {low:g}–{high:g} | {100 * share:.0f} % | {count} |")
-    return lines
 
 
 if __name__ == "__main__":

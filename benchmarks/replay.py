@@ -1,248 +1,204 @@
-"""Finished runs played through the stop line, beside fixed rules that are published and rldoctor.
+"""What the stop line would have cost, and saved, in finished runs; beside patience and published rules.
 
 python -m benchmarks.replay            print the tables; the tuning half of the public logs, and the lab
 python -m benchmarks.replay --left-out and the other half, which is for looking at once
 python -m benchmarks.replay --write    and put them into docs/benchmarks/replay.md
 
-rldoctor (PyPI) is run where it is installed; the page is not written without it.
+The last step of a run is its planned end. A rule's regret is the highest level of the whole run less the
+highest one up to the stop, in ranges of the rewards: what was kept at the stop is compared with what would
+have been kept at the end.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks import finished
 from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
-from benchmarks.forecasts import SIMULATED, every, learn, policies, shapes, to_learn
-from benchmarks.looks import Replay, replay
-from benchmarks.simulated import SHAPES
+from benchmarks.forecasts import level_of
+from benchmarks.looks import Look, replay
 from benchmarks.worlds import FloatArray
-from entropylaw.analysis import forecast as module
-from entropylaw.analysis.forecast import FEWEST, Constants
-from entropylaw.analysis.stop import EXPLODED, LOOKS, LOST
-from entropylaw.results.stop import STATES
+from entropylaw.analysis.forecast import FEWEST
+from entropylaw.results.stop import Says
 
-WITHIN = 3
-"""Evaluations after the label within which a failure is to be said."""
+FLAT = (0.2, 0.25, 1.0 / 3.0, 0.4)
+"""Shares of the plan over which a reward is flat at a stop."""
 
-PREFIXES = 8
-"""Parts of a run after each of which rldoctor is run."""
+LOW = (0.1, 0.2, 0.4)
+"""Probabilities of a gain at any later step below which three looks in a row make a stop."""
 
+PATIENCE = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+"""Shares of the plan without a new best reward at a stop."""
 
-class Alarm(NamedTuple):
-    """The number of evaluations at an alarm, and the gain that counts."""
-
-    until: int
-    gain: float
+EVALUATIONS = (8, 24)
+"""Numbers of evaluations without one."""
 
 
-def reaches(run: Finished, alarm: Alarm) -> bool:
-    """Whether three evaluations in a row after an alarm, in the mean, are a gain above the five before it."""
-    later = run.reward[alarm.until :]
-    if later.size < LOOKS:
-        return False
-    means = np.convolve(later, np.full(LOOKS, 1.0 / LOOKS), "valid")
-    now = float(run.reward[max(0, alarm.until - 5) : alarm.until].mean())
-    return bool(means.max() >= now + alarm.gain)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Played:
+    """A finished run, its level (n,) by all of it, and what was said at its looks."""
+
+    run: Finished
+    level: FloatArray
+    looks: list[Look]
 
 
-def gain_of(run: Finished) -> float:
-    """A hundredth of the largest reward, of a rate, or of the range."""
-    rate = run.reward.min() >= 0 and run.reward.max() <= 1
-    return 0.01 * (run.most or (1.0 if rate else float(np.ptp(run.reward))))
+Rule = Callable[[Played], int | None]
+"""The number of evaluations at which a run is stopped; None where it goes on."""
 
 
-def halved(run: Finished) -> Alarm | None:
+def played(run: Finished) -> Played:
+    """A run, played."""
+    return Played(
+        run=run,
+        level=level_of(run),
+        looks=replay(run.step, run.entropy, run.reward, max_reward=run.most),
+    )
+
+
+def said(play: Played, *, word: Says) -> int | None:
+    """The first look at which the stop line says a word."""
+    return next((look.until for look in play.looks if look.line.says == word), None)
+
+
+def flat_for(play: Played, *, share: float) -> int | None:
+    """The first look at which the state has been flat for a share of the plan."""
+    step = play.run.step
+    least = share * (step[-1] - step[0]) * (1.0 - 1e-9)
+    for look in play.looks:
+        state = look.line.state
+        if state is not None and state.word == "flat" and look.line.step - state.since >= least:
+            return look.until
+    return None
+
+
+def low_for(play: Played, *, limit: float) -> int | None:
+    """The third look in a row at which a gain at any later step has a lower probability."""
+    low = 0
+    for look in play.looks:
+        p = look.line.p_ever
+        is_low = p is not None and not look.line.why_none and p < limit
+        low = low + 1 if is_low else 0
+        if low == 3:
+            return look.until
+    return None
+
+
+def without_best(play: Played, *, share: float = 0.0, evaluations: int = 0) -> int | None:
+    """The first evaluation, of eight or more, that far after the best reward so far."""
+    step = play.run.step
+    reward = play.run.reward
+    best = 0
+    for i in range(step.size - 1):
+        if reward[i] > reward[best]:
+            best = i
+        is_far = step[i] - step[best] >= share * (step[-1] - step[0]) and i - best >= evaluations
+        if i + 1 >= FEWEST and is_far:
+            return i + 1
+    return None
+
+
+def halved(play: Played) -> int | None:
     """Entropy down by half within 150 steps."""
+    run = play.run
     if run.entropy is None:
         return None
     early = run.step <= run.step[0] + 150
     low = np.flatnonzero(early & (run.entropy <= 0.5 * run.entropy[0]))
-    return Alarm(int(low[0]) + 1, gain_of(run)) if low.size else None
+    return int(low[0]) + 1 if low.size else None
 
 
-def low_at_start(run: Finished) -> Alarm | None:
+def low_at_start(play: Played) -> int | None:
     """Entropy below 0.18 in the mean of the first three evaluations."""
-    if run.entropy is None or run.entropy[:3].mean() >= 0.18:
-        return None
-    return Alarm(3, gain_of(run))
+    entropy = play.run.entropy
+    return 3 if entropy is not None and entropy[:3].mean() < 0.18 else None
 
 
-@cache
-def severities(run: Finished) -> list[tuple[int, int]]:
-    """The evaluations of each part of a run, and the worst that rldoctor says of it."""
-    from rl_doctor import diagnose, run_from_records
+def rldoctor(play: Played, *, severity: str) -> int | None:
+    """The first look of which rldoctor says something at least as severe."""
+    from rl_doctor import Severity, diagnose, run_from_records
 
+    run = play.run
     entropy = np.full(run.step.size, np.nan) if run.entropy is None else run.entropy
     rows = [
         {"step": s, "entropy": h, "reward": r, "eval_score": r}
         for s, h, r in zip(run.step.tolist(), entropy.tolist(), run.reward.tolist(), strict=True)
     ]
-    parts = (run.step.size * part // PREFIXES for part in range(1, PREFIXES))
-    return [
-        (until, int(diagnose(run_from_records(rows[:until])).worst)) for until in parts if until >= FEWEST
-    ]
+    for look in play.looks:
+        if diagnose(run_from_records(rows[: look.until])).worst >= Severity[severity]:
+            return look.until
+    return None
 
 
-def rldoctor(severity: str) -> Callable[[Finished], Alarm | None]:
-    """The first part of a run of which rldoctor says something at least as severe."""
-
-    def rule(run: Finished) -> Alarm | None:
-        from rl_doctor import Severity
-
-        severe = (until for until, worst in severities(run) if worst >= Severity[severity])
-        until = next(severe, None)
-        return None if until is None else Alarm(until, gain_of(run))
-
-    return rule
-
-
-def lost_label(reward: FloatArray) -> int | None:
-    """The first evaluation from which a reward is below a fifth of its best for good."""
-    if reward.max() <= 0:
-        return None
-    first = int(np.flatnonzero(reward >= LOST * reward.max())[-1]) + 1
-    return first if reward.size - first >= LOOKS else None
+def rules() -> dict[str, Rule]:
+    """The rules, by their names in the table."""
+    words: tuple[Says, ...] = ("stop", "broken", "exploded")
+    named: dict[str, Rule] = {f"the stop line, `{word}`": partial(said, word=word) for word in words}
+    named |= {f"flat for {share:.2g} of the plan": partial(flat_for, share=share) for share in FLAT}
+    named |= {f"P(gain ever) < {limit}, three looks": partial(low_for, limit=limit) for limit in LOW}
+    named |= {f"patience of {share} of the plan": partial(without_best, share=share) for share in PATIENCE}
+    named |= {f"patience of {n} evaluations": partial(without_best, evaluations=n) for n in EVALUATIONS}
+    named |= {"entropy halved within 150 steps": halved, "entropy below 0.18 at the start": low_at_start}
+    if find_spec("rl_doctor") is not None:
+        named |= {
+            "rldoctor, a warning": partial(rldoctor, severity="WARNING"),
+            "rldoctor, critical": partial(rldoctor, severity="CRITICAL"),
+        }
+    return named
 
 
-def exploded_label(entropy: FloatArray) -> int | None:
-    """The last of the first three evaluations in a row with more than twice the lowest entropy so far."""
-    above = entropy > EXPLODED * np.minimum.accumulate(entropy)
-    runs = np.convolve(above, np.ones(LOOKS), "valid") == LOOKS
-    return int(np.argmax(runs)) + LOOKS - 1 if runs.any() else None
-
-
-def label_of(run: Finished) -> int | None:
-    """The evaluation at which a run is lost or has exploded by its label, whichever comes first."""
-    labels = [lost_label(run.reward)]
-    labels.append(None if run.entropy is None else exploded_label(run.entropy))
-    return min((label for label in labels if label is not None), default=None)
-
-
-def in_time(run: Finished, played: Replay, label: int) -> tuple[bool, bool]:
-    """Whether the stop line named a failure, and whether it gave an alarm, by three evaluations after it."""
-    latest = run.step[min(label + WITHIN, run.step.size - 1)]
-    lines = [look.line for look in played.looks if look.line.step <= latest]
-    named = any(line.lost_since is not None or line.exploded_since is not None for line in lines)
-    return named, any(line.says in STATES for line in lines)
-
-
-def row(name: str, plays: Sequence[Replay], alarms: Sequence[bool], gained: Sequence[bool]) -> str:
-    """A row of the table: alarms, and how many of them are false: a gain followed in a run that improves."""
-    improving = sum(played.improving for played in plays)
-    false = sum(played.improving and after for played, after in zip(plays, gained, strict=True))
-    share = f"{100 * false / improving:.0f} %" if improving else "—"
-    return f"| {name} | {sum(alarms)} of {len(plays)} | {false} of {improving} | {share} |"
-
-
-@cache
-def played_with(run: Finished, constants: str) -> Replay:
-    """The replay of a run with the constants that are in force, which have a name."""
-    del constants
-    return replay(run.step, zeros_or(run), run.reward, max_reward=run.most)
-
-
-def table(
-    runs: Sequence[Finished], constants: str, rules: dict[str, Callable[[Finished], Alarm | None]]
-) -> list[str]:
-    """The stop line and the rules on some runs."""
-    plays = [played_with(run, constants) for run in runs]
-    lines = ["| rule | alarms | false, of runs that improve | share |", "| --- | ---: | ---: | ---: |"]
-    for state in STATES:
-        looks = [played.first(state) for played in plays]
-        gained = [look is not None and bool(look.gained) for look in looks]
-        lines.append(row(f"the stop line, `{state}`", plays, [look is not None for look in looks], gained))
-    for name, rule in rules.items():
-        alarms = [rule(run) for run in runs]
-        gained = [alarm is not None and reaches(run, alarm) for run, alarm in zip(runs, alarms, strict=True)]
-        lines.append(row(name, plays, [alarm is not None for alarm in alarms], gained))
+def row(name: str, rule: Rule, plays: Sequence[Played]) -> str:
+    """A row of the table: stops, how many lost more than the gain, mean regret, and steps saved."""
+    stops = 0
+    losing = 0
+    regrets = []
     saved = []
-    for played in plays:
-        stop = played.first("stop")
-        if stop is not None:
-            saved.append(1.0 - stop.line.step / played.looks[-1].line.step)
-    share = f"After a stop come {100 * sum(saved) / max(len(runs), 1):.1f} % of all steps."
-    return [*lines, "", f"{failures(runs, plays)} {share}"]
-
-
-def failures(runs: Sequence[Finished], plays: Sequence[Replay]) -> str:
-    """How many runs are lost or explode by their labels, and for how many that was said in time."""
-    labels = without_gain = named = alarmed = 0
-    for run, played in zip(runs, plays, strict=True):
-        label = label_of(run)
-        if label is None:
+    for play in plays:
+        until = rule(play)
+        if until is None:
+            regrets.append(0.0)
+            saved.append(0.0)
             continue
-        is_named, is_alarmed = in_time(run, played, label)
-        labels += 1
-        named += is_named
-        # An alarm at a label that a gain follows would be false.
-        if not (played.improving and reaches(run, Alarm(label + 1, gain_of(run)))):
-            without_gain += 1
-            alarmed += is_alarmed
-    return (
-        f"Lost or exploded by the label: {labels}, of which the line named {named} in time. Without those "
-        f"of runs that improve and gain after it: {without_gain}, an alarm in time for {alarmed}."
-    )
+        stops += 1
+        step = play.run.step
+        lost = float(play.level.max() - play.level[:until].max())
+        state = play.looks[-1].line.state
+        losing += state is not None and lost > state.gain
+        regrets.append(lost / float(np.ptp(play.run.reward)))
+        saved.append(float((step[-1] - step[until - 1]) / (step[-1] - step[0])))
+    return f"| {name} | {stops} | {losing} | {100 * np.mean(regrets):.2f} % | {100 * np.mean(saved):.1f} % |"
 
 
-def zeros_or(run: Finished) -> FloatArray:
-    """The entropies of a run, ones where none are logged: they never explode."""
-    return np.ones(run.step.size) if run.entropy is None else run.entropy
-
-
-def failing() -> dict[str, str]:
-    """Name of a run of the lab that is made to fail → that of its healthy twin."""
-    twins: dict[str, str] = {}
-    for path in sorted(finished.LAB.glob("*/config.json")):
-        config = json.loads(path.read_text(encoding="utf-8"))
-        if any(stage.get("failure") for stage in config["stages"]):
-            twins[config["run"]] = config["twin"]
-    return twins
+def table(runs: Sequence[Finished]) -> list[str]:
+    """The stop line and the rules on some runs."""
+    with ProcessPoolExecutor() as pool:
+        plays = [play for play in pool.map(played, runs) if play.looks]
+    groups = len({run.arm if run.group == "lab" else run.group for run in runs})
+    where = "arms" if runs[0].group == "lab" else "repositories"
+    lines = [f"{len(plays)} rewards, {groups} {where}.", ""]
+    lines += ["| rule | stops | lost more than the gain | regret | steps saved |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: |"]
+    return [*lines, *(row(name, rule, plays) for name, rule in rules().items())]
 
 
 def sections(*, left_out: bool) -> Iterator[str]:
-    """The tables, each with constants that were learned without its own runs."""
-    rules: dict[str, Callable[[Finished], Alarm | None]] = {
-        "entropy halved within 150 steps": halved,
-        "entropy below 0.18 at the start": low_at_start,
-    }
-    if find_spec("rl_doctor") is not None:
-        rules |= {"rldoctor, a warning": rldoctor("WARNING"), "rldoctor, critical": rldoctor("CRITICAL")}
-    public, of_lab = finished.public(), finished.lab()
-    halves = {half: [run for run in public if for_tuning(run.group) == half] for half in (True, False)}
-    made = every(to_learn, policies())
-    made += [case for name in SHAPES for case in shapes(name, SIMULATED["shapes"])]
-    tuning, lab_cases = every(to_learn, halves[True]), every(to_learn, of_lab)
-    accuracies = [run for run in of_lab if run.run.endswith("val_acc")]
-    by_name = {run.run.partition(",")[0]: run for run in accuracies}
-    twins = failing()
-    pairs = [by_name[name] for name in [*twins, *dict.fromkeys(twins.values())]]
-    without_lab = learn([*tuning, *made])
-    sets: list[tuple[str, Sequence[Finished], Constants]] = [
-        ("The lab, all runs", accuracies, without_lab),
-        (f"{len(twins)} failing runs of the lab with their twins", pairs, without_lab),
-        ("Public logs, tuning half", halves[True], learn([*lab_cases, *made])),
-    ]
+    """The tables."""
+    public = finished.public()
+    sets = {"Public logs, tuning half": [run for run in public if for_tuning(run.group)]}
     if left_out:
-        constants = learn([*tuning, *lab_cases, *made])
-        sets.append(("Public logs, the half that was left out", halves[False], constants))
-    shipped = module.learned()
-    for title, runs, learned in sets[::-1]:
-        constants = learned._replace(reliability=shipped.reliability)
-        module.learned = lambda constants=constants: constants  # type: ignore[assignment]
-        long = [run for run in runs if run.step.size >= FEWEST + LOOKS]
-        groups = len({run.arm if run.group == "lab" else run.group for run in long})
-        where = "arms" if long[0].group == "lab" else "repositories"
-        made_of = f"{len(long)} rewards, {groups} {where}."
-        yield "\n".join([f"### {title}", "", made_of, "", *table(long, str(learned.path), rules)])
+        unseen = [run for run in public if not for_tuning(run.group)]
+        sets["Public logs, the half that was left out"] = unseen
+    sets["The lab"] = [run for run in finished.lab() if run.run.endswith("val_acc")]
+    for title, runs in sets.items():
+        yield "\n".join([f"### {title}", "", *table(runs)])
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ from benchmarks.state_worlds import (
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis.state import FEWEST, RANGE_GAIN, is_share_of_count, state_of
 from entropylaw.engine.levels import blocks_of, levels_of
-from entropylaw.results.state import WORDS
+from entropylaw.results.state import WORDS, State
 
 SEEDS = {"tuned on": 1, "set aside": 4711}
 
@@ -62,7 +62,10 @@ SEEN: dict[str, tuple[Draw, int]] = {
 FAILING = ("blow_up", "explosion", "hacked", "chain_collapse", "sft_after_grpo", "sft_grpo_sft")
 """Arms of the lab whose runs lose their reward."""
 
-MOST_PAIRS = 20
+PEER_EVERY = 2
+"""The prototype is given every second simulated run: its looks take longest."""
+
+MOST_PAIRS = 15
 """Pairs of neighbouring evaluations at which the word of a longer run is compared."""
 
 CUTS = (1.0 / 3.0, 1.0 / 2.0, 2.0 / 3.0)
@@ -107,7 +110,9 @@ def look_of_prototype(step: bytes, reward: bytes, most: float | None) -> Any:
     return prototype().state(np.frombuffer(step), np.frombuffer(reward), most)
 
 
-def by_prototype(step: FloatArray, reward: FloatArray, most: float | None, end: float | None) -> Said | None:
+def by_prototype(
+    step: FloatArray, reward: FloatArray, most: float | None = None, end: float | None = None
+) -> Said | None:
     """The prototype's word on which two looks agree; None where it is absent."""
     if prototype() is None:
         return None
@@ -147,9 +152,14 @@ def by_thirds(reward: FloatArray, gain: float) -> Said:
 
 
 def answers_of(
-    step: FloatArray, reward: FloatArray, most: float | None = None, end: float | None = None
-) -> tuple[Answers, float]:
-    """What each says of a run of 8 evaluations or more, and the gain that counts."""
+    step: FloatArray,
+    reward: FloatArray,
+    most: float | None = None,
+    end: float | None = None,
+    *,
+    with_peer: bool = True,
+) -> tuple[Answers, State]:
+    """What each says of a run of 8 evaluations or more, and our whole state."""
     state = state_of(step, reward, end=end, max_reward=most)
     if state is None:
         raise ValueError(f"a run of {step.size} evaluations has no state, 8 are needed")
@@ -159,10 +169,10 @@ def answers_of(
         OURS: Said(word=state.word, is_other_step=other, gained=interval),
         RULE: by_thirds(reward, state.gain),
     }
-    peer = by_prototype(step, reward, most, end)
+    peer = by_prototype(step, reward, most, end) if with_peer else None
     if peer is not None:
         answers[PEER] = peer
-    return answers, state.gain
+    return answers, state
 
 
 # -- simulated runs ------------------------------------------------------------------------------------------
@@ -227,9 +237,13 @@ def results_of(cell: Cell, seeds: str, numbers: Iterable[int]) -> list[Result]:
                 levels = blocks_of(step, run.level).value
                 gained = float(levels[-1] - levels[0])
                 changes = (line_over(run.level, 1.0 / 2.0), line_over(run.level, 1.0 / 3.0))
-            answers, gain = answers_of(step, run.reward, run.most)
+            answers, state = answers_of(step, run.reward, run.most, with_peer=number % PEER_EVERY == 0)
             result = Result(
-                answers=answers, gained=gained, changes=changes, gain=gain, is_lost=cell.kind in LOST
+                answers=answers,
+                gained=gained,
+                changes=changes,
+                gain=state.gain,
+                is_lost=cell.kind in LOST,
             )
             found.append(result)
     return found
@@ -307,14 +321,11 @@ def came_after(run: Finished) -> Iterable[tuple[Answers, bool]]:
             continue
         step = run.step[:until]
         reward = run.reward[:until]
-        state = state_of(step, reward, max_reward=run.most)
-        if state is None or state.now.value is None:
-            continue
+        answers, state = answers_of(step, reward, run.most)
         target = step[-1] + 0.5 * (step[-1] - step[0])
         distance = np.abs(run.step[until:] - target)
         nearest = until + np.argsort(distance, kind="stable")[:AROUND]
-        gained = float(run.reward[nearest].mean()) >= state.now.value + state.gain
-        answers, _ = answers_of(step, reward, run.most)
+        gained = float(run.reward[nearest].mean()) >= float(state.now) + state.gain
         yield answers, gained
 
 
@@ -628,7 +639,8 @@ def page(
         rows += [*decided(runs), *steadiness(runs)]
     rows.append(["processor time per public or lab reward: two looks · one look", "≤ 2 : 1", *took])
     parts = [
-        f"{per_cell} runs per cell. The prototype has the same two looks, but where its time is measured.",
+        f"{per_cell} runs per cell, the prototype every second one, with the same two looks. A share of "
+        f"{per_cell} has a standard error of up to {50.0 / np.sqrt(per_cell):.1f} points.",
         table(["what", "required", *NAMES], rows),
         "How often a word of `state_of` was right, of all simulated runs whose level is known:",
         right(found),

@@ -1,4 +1,4 @@
-"""What the engine's table covers, decides and costs, beside a prototype on the same runs where there is one.
+"""What the engine's table covers and costs, beside a prototype on the same runs where there is one.
 
 python -m benchmarks.table --seeds aside --runs 40 --jobs 2    all cells, and docs/benchmarks/table.md
 python -m benchmarks.table --only quadrature                   cells of that name, printed, of the tuned seeds
@@ -31,6 +31,7 @@ from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import table_of
+from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import has
 
@@ -76,17 +77,6 @@ FORMS: dict[str, Callable[[FloatArray, FloatArray, Rng], FloatArray]] = {
     "rate": lambda h, t, rng: -np.sign(k := float(rng.choice([-3.0, -1.5, 2.0, 3.0]))) * np.expm1(k * h),
     "power": lambda h, t, rng: -(h ** float(rng.choice([0.35, 0.5, 2.0, 3.0]))),
     "constant": lambda h, t, rng: 0.0 * h,
-}
-OTHERS = {
-    "line": FORMS["line"],
-    "square": FORMS["square"],
-    "rate −2": lambda h, t, rng: np.expm1(-2.0 * h),
-    "rate 3": lambda h, t, rng: -np.expm1(3.0 * h),
-    "root": lambda h, t, rng: -np.sqrt(h),
-    "constant": FORMS["constant"],
-    "rises": lambda h, t, rng: np.expm1(h),
-    "saturation": lambda h, t, rng: -np.exp(-rng.uniform(3.0, 8.0) * t),
-    "law + log step": lambda h, t, rng: standard(-np.expm1(h)) + 0.6 * standard(np.log1p(t * h.size)),
 }
 OUTSIDE = {
     "S in H": lambda h, t, rng: -1.0 / (1.0 + np.exp((0.45 - h / h.max()) * 12.0)),
@@ -208,64 +198,71 @@ Row = dict[str, float]
 
 
 def under_law(kind: str, n: int, rng: Rng) -> Row:
-    """Verdict, coverage of the law's numbers and widths, under the law."""
+    """Coverage of the law's numbers and of the averaged curve at H = 0, and widths, under the law."""
     run = draw(FORMS["law"], kind, n, rng)
-    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
+    fit = fitted(run)
+    other = old(run)
+    law = fit.lawful()
+    at_0 = fit.predict(0.0).mean
     row = {
-        "holds": fit.verdict.value == "holds",
-        "fails": fit.verdict.value == "fails",
-        "ceiling": inside(fit.law.ceiling.low, run.ceiling, fit.law.ceiling.high),
-        "a": inside(fit.law.a.low, run.a, fit.law.a.high),
-        "averaged": inside(fit.ceiling.low, run.ceiling, fit.ceiling.high),
-        "width/oracle": (fit.law.ceiling.width or np.nan) / run.oracle,
+        "ceiling": inside(law.ceiling.low, run.ceiling, law.ceiling.high),
+        "a": inside(law.a.low, run.a, law.a.high),
+        "averaged": inside(at_0.low, run.ceiling, at_0.high),
+        "width/oracle": (law.ceiling.width or np.nan) / run.oracle,
         "no curve": has(fit.findings, "no-curve-fits"),
     }
-    return row | _prototypes(other, run, fit)
+    return row | _prototypes(other, run, at_0)
 
 
-def _prototypes(other: dict[str, Any] | None, run: Run, fit: Fit) -> Row:
+def fitted(run: Run) -> Fit:
+    """The fit of a run."""
+    return entropylaw.fit(entropy=run.entropy, reward=run.reward)
+
+
+def _prototypes(other: dict[str, Any] | None, run: Run, at_0: Estimate) -> Row:
     if other is None:
         return {}
     return {
-        "p holds": other["v"] == "holds",
-        "p fails": other["v"] == "fails",
         "p ceiling": inside(other["LC"][0], run.ceiling, other["LC"][2]),
         "p a": inside(other["A"][0], run.a, other["A"][2]),
         "p averaged": inside(other["C"][0], run.ceiling, other["C"][2]),
-        "width/p": (fit.ceiling.width or np.nan) / max(float(other["C"][2] - other["C"][0]), 1e-12),
+        "width/p": (at_0.width or np.nan) / max(float(other["C"][2] - other["C"][0]), 1e-12),
     }
 
 
-def under_other(name: str, n: int, rng: Rng) -> Row:
-    """Verdict where another curve is true."""
-    run = draw(OTHERS[name], str(rng.choice(KINDS)), n, rng)
-    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
-    row = {"holds": fit.verdict.value == "holds", "fails": fit.verdict.value == "fails"}
-    return row | ({} if other is None else {"p holds": other["v"] == "holds"})
+def noisy(n: int, rng: Rng) -> Row:
+    """Coverage of a and the reward at H = 0 where entropies are logged with a noise of .08 nats."""
+    run = draw(FORMS["law"], str(rng.choice(KINDS)), n, rng)
+    logged = np.maximum(run.path + 0.08 * rng.standard_normal(n), 1e-3)
+    law = entropylaw.fit(entropy=logged, reward=run.reward).lawful()
+    return {
+        "ceiling": inside(law.ceiling.low, run.ceiling, law.ceiling.high),
+        "a": inside(law.a.low, run.a, law.a.high),
+    }
 
 
 def in_list(n: int, rng: Rng) -> Row:
-    """Coverage of the averaged ceiling, and P(gain), where a curve of the list is true."""
+    """Coverage of the averaged curve at H = 0 where a curve of the list is true."""
     name = str(rng.choice(list(FORMS)))
     term = str(rng.choice(["", "", "step", "log_step"]))
     run = draw(FORMS[name], str(rng.choice(KINDS)), n, rng, term)
-    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
-    left = run.ceiling - run.now >= fit.gain
+    fit = fitted(run)
+    at_0 = fit.predict(0.0).mean
     row = {
-        "covered": inside(fit.ceiling.low, run.ceiling, fit.ceiling.high),
+        "covered": inside(at_0.low, run.ceiling, at_0.high),
         "no curve": has(fit.findings, "no-curve-fits"),
-        "p_headroom": fit.p_headroom if fit.p_headroom is not None else np.nan,
-        "left": float(left),
     }
-    proto = _prototypes(other, run, fit)
+    proto = _prototypes(old(run), run, at_0)
     return row | {name: proto[name] for name in ("p averaged", "width/p") if name in proto}
 
 
 def out_of_list(name: str, n: int, rng: Rng) -> Row:
-    """Coverage of the averaged ceiling where no curve of the list is true."""
+    """Coverage of the averaged curve at H = 0 where no curve of the list is true."""
     run = draw(OUTSIDE[name], str(rng.choice(KINDS)), n, rng)
-    fit, other = entropylaw.fit(entropy=run.entropy, reward=run.reward), old(run)
-    covered = inside(fit.ceiling.low, run.ceiling, fit.ceiling.high)
+    fit = fitted(run)
+    other = old(run)
+    at_0 = fit.predict(0.0).mean
+    covered = inside(at_0.low, run.ceiling, at_0.high)
     said = has(fit.findings, "no-curve-fits")
     row = {"covered or said": covered or said, "covered": covered, "said": said}
     if other is None:
@@ -275,11 +272,12 @@ def out_of_list(name: str, n: int, rng: Rng) -> Row:
 
 
 def one_less(n: int, rng: Rng) -> Row:
-    """Whether an evaluation less moves the averaged ceiling by more than half its width."""
+    """Whether an evaluation less moves the averaged curve at H = 0 by more than half its width."""
     run = draw(FORMS[str(rng.choice(list(FORMS)))], str(rng.choice(KINDS)), n, rng)
     keep = np.arange(n) != int(rng.integers(n))
-    whole = entropylaw.fit(entropy=run.entropy, reward=run.reward).ceiling
-    part = entropylaw.fit(entropy=run.entropy[keep], reward=run.reward[keep], step=np.arange(n)[keep]).ceiling
+    whole = fitted(run).predict(0.0).mean
+    fit = entropylaw.fit(entropy=run.entropy[keep], reward=run.reward[keep], step=np.arange(n)[keep])
+    part = fit.predict(0.0).mean
     moved = abs((whole.value or 0.0) - (part.value or 0.0)) > 0.5 * (whole.width or np.inf)
     return {"moved": moved}
 
@@ -293,7 +291,7 @@ def quadrature(n: int, rng: Rng) -> Row:
     row = {}
     both = [Reads(table_of(step, entropy, run.reward, prior=prior)) for prior in (PRIOR, fine)]
     for name, pick in (("averaged", lambda r: r.averaged), ("law", lambda r: r.law)):
-        ends = [reads.cells(0, pick(reads)).quantiles((0.025, 0.5, 0.975)) for reads in both]
+        ends = [reads.ceiling(pick(reads)).quantiles((0.025, 0.5, 0.975)) for reads in both]
         off = np.abs(ends[0] - ends[1]) / (ends[1][2] - ends[1][0])
         row |= {f"{name} within 1 %": float(np.mean(off < 0.01)), f"{name} off": float(off.max())}
     return row
@@ -328,9 +326,8 @@ def rows() -> Iterator[tuple[str, Callable[[Rng], Row]]]:
     for kind in KINDS:
         for n in SIZES:
             yield f"law · {kind} · {n}", partial(_call, under_law, kind, n)
-    for name in OTHERS:
-        for n in (60, 200):
-            yield f"other · {name} · {n}", partial(_call, under_other, name, n)
+    for n in (60, 200):
+        yield f"noise · {n}", partial(_call, noisy, n)
     for n in SIZES:
         yield f"list · {n}", partial(_call, in_list, n)
         yield f"one less · {n}", partial(_call, one_less, n)
@@ -371,22 +368,9 @@ def summary(found: Sequence[Row]) -> str:
     """Every column of some runs, to print."""
     texts = []
     for name in dict.fromkeys(key for row in found for key in row):
-        if name not in ("p_headroom", "left"):
-            number = value(found, name)
-            texts.append(f"{name} {number:.3g}" if name in MEDIANS else f"{name} {number:.1%}")
+        number = value(found, name)
+        texts.append(f"{name} {number:.3g}" if name in MEDIANS else f"{name} {number:.1%}")
     return "  ".join(texts)
-
-
-def calibration(found: Sequence[Row]) -> str:
-    """Observed share by bins of P(gain)."""
-    p = np.array([row["p_headroom"] for row in found])
-    left = np.array([row["left"] for row in found])
-    texts = []
-    for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.001)):
-        some = (p >= low) & (p < high)
-        if some.any():
-            texts.append(f"P {p[some].mean():.2f}: {left[some].mean():.2f} ({some.sum()})")
-    return "; ".join(texts)
 
 
 # -- the page ------------------------------------------------------------------------------------------------
@@ -412,8 +396,6 @@ def markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 PAIRS = (
-    ("holds", "p holds"),
-    ("fails", "p fails"),
     ("ceiling", "p ceiling"),
     ("a", "p a"),
     ("averaged", "p averaged"),
@@ -427,9 +409,9 @@ def page(cells: Gathered, command: str) -> str:
         begin = f"{kind} · "
         return {name.removeprefix(begin): rows for name, rows in cells.items() if name.startswith(begin)}
 
-    laws, others, pooled = of("law"), of("other"), dict[str, list[Row]]()
-    for kind in ("law", "other", "list"):
-        pooled[kind] = [row for rows in of(kind).values() for row in rows]
+    laws = of("law")
+    every_law = [row for found in laws.values() for row in found]
+    every_list = [row for found in of("list").values() for row in found]
     under = [
         [
             name,
@@ -440,22 +422,16 @@ def page(cells: Gathered, command: str) -> str:
         for name, rows in laws.items()
     ]
     all_of_it = [
-        [
-            "under the law, all",
-            *(share(pooled["law"], *pair) for pair in PAIRS),
-            share(pooled["law"], "no curve"),
-        ],
-        ["under another form, all", *(share(pooled["other"], *pair) for pair in PAIRS[:2]), "", "", "", ""],
+        ["under the law, all", *(share(every_law, *pair) for pair in PAIRS), share(every_law, "no curve")],
         [
             "a curve of the list, all",
             "",
             "",
-            "",
-            "",
-            share(pooled["list"], "covered", "p averaged"),
-            share(pooled["list"], "no curve"),
+            share(every_list, "covered", "p averaged"),
+            share(every_list, "no curve"),
         ],
     ]
+    noise = [[n, share(rows, "ceiling"), share(rows, "a")] for n, rows in of("noise").items()]
     outside = [
         [name, share(rows, "covered or said", "p covered or said"), share(rows, "said")]
         for name, rows in of("outside").items()
@@ -470,7 +446,7 @@ def page(cells: Gathered, command: str) -> str:
     ]
     times = [[n, ratio(rows, "ms", 1), ratio(rows, "p ms", 1)] for n, rows in of("time").items()]
     runs = len(next(iter(laws.values())))
-    numbers = ("`holds`", "`fails`", "ceiling by the law covered", "a covered", "averaged ceiling covered")
+    numbers = ("reward at H = 0 covered", "a covered", "averaged curve at H = 0 covered")
     return "\n\n".join(
         (
             f"{runs} runs per cell; the standard error of a share is up to {50 / np.sqrt(runs):.1f} points.",
@@ -489,23 +465,16 @@ def page(cells: Gathered, command: str) -> str:
                 ("where no curve of the list is true · n", "covered, or `no-curve-fits` said", "said"),
                 outside,
             ),
-            markdown(
-                ("another form is true · n", "`holds`", "`fails`"),
-                [
-                    [name, share(rows, "holds", "p holds"), share(rows, "fails")]
-                    for name, rows in others.items()
-                ],
-            ),
+            markdown(("noise of .08 nats · n", "reward at H = 0 covered", "a covered"), noise),
             markdown(
                 (
                     "a curve of the list is true, with a term in the step or none · n",
-                    "averaged ceiling covered",
+                    "averaged curve at H = 0 covered",
                     "width to the prototype's",
                     "one evaluation less moves it by half its width",
                 ),
                 listed,
             ),
-            f"P that at least the gain is left, and how often it was: {calibration(pooled['list'])}.",
             markdown(
                 (
                     "n",

@@ -24,7 +24,7 @@ from lab.config import Config, Objective
 from lab.findings import cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
 from lab.overview import other_starts
-from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts
+from lab.page import COOLED, EARLY, Cooling, fitted, held, trained, verdict_counts
 from lab.second import NEARLY
 from lab.stages import direction
 
@@ -62,13 +62,12 @@ def holds(found: Edition) -> str:
     for name in found.present((STEADY, NEARLY)):
         runs = found.of(name)
         least = min(run.law.r_squared for run in fitted(runs))
-        weight = probabilities(fitted(runs))
         sampled, greedy = (
             " → ".join(mean(values_of(runs, end(column))) for end in (first_of, last_of))
             for column in ("val_acc", "val_greedy_acc")
         )
         parts.append(
-            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f}); sampled "
+            f"In `{name}` it {verdict_counts(runs)} (R² at least {least:.3f}); sampled "
             f"accuracy goes {sampled}, greedy {greedy}."
         )
     return " ".join(filter(None, (*parts, not_made(found, (PLAIN, STEADY, NEARLY)))))

@@ -134,10 +134,13 @@ def _sizes(by_arm: Groups) -> dict[str, BySize]:
     names = [name for name in SIZES if name in by_arm]
     if len(names) < 3:
         return {}
-    fits = [[run.answer for run in by_arm[name]] for name in names]
+    laws = [[run.law for run in by_arm[name]] for name in names]
     size = np.log10([parameters(by_arm[name][0].config.size) for name in names])
-    numbers = {name: [[fit.params[name].value for fit in some] for some in fits] for name in ("a", "b")}
-    numbers |= {FIRST: [[fit.law.smoothed_entropy[0] for fit in some] for some in fits]}
+    numbers: dict[str, list[list[float | None]]] = {
+        "a": [[law.a.value for law in some] for some in laws],
+        "b": [[law.b.value for law in some] for some in laws],
+        FIRST: [[float(law.smoothed_entropy[0]) for law in some] for some in laws],
+    }
     return {name: against(size, seeds) for name, seeds in numbers.items()}
 
 

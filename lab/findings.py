@@ -42,8 +42,8 @@ class Made:
 
     @property
     def law(self) -> LawFit:
-        """The law's own numbers, also where it fails."""
-        return self.answer.law
+        """The law's numbers, also where it fails; FitError ``no-law`` of a run without one."""
+        return self.answer.lawful()
 
     def evaluated(self, column: str) -> FloatArray:
         """A column at the steps that were evaluated."""
@@ -151,7 +151,7 @@ def foresight(run: Made, share: float) -> Foresight | None:
     """
     law, n = run.law, round(share * run.law.n)
     early = entropylaw.fit(entropy=law.entropy[:n], reward=law.reward[:n], step=law.step[:n], name=run.name)
-    predicted = early.law.predict(float(law.smoothed_entropy[-3:].mean())).mean
+    predicted = early.lawful().predict(float(law.smoothed_entropy[-3:].mean())).mean
     if predicted.value is None or predicted.low is None or predicted.high is None:
         return None
     return Foresight(
@@ -159,7 +159,7 @@ def foresight(run: Made, share: float) -> Foresight | None:
         predicted.low,
         predicted.high,
         float(law.reward[-3:].mean()),
-        early.verdict is Verdict.fails,
+        early.lawful().verdict is Verdict.fails,
     )
 
 

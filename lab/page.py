@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from entropylaw.report.describe.arm_tables import decided
-from entropylaw.report.numbers import format_interval, format_probability
-from entropylaw.report.words import verdict_cell
+from entropylaw.report.numbers import format_interval
+from entropylaw.report.words import law_words
 from entropylaw.results import Verdict
 from lab.comparisons import PLAIN, Edition, Groups, final, in_bold
 from lab.findings import (
@@ -48,7 +48,7 @@ def data_row(run: Made) -> tuple[str, ...]:
 
 def verdict(run: Made) -> str:
     """The verdict with its reason; of a refused run why it was refused."""
-    return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else verdict_cell(run.fit)
+    return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else law_words(run.answer.law)
 
 
 def fitted(runs: Iterable[Made]) -> list[Made]:
@@ -59,14 +59,9 @@ def fitted(runs: Iterable[Made]) -> list[Made]:
 def law_cells(runs: Sequence[Made]) -> tuple[str, str]:
     """The verdicts of an arm, and the range of R²."""
     with_fit = fitted(runs)
-    words = Counter(run.answer.verdict.value for run in with_fit)
+    words = Counter(run.answer.verdict for run in with_fit)
     verdicts = ", ".join(f"{word} {n}" for word, n in words.most_common()) or MISSING
     return verdicts, ends([run.law.r_squared for run in with_fit], "{:.2f}".format)
-
-
-def probabilities(runs: Sequence[Made]) -> str:
-    """The range of the law's posterior probability."""
-    return ends([run.answer.p_law for run in runs], format_probability)
 
 
 def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:
@@ -78,7 +73,7 @@ def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:
 
 def verdict_counts(runs: Sequence[Made]) -> str:
     """``fails in 2, is undecided in 1 of 3``."""
-    words = Counter(run.answer.verdict.value for run in fitted(runs))
+    words = Counter(run.answer.verdict for run in fitted(runs))
     said = (f"{'is ' * (word == Verdict.undecided)}{word} in {n}" for word, n in words.most_common())
     return f"{', '.join(said)} of {len(runs)}"
 

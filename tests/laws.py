@@ -9,6 +9,7 @@ import entropylaw
 from entropylaw import LawFit, StopLine
 from entropylaw.analysis.answer import answer_of, fit_evaluations
 from entropylaw.analysis.law.evaluations import rewarded, usable
+from entropylaw.analysis.state import state_of
 from entropylaw.analysis.stop import stop_line
 from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.reads import Reads
@@ -28,13 +29,21 @@ def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any =
     """The fit of arrays of whose columns something is known."""
     used = usable(entropy, reward, step, keep_outliers=False)
     return answer_of(
-        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, starts=(), findings=findings)
+        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, findings=findings)
     )
 
 
 def own_law(*series: Any, **options: Any) -> LawFit:
     """The law of arrays; arguments as for :func:`fit_arrays`."""
-    return fit_arrays(*series, **options).law
+    return fit_arrays(*series, **options).lawful()
+
+
+def law_alone(entropy: Any, reward: Any, step: Any = None, max_reward: float | None = None) -> LawFit:
+    """The law of arrays, without a forecast, which takes longest."""
+    used = usable(entropy, reward, step, keep_outliers=False)
+    law = fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=max_reward).law
+    assert law is not None
+    return law
 
 
 def phases_of(step: Any, planning: Any = None, execution: Any = None, **options: Any) -> entropylaw.PhaseFit:
@@ -44,7 +53,15 @@ def phases_of(step: Any, planning: Any = None, execution: Any = None, **options:
 
 def stop_line_of(step: Any, entropy: Any, reward: Any, **options: Any) -> StopLine:
     """The stop line of arrays."""
-    return stop_line(rewarded(step, entropy, reward), **options)
+    used = rewarded(step, entropy, reward)
+    state = state_of(
+        used.step,
+        used.reward,
+        max_reward=options.get("max_reward"),
+        gain=options.pop("gain", None),
+        is_score=options.get("is_score", True),
+    )
+    return stop_line(used, state, **options)
 
 
 def fixed(length: float, white: float) -> Prior:

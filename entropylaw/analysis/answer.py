@@ -183,7 +183,13 @@ def fit_evaluations(
             no_law = Refusal(slug=error.slug, message=error.message, hint=error.hint)
     if no_law is None:
         smoothed = used.smoothed()
-        table = table_of(used.step, smoothed.entropy, used.reward)
+        table = table_of(
+            used.step,
+            smoothed.entropy,
+            used.reward,
+            error_sd=smoothed.sd,
+            error_length=smoothed.length,
+        )
         reads = Reads(table, np.inf if max_reward is None else float(max_reward))
         law = law_of_run(
             used,

@@ -1,10 +1,9 @@
 """Forecasts of the reward at later steps, with the probability of a gain.
 
-A forecast goes on from the level of the reward by its recent change, where that is sure, with constants that
-were learned from other runs (``forecast_constants.json``, made by
-``python -m benchmarks.forecasts --learn``). Its interval and the probability of a gain are of one
-distribution. It uses no curve in the entropy; what the law says along the entropy's path is computed beside
-it.
+A forecast goes on from the level of the reward by its recent change, where that is sure. Its probabilities
+are calibrated on other runs (``forecast_constants.json``, made by
+``python -m benchmarks.forecasts --learn``). It uses no curve in the entropy; what the law says along the
+entropy's path is computed beside it.
 """
 
 from __future__ import annotations
@@ -57,14 +56,20 @@ DF = 5.0
 CLIMB = 0.3
 """Share of a climb's straight line, carried on, in the scale above the centre."""
 
+WAYPOINTS = np.arange(1, 9) / 8.0
+"""Parts of the way to a later step at which it is asked whether the level is high enough ever."""
+
+_CERTAIN = 1e-6
+"""Probability as near to 0 or 1 as one is calibrated."""
+
 
 class Constants(NamedTuple):
-    """What was learned from other runs.
+    """What was fixed, and what was learned from other runs.
 
-    ``path`` are the logarithm of the doubt in a change, the share of a change that goes on, the logarithms of
-    three parts of the squared scale, of noise, of wandering and of the change's error, and the drift in
-    wanderings. ``calibration`` is the line from the logit of a probability to that of what came true at a
-    step, and ``calibration_ever`` at any step until then.
+    ``path``, which is fixed, are the logarithm of the doubt in a change, the share of a change that goes on,
+    the logarithms of three parts of the squared scale, of noise, of wandering and of the change's error, and
+    the drift in wanderings. ``calibration`` is the line, an intercept and a slope, from the logit of a
+    probability to that of what came true at a step, and ``calibration_ever`` at any step until then.
     """
 
     path: Sequence[float]
@@ -170,24 +175,26 @@ def ahead(run: SoFar, lead: Any, path: Sequence[float], *, of_level: bool = Fals
     )
 
 
-def p_reached(run: SoFar, lead: Any, reward: Any, constants: Constants) -> FloatArray:
-    """Calibrated probability that the level is at least ``reward`` then; 0 above the largest one."""
-    chance = ahead(run, lead, constants.path, of_level=True).reaches(reward)
-    start, slope = constants.calibration
-    calibrated = expit(start + slope * logit(np.clip(chance, 1e-6, 1.0 - 1e-6)))
-    return np.where(reward > run.most, 0.0, calibrated)
+def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> FloatArray:
+    """Probability, before it is calibrated, that the level is at least ``reward`` then.
 
-
-def p_ever(run: SoFar, lead: float, reward: float, constants: Constants) -> float:
-    """Calibrated probability that the level is at least ``reward`` at any step up to a lead.
-
-    The largest probability at one of a few steps on the way is the argument of the logistic line.
+    It is 0 above the largest reward.
     """
-    leads = lead * np.arange(1, 9) / 8.0
-    chance = ahead(run, leads, constants.path, of_level=True).reaches(reward).max()
-    start, slope = constants.calibration_ever
-    calibrated = float(expit(start + slope * logit(np.clip(chance, 1e-6, 1.0 - 1e-6))))
-    return 0.0 if reward > run.most else max(calibrated, float(p_reached(run, lead, reward, constants)))
+    chance = ahead(run, lead, path, of_level=True).reaches(reward)
+    return np.where(reward > run.most, 0.0, chance)
+
+
+def p_ever(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> FloatArray:
+    """The largest of these probabilities at some steps up to a lead."""
+    leads = np.multiply.outer(WAYPOINTS, np.asarray(lead))
+    return np.asarray(p_reached(run, leads, reward, path).max(axis=0))
+
+
+def calibrated(chance: FloatArray, line: Sequence[float]) -> FloatArray:
+    """Probabilities by a logistic line, an intercept and a slope; what is impossible stays so."""
+    intercept, slope = line
+    usual = expit(intercept + slope * logit(np.clip(chance, _CERTAIN, 1.0 - _CERTAIN)))
+    return np.where(chance > 0.0, usual, 0.0)
 
 
 def forecast(
@@ -238,7 +245,7 @@ def forecast(
     deviation, both times 3λ, w the root mean square of the level's changes over a third of the evaluations
     times √(2λ), and q the room to the largest reward that the data show, the centre is
     L + c₁ d³/(d² + exp(c₀) e²) + c₅ min(w, q): a change goes on where it is many standard deviations. The
-    error is a t with 5 degrees of freedom and squared scale
+    error is a t with 5 degrees of freedom and the squared scale
     s² = exp(c₂)(l² + σ²/3) + exp(c₃) w² + exp(c₄) e², l the standard deviation of L and σ that of an
     evaluation; above the centre it is s² + (.3 C)², C what the straight line of the last half gains where it
     rises. Intervals end at the bounds that the data show. P(gain) is of the level, without σ²/3, and
@@ -290,7 +297,9 @@ def forecast_of(
     ends = np.array([expected.end(probability) for probability in tails(level)])
     ends[1] = expected.centre
     ends = np.clip(ends, done.least, done.most)
-    chances = p_reached(done, lead, done.level + gain, constants)
+    target = done.level + gain
+    chances = calibrated(p_reached(done, lead, target, constants.path), constants.calibration)
+    ever = calibrated(p_ever(done, lead.max(), target, constants.path), constants.calibration_ever)
     curve = _along_entropy(used, at, path, level=level, top=done.most)
     size = levels.blocks.size
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []
@@ -307,8 +316,9 @@ def forecast_of(
             Estimate(value=value, low=low, high=high, level=level, method=METHOD)
             for low, value, high in ends.T.tolist()
         ),
-        p_gains=tuple(np.broadcast_to(chances, at.shape).tolist()),
-        p_ever=p_ever(done, float(lead.max()), done.level + gain, constants),
+        p_gains=tuple(chances.tolist()),
+        # What is so at one of the steps is so at any.
+        p_ever=max(float(ever), *chances.tolist()),
         gain=gain,
         level=level,
         dropped=used.dropped,

@@ -52,8 +52,13 @@ UNDETERMINED = {"power": "a power of the entropy needs H ≥ 0"}
 @one_thread
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
-    columns = (law.step, law.smoothed_entropy, law.reward)
-    table = table_of(*columns)
+    table = table_of(
+        law.step,
+        law.smoothed_entropy,
+        law.reward,
+        error_sd=law.smoothing_error,
+        error_length=law.smoothing_length,
+    )
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
 
 
@@ -123,6 +128,7 @@ def law_of_run(
         entropy=used.entropy,
         smoothed_entropy=entropy,
         smoothing_error=smoothed.sd,
+        smoothing_length=smoothed.length,
         reward=reward,
         fitted=fitted,
         dropped=used.dropped,

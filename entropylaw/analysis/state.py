@@ -99,11 +99,15 @@ def state_of(
     levels = levels_of(step, reward, is_share=is_share)
     counts = gain_of(levels, is_share=is_share) if gain is None else gain
     loss = loss_of(reward, counts) if is_score else None
+    is_constant = not np.ptp(reward)
     word, since = _word_of(step, levels, counts)
+    if is_constant:
+        word = "flat"
+        since = float(step[0])
     has_ended = rewards_end_early(step, end)
     if has_ended or loss is not None:
         word = "broken"
-    elif step.size > FEWEST and np.ptp(reward) > 0:
+    elif step.size > FEWEST and not is_constant:
         before = levels_of(step[:-1], reward[:-1], is_share=is_share)
         if _word_of(step[:-1], before, counts)[0] != word:
             word = "cannot tell"
@@ -131,8 +135,6 @@ def state_of(
 
 def _word_of(step: FloatArray, levels: Levels, gain: float) -> tuple[Word, float]:
     """The word about a level that is not lost, and the step since which it is so."""
-    if not np.ptp(levels.blocks.value):
-        return "flat", float(step[0])
     within = np.array([-gain, gain])
     for share in SPANS:
         below, above = levels.along_line(share).below(within)

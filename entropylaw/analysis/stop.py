@@ -1,13 +1,10 @@
-"""When a run is over: no gain is expected, it is broken, or its entropy has exploded."""
+"""When a run is over: its reward has been flat for long, it is broken, or its entropy has exploded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
-from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast_of, usual_step
+from entropylaw.analysis.forecast import AHEAD, FARTHEST, FEWEST, forecast_of, usual_step
 from entropylaw.analysis.law.evaluations import Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
@@ -15,17 +12,11 @@ from entropylaw.results.forecast import Forecast
 from entropylaw.results.state import State
 from entropylaw.results.stop import Says, StopLine
 
-LOW = 0.1
-"""Probability of a gain below which a look counts towards a stop."""
+PATIENCE = 1.0 / 3.0
+"""Share of the plan over which a reward has to be flat for a stop."""
 
-LOOKS = 3
-"""Looks in a row that make a stop, and evaluations in a row that make an explosion."""
-
-NOTHING = 20
-"""Evaluations that are all 0 that make a stop: there is no forecast of a reward that never moved."""
-
-PARTS = 16
-"""A look comes a sixteenth of the evaluations so far after the last one: nearer ones say much the same."""
+LASTING = 3
+"""Evaluations in a row that make an explosion."""
 
 EXPLODED = 2.0
 """Times its lowest level above which an entropy has exploded."""
@@ -40,7 +31,6 @@ def stop_line(
     forecast: Forecast | None = None,
     *,
     steps: float | None = None,
-    gain: float | None = None,
     cost_per_step: float | None = None,
     max_reward: float | None = None,
     label: str = "reward",
@@ -54,12 +44,12 @@ def stop_line(
     used
         Evaluations with a reward, whose entropy may be nan.
     state
-        Its state; None of too few evaluations.
+        Its state; None of too few evaluations. Its gain is that of the forecast.
     forecast
         That for the planned end, where it is known already.
     steps
-        The planned end; by default half as many steps again at each look.
-    gain, max_reward
+        The planned end; by default half as many steps again.
+    max_reward
         As for :func:`entropylaw.forecast`.
     cost_per_step, label
         What a step costs, and the name of the reward.
@@ -68,65 +58,54 @@ def stop_line(
     level
         Coverage of the interval of the reward ahead.
     """
-    n = used.step.size
-    now = float(used.step[-1]) if n else 0.0
-    look = partial(_look, gain=gain, max_reward=max_reward, level=level)
-    ahead, why_none = (forecast, "") if forecast is not None else look(used.first(n), steps)
+    now = float(used.step[-1]) if used.step.size else 0.0
+    why_none = ""
+    if forecast is None:
+        forecast, why_none = _forecast_for(used, state, steps, max_reward=max_reward, level=level)
     if not is_score and not why_none:
         why_none = "no run is over by a number that is no score"
-    low_looks = 0
-    if is_score and ahead is not None and not why_none:
-        low_looks = _low_looks(used, ahead, partial(look, steps=steps))
     exploded = exploded_since(used.step, used.entropy)
     is_finished = steps is not None and steps <= now
-    end = now if ahead is None else ahead.step[0]
-    steps_left = max((end if steps is None else steps) - now, 0.0)
+    says: Says = "not known" if why_none else "go on"
+    if state is not None and state.word == "broken":
+        says = "broken"
+    elif is_score and exploded is not None and _is_below_best(state):
+        says = "exploded"
+    elif is_finished:
+        says = "finished"
+    elif is_score and state is not None and is_flat_for_long(state, used.step, steps):
+        says = "stop"
+    end = steps
+    if end is None:
+        end = now if forecast is None else forecast.step[0]
+    steps_left = max(end - now, 0.0)
     return StopLine(
-        says=_word(
-            state,
-            is_score=is_score,
-            is_stop=low_looks == LOOKS or (n >= NOTHING and not used.reward.any()),
-            is_exploded=exploded is not None and _is_below_best(state),
-            is_finished=is_finished,
-            is_known=not why_none,
-        ),
+        says=says,
         reward=label,
         is_score=is_score,
         step=now,
-        evaluations=n,
+        evaluations=used.step.size,
         state=state,
-        low_looks=low_looks,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
         exploded_since=exploded,
         why_none=why_none,
-        at_step=None if ahead is None else ahead.step[0],
-        expected=None if ahead is None else ahead.rewards[0],
-        p_gain=None if ahead is None else ahead.p_gains[0],
-        p_ever=None if ahead is None else ahead.p_ever,
-        gain=None if ahead is None else ahead.gain,
+        at_step=None if forecast is None else forecast.step[0],
+        expected=None if forecast is None else forecast.rewards[0],
+        p_gain=None if forecast is None else forecast.p_gains[0],
+        p_ever=None if forecast is None else forecast.p_ever,
+        gain=None if forecast is None else forecast.gain,
     )
 
 
-def _word(
-    state: State | None,
-    *,
-    is_score: bool,
-    is_stop: bool,
-    is_exploded: bool,
-    is_finished: bool,
-    is_known: bool,
-) -> Says:
-    """What a stop line says: the first that holds, of any other number than a score only its end."""
-    if state is not None and state.word == "broken":
-        return "broken"
-    if is_score and is_stop:
-        return "stop"
-    if is_score and is_exploded:
-        return "exploded"
-    if is_finished:
-        return "finished"
-    return "go on" if is_known else "not known"
+def is_flat_for_long(state: State, step: FloatArray, steps: float | None) -> bool:
+    """Whether a reward has been flat for a third of the plan, which ends at ``steps`` or the usual one."""
+    if state.word != "flat":
+        return False
+    if steps is None:
+        steps = float(step[-1] + AHEAD * (step[-1] - step[0]))
+    # The last half of a run is a third of a plan of half as many steps again, but for the last digit.
+    return bool(step[-1] - state.since >= PATIENCE * (steps - step[0]) * (1.0 - 1e-9))
 
 
 def _is_below_best(state: State | None) -> bool:
@@ -134,36 +113,17 @@ def _is_below_best(state: State | None) -> bool:
     return state is not None and state.keep is not None and state.keep.p_better >= SURE
 
 
-def _low_looks(
-    used: Evaluations, ahead: Forecast, look: Callable[[Evaluations], tuple[Forecast | None, str]]
-) -> int:
-    """How many looks in a row, the last one first, gave a gain a low probability; at most :data:`LOOKS`.
-
-    A look whose forecast does not reach the planned end does not count.
-    """
-    low = 0
-    latest: Forecast | None = ahead
-    why_none = ""
-    while latest is not None and not why_none and latest.p_gains[0] < LOW:
-        low += 1
-        if low == LOOKS:
-            break
-        until = used.step.size - low * -(-used.step.size // PARTS)
-        latest, why_none = look(used.first(until))
-    return low
-
-
-def _look(
+def _forecast_for(
     used: Evaluations,
+    state: State | None,
     steps: float | None,
     *,
-    gain: float | None,
     max_reward: float | None,
     level: float,
 ) -> tuple[Forecast | None, str]:
     """The forecast at the end of some evaluations, and why there is none for the planned end."""
     step = used.step
-    if step.size < FEWEST:
+    if state is None:
         return None, f"it needs {FEWEST} evaluations"
     last = float(step[-1])
     if steps is not None and steps <= last:
@@ -176,7 +136,7 @@ def _look(
         ahead = forecast_of(
             used,
             at_step=min(at, farthest),
-            gain=gain,
+            gain=state.gain,
             level=level,
             max_reward=max_reward,
         )
@@ -201,4 +161,4 @@ def _first_of_last(marked: BoolArray) -> int | None:
     """The first of the last values that are all marked; None of fewer than three."""
     unmarked = np.flatnonzero(~marked)
     first = int(unmarked[-1]) + 1 if unmarked.size else 0
-    return first if marked.size - first >= LOOKS else None
+    return first if marked.size - first >= LASTING else None

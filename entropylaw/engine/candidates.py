@@ -6,7 +6,7 @@ the reward as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,7 +41,8 @@ class Candidates:
         Shape (n, m), in units of each column's sd, the reward less its mean.
     names, shapes
         The curve, term or dummy of each column, and its shape (k, p, rate or lag; nan without one). The
-        intercept is "one", the reward "reward"; "first1", "first2" and "shift" are levels of some of them.
+        intercept is "one", the reward "reward"; "first1" and "first2" are levels of some of them, "error"
+        columns of the error of exp(H).
     onward
         For each column its value at other entropies (q,), None where it has none.
     slope
@@ -66,7 +67,13 @@ class Candidates:
         return [i for i, column in enumerate(self.names) if column == name]
 
 
-def candidates(entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior) -> Candidates:
+def candidates(
+    entropy: FloatArray,
+    share: FloatArray,
+    reward: FloatArray,
+    prior: Prior,
+    errors: Sequence[FloatArray] = (),
+) -> Candidates:
     """All columns of a run.
 
     Parameters
@@ -75,6 +82,8 @@ def candidates(entropy: FloatArray, share: FloatArray, reward: FloatArray, prior
         Shape (n,): smoothed entropy in nats, share of the run's steps (0 to 1), and reward.
     prior
         Shapes of the curves.
+    errors
+        Columns (n,) of the error of exp(H).
     """
     unit = float(np.std(reward)) or 1.0
     origin = float(np.mean(reward))
@@ -90,6 +99,9 @@ def candidates(entropy: FloatArray, share: FloatArray, reward: FloatArray, prior
             at = at and partial(_standardised, at=at, middle=middle, spread=spread)
         names.append(name)
         listed.append((values, shape, at))
+    for error in errors:
+        names.append("error")
+        listed.append((error, np.nan, None))
     names.append("reward")
     listed.append(((reward - origin) / unit, np.nan, None))
     rows, shapes, onward = zip(*listed, strict=True)

@@ -144,6 +144,13 @@ FEWEST_SMOOTHED = 10
 MOST_KNOTS = 256
 """Knots of the entropy's spline; more logged entropies are averaged over neighbours first."""
 
+MOST_ERRORS = 16
+"""Columns for the error of the smoothed entropy; what more columns would add changes fast, as noise does."""
+
+LEAST_ERROR = 0.02
+"""Share of the error's variance that its columns leave out; and of the residual's variance below which the
+error has no columns."""
+
 JUMP = 8.0
 """Robust sds of the entropy's changes from which a rise of the entropy is a reload."""
 
@@ -178,6 +185,10 @@ what moved was noise."""
 
 MOST_RANGES = 1.5
 """Ranges of the reward that a means at most, over the entropies of the run, where it is known."""
+
+MORE_EXPLAINED = 0.05
+"""R² by which the divergence from the reference policy explains more than the law: less is within the noise
+of R² on runs of some tens of evaluations."""
 
 # -- findings -----------------------------------------------------------------------------------------------
 

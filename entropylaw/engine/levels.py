@@ -174,8 +174,9 @@ def levels_of(
     Where they are a share of something counted, the noise of a share is among the kinds of noise.
     """
     blocks = blocks_of(step, values, most)
-    unit = float(np.std(blocks.value)) or 1.0
     origin = float(blocks.value.mean())
+    # Of a constant series nothing but the rounding error is unknown.
+    unit = max(float(np.std(blocks.value)), float(np.spacing(abs(origin))))
     every = blocks.step if later is None else np.concatenate([blocks.step, later])
     x = (every - blocks.step[0]) / (blocks.step[-1] - blocks.step[0])
     y = (blocks.value - origin) / unit

@@ -40,8 +40,6 @@ class Covariances:
     retained, gain, sd
         Shapes (n, 1 or c, d), (n, c, d), (n, c): correlation of each component with its value at the
         evaluation before, gain, and standard deviation of the innovation.
-    last
-        Shape (c,): variance of the drift at the last evaluation given all rewards.
     """
 
     length: FloatArray
@@ -52,10 +50,9 @@ class Covariances:
     retained: FloatArray
     gain: FloatArray
     sd: FloatArray
-    last: FloatArray
 
-    def whitened(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Innovations of columns (n, q) over their sds, (c, n, q), and the drift at the last one, (c, q)."""
+    def whitened(self, columns: FloatArray) -> FloatArray:
+        """Innovations of columns (n, q) over their sds, (c, n, q)."""
         n, c, d = self.gain.shape
         white = np.empty((c, n, columns.shape[1]))
         inverse = 1.0 / self.sd[:, :, None]
@@ -67,14 +64,14 @@ class Covariances:
                 np.multiply(innovation, inverse[i], out=white[:, i])
                 innovation *= self.gain[i]
                 state += innovation
-            return white, state
+            return white
         states = np.zeros((c, d, columns.shape[1]))
         for i in range(n):
             states *= self.retained[i][:, :, None]
             innovation = columns[i] - states.sum(axis=1)
             white[:, i] = innovation * inverse[i]
             states += self.gain[i][:, :, None] * innovation[:, None]
-        return white, states.sum(axis=1)
+        return white
 
     def matrix(self, time: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
         """Covariance of the drift (n, n) of one model at ``time`` (n,), and the white variance (n,)."""
@@ -189,7 +186,6 @@ def filtered(
         retained=retained,
         gain=gain,
         sd=sd,
-        last=np.maximum(variance.sum(axis=(1, 2)), 0.0),
     )
 
 
@@ -281,7 +277,7 @@ def whitened(columns: FloatArray, step: FloatArray, entropy: FloatArray, prior: 
     for i, (profile, (_, probability)) in enumerate(zip(profiles, prior.scales, strict=True)):
         span = slice(i * columns.shape[1], (i + 1) * columns.shape[1])
         last = float(profile[-1])
-        for group, (innovations, _) in zip(groups, filtered, strict=True):
+        for group, innovations in zip(groups, filtered, strict=True):
             white = innovations[:, :, span]
             start = sum(earlier.number.size for earlier in whitened_groups)
             count = group.white.size

@@ -3,7 +3,8 @@
 A logged entropy is measured on one batch. Against a residual that may drift a fit trusts fast changes more
 than slow ones, and the fast changes of a logged entropy are mostly noise. A regression on the posterior mean
 of a covariate, which a smoothing spline is, is consistent (regression calibration, Carroll et al. 2006,
-doi:10.1201/9781420010138, ch. 4): the error that is left is a slow part of the residual.
+doi:10.1201/9781420010138, ch. 4): the error that is left is a slow part of the residual, of known covariance
+given the slope.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import FEWEST_SMOOTHED, MOST_KNOTS
+from entropylaw.engine.constants import FEWEST_SMOOTHED, LEAST_ERROR, MOST_ERRORS, MOST_KNOTS
 
 _PENALTIES = 160
 """Values of the penalty's weight, from no smoothing to a straight line."""
@@ -25,11 +26,13 @@ class SmoothedEntropy:
     """The entropy at the evaluations: its posterior mean and standard deviation, nats, shapes (n,).
 
     ``noise`` is the standard deviation of a logged value around the curve; None where it is used as logged.
+    ``length`` says over how many steps the errors are alike (:func:`error_columns`), 0 where there are none.
     """
 
     entropy: FloatArray
     sd: FloatArray
     noise: float | None
+    length: float
 
 
 def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> SmoothedEntropy:
@@ -48,7 +51,7 @@ def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> S
         Shape (n,): steps of the evaluations, within the logged ones.
     """
     if step.size < FEWEST_SMOOTHED or np.ptp(entropy) == 0:
-        return SmoothedEntropy(entropy=np.interp(at, step, entropy), sd=np.zeros(at.size), noise=None)
+        return as_logged(np.interp(at, step, entropy))
     weight = np.ones(step.size)
     time = (step - step[0]) / (step[-1] - step[0]) * (step.size - 1)
     knot, mean, weight, within = _joined(time, entropy, weight)
@@ -68,8 +71,42 @@ def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> S
     curve = _natural_spline(knot, values, where)
     if entropy.min() >= 0:
         curve = np.maximum(curve, 0.0)
-    noise = float(np.sqrt(variance))
-    return SmoothedEntropy(entropy=curve, sd=np.interp(where, knot, error), noise=noise)
+    # The kernel that a spline is of evenly spaced values has the fourth root of the penalty as its scale.
+    spacing = float(step[-1] - step[0]) / (step.size - 1)
+    return SmoothedEntropy(
+        entropy=curve,
+        sd=np.interp(where, knot, error),
+        noise=float(np.sqrt(variance)),
+        length=float(penalty[best, 0] ** 0.25) * spacing,
+    )
+
+
+def as_logged(entropy: FloatArray) -> SmoothedEntropy:
+    """Entropies (n,) that are not smoothed."""
+    return SmoothedEntropy(entropy=entropy, sd=np.zeros(entropy.size), noise=None, length=0.0)
+
+
+def error_columns(step: FloatArray, sd: FloatArray, length: float) -> list[FloatArray]:
+    """Columns (n,) whose sum, each times a standard normal number, is the error of a smoothed curve.
+
+    Errors of sd (n,) at steps (n,) are as alike as values of the kernel that a smoothing spline is, of scale
+    ``length`` (Silverman 1984, doi:10.1214/aos/1176346710). The columns are those of a Cholesky factor, the
+    largest variance first, until little is left or there are :data:`MOST_ERRORS`.
+    """
+    left = sd**2
+    least = LEAST_ERROR * float(left.sum())
+    columns: list[FloatArray] = []
+    while len(columns) < MOST_ERRORS and float(left.sum()) > least:
+        pivot = int(np.argmax(left))
+        distance = np.abs(step - step[pivot]) / (np.sqrt(2.0) * length)
+        alike = np.exp(-distance) * (np.cos(distance) + np.sin(distance))
+        column = sd[pivot] * sd * alike
+        for known in columns:
+            column = column - known[pivot] * known
+        column = column / np.sqrt(left[pivot])
+        left = np.maximum(left - column**2, 0.0)
+        columns.append(column)
+    return columns
 
 
 def _joined(

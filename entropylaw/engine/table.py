@@ -32,6 +32,7 @@ from entropylaw.engine.residuals import (
     spacings,
     whitened,
 )
+from entropylaw.engine.smoothing import error_columns
 
 S = TypeVar("S", bound=np.generic)
 
@@ -259,6 +260,8 @@ def table_of(
     entropy: FloatArray,
     reward: FloatArray,
     *,
+    error_sd: FloatArray | None = None,
+    error_length: float = 0.0,
     prior: Prior = PRIOR,
 ) -> Table:
     """The table of a run.
@@ -267,10 +270,16 @@ def table_of(
     ----------
     step, entropy, reward
         Shape (n,): steps, increasing; smoothed entropy in nats, and reward.
+    error_sd, error_length
+        Shape (n,), nats: standard deviation of the smoothed entropy's error, None without any; and over how
+        many steps errors are alike.
     """
-    size, (step, entropy, reward) = grouped(step, entropy, reward)
+    if error_sd is None:
+        error_sd = np.zeros(step.size)
+    size, (step, entropy, reward, error_sd) = grouped(step, entropy, reward, error_sd)
     share = (step - step[0]) / (step[-1] - step[0])
-    columns = candidates(entropy, share, reward, prior)
+    errors = _errors(step, entropy, reward, error_sd, error_length)
+    columns = candidates(entropy, share, reward, prior, errors)
     nodes = max((count for fewest, count in constants.NODES if step.size >= fewest), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
@@ -304,6 +313,20 @@ def table_of(
         log_weight=_in_rows(blocks, lambda block: block.log_weight),
         variance=_in_rows(blocks, lambda block: block.variance),
     )
+
+
+def _errors(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, sd: FloatArray, length: float
+) -> list[FloatArray]:
+    """Columns of the error of exp(H), none where the residual of the law has hardly any of it."""
+    of_exponential = sd * np.exp(entropy)
+    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
+    (_, slope), *_ = np.linalg.lstsq(design, reward, rcond=None)
+    residual = reward - reward.mean() - slope * (design[:, 1] - design[:, 1].mean())
+    share = slope**2 * float(of_exponential @ of_exponential)
+    if share <= constants.LEAST_ERROR * float(residual @ residual):
+        return []
+    return error_columns(step, of_exponential, length)
 
 
 def _in_rows(blocks: Sequence[Block], number: Callable[[Block], NDArray[S]]) -> NDArray[S]:
@@ -346,13 +369,26 @@ class _Blocks:
         for term, _ in prior.terms:
             for i in columns.of(term):
                 self.product[:, i, i] += self.precision
+        self.errors = columns.of("error")
+        self.error_precision = np.ones(len(self.product))
+        if self.errors:
+            self.error_precision = typical / self._squared_slope()
+        for i in self.errors:
+            self.product[:, i, i] += self.error_precision
         # Log prior density of each coefficient at its mean; levels of the first evaluations and the free
         # curve's coefficients are uniform over two sds of the reward.
         normal = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread)
         uniform = -np.log(2.0)
-        special = {"one": 0.0, "shift": 0.0, "flat": 0.0, "free": uniform}
+        special = {"one": 0.0, "error": 0.0, "flat": 0.0, "free": uniform}
         special |= {name: uniform for name in columns.names if name.startswith("first")}
         self.density = np.array([special.get(name, normal) for name in columns.names])
+
+    def _squared_slope(self) -> FloatArray:
+        """The square (K,) of what the law's reward loses per unit of exp(H), in units of the reward's sd."""
+        linear = [0, *self.columns.of("flat")]
+        inverse = _inverse(self.product[:, linear][:, :, linear])
+        slope = np.einsum("kq,kq->k", inverse[:, -1], self.product[:, linear, self.target])
+        return np.asarray(np.maximum((slope / self.columns.law_unit) ** 2, _RIDGE))
 
     def all(self) -> list[Block]:
         """Every block that the run determines: saturation without a term, and the flat law alone."""
@@ -362,26 +398,37 @@ class _Blocks:
             columns = [*self.columns.of(self.prior.terms[term][0]), *self.columns.of(f"first{first}")]
             if len(columns) < (term > 0) + (share > 0):
                 continue
-            forms = {*constants.FORMS} - {"free"}
+            forms = {*constants.FORMS} - {"free", "flat"}
             if term:
                 forms -= {"saturation"}
-            if term or share:
-                forms -= {"flat"}
             curves = [i for i, name in enumerate(self.columns.names) if name in forms]
-            linear = [0, *columns, *self.columns.of("shift")]
+            linear = [0, *columns]
             block = partial(self._block, term=term, first=first, log_prior=float(np.log(probability)))
             blocks.append(block("constant", linear, []))
             if curves:
                 blocks.append(block("", linear, curves))
             if free := self.columns.of("free"):
                 blocks.append(block("free", [*linear, *free], []))
+        if flat := self.columns.of("flat"):
+            of_errors = 0.5 * len(self.errors) * np.log(self.error_precision)
+            blocks.append(self._block("", [0, *self.errors], flat, term=0, first=0, log_prior=of_errors))
         return list(filter(None, blocks))
 
     def _block(
-        self, form: str, linear: list[int], curves: list[int], term: int, first: int, log_prior: float
+        self,
+        form: str,
+        linear: list[int],
+        curves: list[int],
+        term: int,
+        first: int,
+        log_prior: float | FloatArray,
     ) -> Block | None:
-        """The linear columns alone, or with one of the curves at a time; ``form`` is theirs without one."""
-        df = self.n - len(linear) - bool(curves)
+        """The linear columns alone, or with one of the curves at a time; ``form`` is theirs without one.
+
+        ``log_prior`` may be of each covariance, shape (K,).
+        """
+        determined = len(linear) - sum(self.columns.names[i] == "error" for i in linear)
+        df = self.n - determined - bool(curves)
         if df < 1:
             return None
         target = self.target

@@ -210,7 +210,7 @@ class Whitened:
 
     def whiten(self, columns: FloatArray) -> FloatArray:
         """Columns (n, q) whitened by every covariance: (grid, n, q)."""
-        return self.design.group.whitened(columns / self.scale[:, None])[0]
+        return self.design.group.whitened(columns / self.scale[:, None])
 
     def models(self, steps: FloatArray, y: FloatArray, slack: float) -> Models:
         """The models of whitened curves y (…, grid, n, 1), each with its whitened steps (…, grid, n, q)."""

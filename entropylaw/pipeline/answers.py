@@ -192,7 +192,6 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
             fitted.state,
             forecast,
             steps=options.steps,
-            gain=options.gain,
             cost_per_step=options.cost_per_step,
             max_reward=fitted.max_reward,
             label=series.label or series.reward_choice.column,

@@ -241,7 +241,6 @@ class Watcher:
             used,
             state,
             steps=self.steps,
-            gain=self.gain,
             cost_per_step=self.cost_per_step,
             max_reward=max_reward,
             label=evaluations.label,
@@ -289,7 +288,7 @@ class Watcher:
 def _is_news(line: StopLine, said: StopLine | None) -> bool:
     """Whether a stop line is said after another one of its reward, which is None for the first.
 
-    Lines that are nearer than a 64th of the evaluations say much the same, unless the word or its reason
+    Lines that are nearer than a 48th of the evaluations say much the same, unless the word or its reason
     changes, or evaluations were taken back.
     """
     if said is None:

@@ -190,7 +190,15 @@ class Figure(Struct, frozen=True):
     described: str = ""
 
 
-Block = Heading | Verdict | Facts | Table | Notes | Figure
+class Asked(Struct, frozen=True):
+    """A sentence that takes a fit to make: a terminal makes and shows it on request, and no other medium."""
+
+    label: str
+    sentence: Callable[[], str]
+    detail: bool = True
+
+
+Block = Heading | Verdict | Facts | Table | Notes | Figure | Asked
 
 
 def columns(*keys: str, estimate: bool = False) -> tuple[Column, ...]:

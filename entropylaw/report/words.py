@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
-from entropylaw.escaping import counted, one_line
+from entropylaw.escaping import one_line
 from entropylaw.logs.source import Meaning
 from entropylaw.report.blocks import Answer, Note, labelled
 from entropylaw.report.numbers import (
@@ -22,7 +22,7 @@ from entropylaw.results import Estimate, FormAnswer
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SCORE, Finding
+from entropylaw.results.result import DIVERGENCE, NO_SCORE
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
@@ -30,21 +30,6 @@ from entropylaw.results.stop import StopLine
 def why(refusal: Refusal | None) -> str:
     """Why a run was refused, if its document has the reason."""
     return refusal.message if refusal is not None else "its document gives no reason"
-
-
-def short_words(finding: Finding) -> str:
-    """A finding in a few words."""
-    return SHORT.get(finding.code, finding.code.replace("-", " "))
-
-
-SHORT = {
-    "curves-pass-largest": "curves pass the limit",
-    "entropy-range-narrow": "narrow range of entropy",
-    "kl-term": "KL term",
-    "reward-ends": "reward ends early",
-    "rests-on-first": "first points decide",
-}
-"""Code of a finding → two or three words, where those of the code do not read well."""
 
 
 def law_words(law: LawFit | None) -> str:
@@ -188,8 +173,17 @@ def _law_answers(fit: Fit) -> list[Answer]:
     about = [law.why.value] if law.why is not None else []
     return [
         _coefficients(law),
-        answer("law", word, *about, *_at_zero(fit, law), after=": ", verdict=word),
+        answer("law", word, *about, *_by_divergence(fit), *_at_zero(fit, law), after=": ", verdict=word),
     ]
+
+
+def _by_divergence(fit: Fit) -> list[str]:
+    """That the divergence from the reference policy explains more of the reward than the law does."""
+    for finding in fit.findings:
+        if finding.code == DIVERGENCE and finding.values["explains_more"]:
+            r_squared = format_r_squared(float(str(finding.values["r_squared"])))
+            return [f"{finding.values['best']} explains more (R² {r_squared})"]
+    return []
 
 
 def _coefficients(law: LawFit) -> Answer:
@@ -224,11 +218,10 @@ def _stop_reasons(line: StopLine) -> list[str]:
     reasons = []
     if line.says == "broken" and line.state is not None:
         reasons += _about_state(line.state)
-    if line.says == "stop" and line.low_looks:
-        ever = "" if line.p_ever is None else f" (ever until then {format_probability(line.p_ever)})"
-        reasons.append(f"P(gain) below 0.1 at {counted(line.low_looks, 'look')} one after the other{ever}")
-    elif line.says == "stop":
-        reasons.append(f"the reward is 0 at all {line.evaluations} evaluations, nothing was ever gained")
+    if line.says == "stop" and line.state is not None:
+        reasons.append(f"flat since step {format_step(line.state.since)}, a third of the plan or more")
+        if line.p_ever is not None:
+            reasons.append(f"P(gain) at any step until its end {format_probability(line.p_ever)}")
     if line.exploded_since is not None:
         since = format_step(line.exploded_since)
         reasons.append(f"the entropy is above twice its lowest level since step {since}")

@@ -171,6 +171,19 @@ class LawTests(Struct, frozen=True, kw_only=True):
         return More.unknown
 
 
+class KeptWord(Struct, frozen=True, kw_only=True):
+    """What the first ``fitted`` evaluations of a run said of the others, at the entropies that came.
+
+    Root mean square errors, reward units: of the ``law`` and of the averaged ``curve``, each from the level
+    at the last of the first evaluations, and of that ``level`` alone. They decide nothing about the law.
+    """
+
+    fitted: int
+    law: float
+    curve: float
+    level: float
+
+
 CLEAR_ODDS = 3.0
 """Odds from which one of two kinds of curves says more than the other."""
 

@@ -13,6 +13,7 @@ from entropylaw.results import (
     EntropySet,
     Estimate,
     FormAnswer,
+    KeptWord,
     LawTests,
     Prediction,
     Residuals,
@@ -95,9 +96,10 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
         Of the law by least squares on the entropy as logged, as papers quote it, and not of a and b.
     step, entropy, reward, fitted
         Shape (n,): the evaluations, as logged, and the law's reward at the smoothed entropy.
-    smoothed_entropy, smoothing_error, entropy_noise
+    smoothed_entropy, smoothing_error, smoothing_length, entropy_noise
         Shape (n,): the entropy without the noise of measuring it, to which the law is fitted, and its
-        standard error; and that noise's standard deviation in nats, None where it was used as logged.
+        standard error; over how many steps its errors are alike; and that noise's standard deviation in nats,
+        None where it was used as logged.
     level
         Level of every interval.
     max_reward
@@ -129,6 +131,7 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     entropy: FloatArray
     smoothed_entropy: FloatArray
     smoothing_error: FloatArray
+    smoothing_length: float
     reward: FloatArray
     fitted: FloatArray
     level: float
@@ -144,6 +147,14 @@ class LawFit(Predictor, msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     def lowest_entropy(self) -> float:
         """Lowest smoothed entropy, nats: the reward at H = 0 is an extrapolation from there."""
         return float(min(self.smoothed_entropy))
+
+    @cached_property
+    def kept_word(self) -> KeptWord | None:
+        """How far law and averaged curve of the first two thirds missed the last third; None of a short run.
+
+        It takes another fit, and is not a part of a document.
+        """
+        return methods.predicting().kept_word_of(self)  # type: ignore[no-any-return]
 
     @cached_property
     def reads(self) -> Any:

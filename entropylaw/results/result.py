@@ -68,6 +68,9 @@ class Result(Struct, frozen=True, kw_only=True):
 ENDS = "reward-ends"
 """Code of the finding that the evaluations end before others."""
 
+DIVERGENCE = "divergence"
+"""Code of the finding of what the divergence from the reference policy explains of the reward."""
+
 NO_SCORE = "not-a-score"
 """Code of the finding that the reward is no score by its name, but a length, a cost or a divergence."""
 

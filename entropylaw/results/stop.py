@@ -8,7 +8,7 @@ from entropylaw.results import Estimate
 from entropylaw.results.state import State
 
 Says = Literal["go on", "stop", "broken", "exploded", "finished", "not known"]
-"""What a stop line says: of several that hold ``broken`` comes first, then ``stop``, ``exploded``."""
+"""What a stop line says: of several that hold ``broken`` comes first, then ``exploded``, ``finished``."""
 
 STOPPING: tuple[Says, ...] = ("stop", "broken", "exploded")
 """What may stop a run."""
@@ -20,12 +20,10 @@ class StopLine(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     says
-        ``"broken"``: by its state; ``"stop"``: the probability of a gain by the planned end was below 0.1 at
-        three looks in a row, each with a forecast that reaches that end, or the reward is 0 at all of 20
-        evaluations or more; ``"exploded"``: the entropy is above twice its lowest level at three evaluations
-        or more, and the reward is below its best with a probability of 0.99 or more; ``"finished"``: the
-        planned end is reached; ``"not known"``: there is no forecast for the planned end, or no score;
-        otherwise ``"go on"``.
+        ``"broken"``: by its state; ``"exploded"``: the entropy is above twice its lowest level at three
+        evaluations or more, and the reward is below its best with a probability of 0.99 or more;
+        ``"finished"``: the planned end is reached; ``"stop"``: the state has been flat for a third of the
+        plan; ``"not known"``: there is no forecast for the planned end, or no score; otherwise ``"go on"``.
     reward, is_score
         A short label of the reward, or its column; and whether it is a score: of any other number there is a
         forecast, and it says ``"not known"`` until the planned end.
@@ -34,9 +32,9 @@ class StopLine(Struct, frozen=True, kw_only=True):
     at_step, expected
         The step for which the reward is forecast, the planned end or up to four lengths of the run ahead, and
         the reward there; None with ``why_none``.
-    gain, p_gain, p_ever, low_looks
-        A gain of reward, the probability that the level at that step is at least that much higher, that it is
-        so at any step until then, and at how many looks in a row, at most three, the former was below 0.1.
+    gain, p_gain, p_ever
+        A gain of reward, the probability that the level at that step is at least that much higher, and that
+        it is so at any step until then.
     steps_left, cost
         Steps up to the planned end, or up to ``at_step``, and what they cost; None without a cost per step.
     exploded_since
@@ -57,7 +55,6 @@ class StopLine(Struct, frozen=True, kw_only=True):
     gain: float | None = None
     p_gain: float | None = None
     p_ever: float | None = None
-    low_looks: int = 0
     steps_left: float = 0.0
     cost: float | None = None
     exploded_since: float | None = None

@@ -30,6 +30,8 @@ from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5
+# So they are with fewer values, where there is no entropy: a state needs as many.
+ENOUGH_VALUES = 8
 # With fewer validation pairs a training reward with as many pairs is also used.
 ANSWERING_PAIRS = 12
 # So it is where the validation has entropies over less than this share of the training reward's range.
@@ -83,6 +85,11 @@ class Reward(NamedTuple):
         if self.pairing:
             return len(self.pairs)
         return 0 if self.pairs.unpaired is None else self.pairs.unpaired[0].size
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there is an answer by that number."""
+        return self.size >= (ENOUGH_PAIRS if self.pairing else ENOUGH_VALUES)
 
     @property
     def counted(self) -> str:
@@ -388,7 +395,7 @@ def _best_of(candidates: Sequence[Reward]) -> Reward:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     trainings = [candidate for candidate in candidates if candidate.training]
     validations = sorted((c for c in candidates if not c.training), key=_catalog_order)
-    enough = next((candidate for candidate in validations if candidate.size >= ENOUGH_PAIRS), None)
+    enough = next((candidate for candidate in validations if candidate.is_enough), None)
     if enough is not None:
         reason = f"{enough.known_as} ({enough.counted})"
         not_chosen = [candidate.match.column for candidate in validations if candidate is not enough]
@@ -408,7 +415,8 @@ def _best_of(candidates: Sequence[Reward]) -> Reward:
         kind = "pairs" if best.pairing else "values"
         return best._replace(why=f"{best.known_as}; no training reward gives more {kind}")
     few = f"validation column {shown(best.match.column)} gives only {best.counted}, "
-    return longest._replace(why=f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}")
+    needed = ENOUGH_PAIRS if best.pairing else ENOUGH_VALUES
+    return longest._replace(why=f"training reward: {few}{needed} are needed; {longest.known_as}")
 
 
 def named_column(run: Run, column: str, option: str) -> str:

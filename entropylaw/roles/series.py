@@ -22,8 +22,8 @@ class Series:
     what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the
     column's name and values, None where it is unknown. ``logged`` are the steps of all logged entropies, as
     far from the evaluations' as these are from their own, and these entropies; ``unpaired`` are the steps and
-    values of rewards without an entropy, None where there is none. Of a log without an entropy all rewards are
-    unpaired, and ``no_entropy`` says why. ``end`` is the last step of the log.
+    values of rewards without an entropy, None where there is none. Of a log without an entropy all rewards
+    are unpaired, and ``no_entropy`` says why. ``end`` is the last step of the log.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` says how to name that one. ``label`` is short, and distinguishes the rewards of a run; it is

@@ -217,12 +217,11 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     columns.lists = unrolled(file, options, named)
     for role, name in named.items():
         columns.roles[role] = columns.expression(name, lists=role in columns.lists)
-    # One column as it is, several together, or an empty text for none.
-    columns.roles["problem"] = "".join(columns.expression(key) for key in keys)
-    if len(keys) > 1:
-        columns.roles["problem"] = " || '|' || ".join(
-            f"COALESCE({columns.expression(key)}, '')" for key in keys
-        )
+    parts = [columns.expression(key) for key in keys]
+    if len(parts) > 1:
+        # A null in one of several would make the whole key null.
+        parts = [f"COALESCE({part}, '')" for part in parts]
+    columns.roles["problem"] = " || '|' || ".join(parts)
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"

@@ -91,7 +91,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
     columns, unidentified = _with_response(columns, nested=nested)
     notes += unidentified
-    # The planning tokens are those of high entropy, or of n-grams, then, and those of no column.
+    # By a share of high entropy or by n-grams, no column says which tokens are of planning.
     if options.top_quantile is not None or options.grams is not None:
         columns = replace(columns, planning=None)
     _check_alike(files, (*columns.stored, *columns.keys))

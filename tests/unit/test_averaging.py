@@ -5,16 +5,15 @@ import pytest
 from scipy.special import stdtr
 
 import entropylaw
-from entropylaw import Estimate, Fit, FitError, UsageError, Verdict, Why
+from entropylaw import Fit, FitError, UsageError, Verdict, Why
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law.verdict import law_probability
 from entropylaw.documents.codec import decode, encode
-from entropylaw.engine.constants import AVERAGED, HOLDS
-from entropylaw.engine.reads import headroom
+from entropylaw.engine.constants import AVERAGED
+from entropylaw.results.columns import Refusal
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.hostile import refused
-from tests.laws import fit_arrays, fit_with, own_law
+from tests.laws import fit_arrays, fit_with
 
 N = 80
 TIME = np.linspace(0.0, 1.0, N)
@@ -38,32 +37,12 @@ def ends(one):
 
 
 def test_probabilities_add_up_and_the_forms_are_in_their_order(fit):
-    probabilities = [one.probability for one in fit.forms]
+    probabilities = [one.probability for one in fit.law.forms]
     assert sum(probabilities) == pytest.approx(1.0, abs=1e-12)
     assert probabilities == sorted(probabilities, reverse=True)
-    assert {one.form for one in fit.forms} | set(fit.skipped) == set(AVERAGED)
+    assert {one.form for one in fit.law.forms} | set(fit.law.skipped) == set(AVERAGED)
     assert set(AVERAGED) <= set(FORMS)
-    assert fit.best is fit.forms[0]
-
-
-def test_the_form_that_is_the_law_has_the_laws_own_numbers(fit):
-    (own,) = (one for one in fit.forms if one.form == "law")
-    # But for the terms beside it, and the prior of its slope.
-    for name in ("ceiling", "headroom"):
-        assert ends(getattr(own, name)) == pytest.approx(ends(getattr(fit.law, name)), abs=0.01)
-    assert (fit.a, fit.b, fit.n, fit.level) == (fit.law.a, fit.law.b, N, 0.95)
-
-
-def test_the_laws_own_numbers_need_no_average(fit):
-    alone = own_law(*LAW)
-    for name in ("a", "b", "ceiling", "headroom", "reward_now"):
-        assert ends(getattr(alone, name)) == ends(getattr(fit.law, name))
-
-
-def test_the_laws_probability_is_that_of_its_tests(fit):
-    assert fit.p_law == pytest.approx(law_probability(fit.tests), rel=1e-12)
-    assert decode(Fit, encode(fit)).p_law == pytest.approx(fit.p_law, rel=1e-9)
-    assert fit.verdict is not Verdict.holds or fit.p_law >= HOLDS
+    assert fit.law.best is fit.law.forms[0]
 
 
 def test_r_squared_is_that_of_least_squares_on_the_entropy_as_logged(fit):
@@ -74,22 +53,13 @@ def test_r_squared_is_that_of_least_squares_on_the_entropy_as_logged(fit):
 
 def test_quantiles_are_those_of_draws_from_the_rows(fit):
     """Draw a row and a t: the quantiles of a million draws."""
-    rng, reads = np.random.default_rng(0), fit.law.reads
-    rows = rng.choice(reads.averaged.size, size=1_000_000, p=reads.averaged)
-    noise = rng.standard_t(reads.table.df[rows])
-    for number, name in enumerate(("ceiling", "headroom", "reward_now")):
-        sample = reads.location[number, rows] + reads.scale[number, rows] * noise
-        found = np.mean(sample[:, None] <= ends(getattr(fit, name)), axis=0)
-        assert found == pytest.approx([0.025, 0.5, 0.975], abs=0.003), name
-
-
-def test_the_probability_of_a_gain_is_that_of_the_headroom(fit):
-    assert all(at > 0 for at in ends(fit.headroom))
-    every = [fit_arrays(*LAW, gain=at) for at in (fit.headroom.low, fit.headroom.high)]
-    assert [one.p_headroom for one in every] == pytest.approx([0.975, 0.025], abs=1e-5)
-    assert [one.gain for one in every] == [fit.headroom.low, fit.headroom.high]
-    chances = [fit.law.reads.p_gain(at) for at in ends(fit.headroom)]
-    assert chances == pytest.approx([0.975, 0.5, 0.025], abs=1e-5)
+    rng = np.random.default_rng(0)
+    reads = fit.law.reads
+    for weight, found in ((reads.law, fit.law.ceiling), (reads.averaged, fit.predict(0.0).mean)):
+        rows = rng.choice(weight.size, size=1_000_000, p=weight)
+        sample = reads.location[rows] + reads.scale[rows] * rng.standard_t(reads.table.df[rows])
+        below = np.mean(sample[:, None] <= ends(found), axis=0)
+        assert below == pytest.approx([0.025, 0.5, 0.975], abs=0.003)
 
 
 def test_the_truth_of_any_form_is_covered_where_the_data_are_plain():
@@ -100,13 +70,13 @@ def test_the_truth_of_any_form_is_covered_where_the_data_are_plain():
     }
     for form, reward in truths.items():
         answer = fit_arrays(ENTROPY, noisy(reward, 0.004))
-        assert answer.ceiling.low < 0.6 < answer.ceiling.high
-        assert answer.best.form in (form, "rate", "power", "square")
+        at_zero = answer.predict(0.0).mean
+        assert at_zero.low < 0.6 < at_zero.high
+        assert answer.law.best.form in (form, "rate", "power", "square")
 
 
 def test_predictions(fit):
     zero, inside = fit.predict([0.0, 0.3])
-    assert ends(zero.mean) == pytest.approx(ends(fit.ceiling), abs=1e-7)
     assert zero.extrapolated
     assert not inside.extrapolated
     for one in (zero, inside):
@@ -120,7 +90,7 @@ def test_predictions(fit):
 def test_predictions_are_averaged_and_not_the_laws(fit):
     entropy, reward = ENTROPY, noisy(0.6 - 0.3 * ENTROPY)
     line = fit_arrays(entropy, reward)
-    assert line.best.form == "line"
+    assert line.law.best.form == "line"
     mine, its = line.predict(0.0).mean, line.law.predict(0.0).mean
     assert mine.low < 0.6 < mine.high
     assert its.high < mine.value
@@ -160,27 +130,24 @@ def test_a_stored_fit_predicts_as_the_fresh_one(fit):
 
 def test_no_ceiling_is_above_the_largest_possible_reward(fit):
     most = float(fit.law.reward.max()) + 1e-4
-    assert fit.ceiling.value < most < fit.ceiling.high
+    assert fit.law.ceiling.value < most < fit.law.ceiling.high
     bounded = fit_arrays(*LAW, max_reward=most)
     assert bounded.max_reward == most
     # Rows are weighed by the share of their ceiling that is possible.
     reads = fit.law.reads
-    z = (most - reads.location[0]) / reads.scale[0]
-    weight = reads.averaged * stdtr(reads.table.df, z)
-    found = {one.form: one.probability for one in bounded.forms}
-    for name, probability in found.items():
-        share = weight[reads.table.is_form(name)].sum() / weight.sum()
-        assert probability == pytest.approx(share, abs=1e-6)
+    weight = reads.averaged * stdtr(reads.table.df, (most - reads.location) / reads.scale)
+    for one in bounded.law.forms:
+        share = weight[reads.table.is_form(one.form)].sum() / weight.sum()
+        assert one.probability == pytest.approx(share, abs=1e-6)
     # Nothing that is said of a mean reward is above.
-    assert bounded.ceiling.high <= most
-    assert all(one.ceiling.high <= most for one in bounded.forms)
+    assert bounded.law.ceiling.high <= most
     assert max(bounded.curve.high) <= most
     assert bounded.predict(0.0).mean.high <= most
     assert bounded.entropy_for(most + 0.001).intervals == ()
-    assert bounded.headroom.high <= most - bounded.reward_now.low
+    assert bounded.state.now.high <= most
     # A bound far above says nothing.
     far = fit_arrays(*LAW, max_reward=3.0)
-    assert ends(far.ceiling) == pytest.approx(ends(fit.ceiling), abs=1e-6)
+    assert ends(far.law.ceiling) == pytest.approx(ends(fit.law.ceiling), abs=1e-6)
 
 
 @pytest.mark.parametrize("most", [0.5, "one", float("nan")])
@@ -191,45 +158,35 @@ def test_a_largest_reward_below_what_was_reached_is_refused(most):
     assert error.value.hint
 
 
-@pytest.fixture(scope="module")
-def staged():
-    """Reward that rises with the step beside its law in the entropy."""
+def test_the_law_takes_the_share_of_the_step_beside_it():
+    """Reward that rises with the step beside its law in the entropy: the averaged curve has the term."""
     entropy = ENTROPY + 0.1 * np.sin(20 * TIME)
-    return fit_arrays(entropy, noisy(0.5 - 0.2 * np.expm1(entropy) + 0.3 * TIME, 0.004))
-
-
-def test_beside_a_needed_term_the_numbers_are_those_of_the_present_stage(staged):
-    assert (staged.verdict, staged.why) == (Verdict.fails, Why.more_than_entropy)
-    assert staged.present_stage
-    assert staged.p_term > 0.95
+    staged = fit_arrays(entropy, noisy(0.5 - 0.2 * np.expm1(entropy) + 0.3 * TIME, 0.004))
+    assert staged.law.p_term > 0.95
     # What more entropy would buy from the last step on, at which the term has 0.3.
-    assert staged.ceiling.low < 0.8 < staged.ceiling.high
-    now = 0.8 - 0.2 * np.expm1(staged.law.smoothed_entropy[-1])
-    assert staged.reward_now.low < now < staged.reward_now.high
-    # The law alone takes the term's share for a smaller ceiling.
-    assert staged.law.ceiling.value < 0.7 < staged.ceiling.low
+    at_zero = staged.predict(0.0).mean
+    assert at_zero.low < 0.8 < at_zero.high
+    assert staged.law.ceiling.value < 0.7 < at_zero.low
 
 
 def test_it_is_printed_briefly_and_has_tables(fit):
     text = " ".join(str(fit).split())
     assert fit.summary() == str(fit)
-    for question in ("now", "by step", "best so far", "left on the curve", "ceiling"):
-        assert question in text
+    for label in (fit.state.word, "next", "keep", "R = b − a·exp(H)", "law"):
+        assert label in text
+    assert f"law {fit.verdict}" in text
     frame = fit.to_frame()
-    assert list(frame["probability"]) == [one.probability for one in fit.forms]
-    assert {"ceiling_low", "headroom_high"} <= set(frame.columns)
-    assert fit.params["ceiling"] is fit.ceiling
-    assert set(fit.params) == {"ceiling", "headroom", "reward_now", "a", "b"}
-    assert fit.to_dict()["ceiling"]["value"] == pytest.approx(fit.ceiling.value, rel=1e-11)
-    assert f"{fit.ceiling:.3f}" == f"{fit.ceiling.value:.3f}"
-    assert float(fit.ceiling) == fit.ceiling.value
+    assert len(frame)
+    assert fit.to_dict()["law"]["ceiling"]["value"] == pytest.approx(fit.law.ceiling.value, rel=1e-11)
+    assert f"{fit.law.ceiling:.3f}" == f"{fit.law.ceiling.value:.3f}"
+    assert float(fit.law.ceiling) == fit.law.ceiling.value
 
 
 def test_a_table_is_taken_by_the_names_of_its_columns(fit):
     entropy, reward = LAW
     table = {"step": np.arange(len(entropy)), "H": entropy, "R": reward}
     named = entropylaw.fit(table, entropy="H", reward="R", max_reward="none")
-    assert ends(named.ceiling) == ends(fit.ceiling)
+    assert ends(named.law.ceiling) == ends(fit.law.ceiling)
     error = refused("column-not-found", entropylaw.fit, table, entropy="H", reward="reward")
     assert "no column 'reward'" in error.message
 
@@ -238,33 +195,22 @@ def test_an_entropy_that_is_controlled_voids_the_test(fit):
     known = stated("caution", "entropy is set")
     controlled = (replace(known[0], code="entropy-controlled", values={"by": "switch", "name": "x"}), *known)
     void = fit_with(controlled, *LAW)
-    assert (fit.verdict, fit.why) == (Verdict.holds, None)
-    assert (void.verdict, void.why) == (Verdict.undecided, None)
+    assert (fit.law.verdict, fit.law.why) == (Verdict.holds, None)
+    assert (void.law.verdict, void.law.why) == (Verdict.undecided, Why.controlled)
     assert [finding.code for finding in void.findings if finding.severity == "reason"] == [
         "entropy-controlled"
     ]
     assert known[0] in void.findings
+    assert (void.law.a, void.law.ceiling) == (fit.law.a, fit.law.ceiling)
 
 
-@pytest.mark.parametrize("gain", [0.0, -1.0, float("nan")])
-def test_a_gain_is_above_zero(gain):
-    with pytest.raises(UsageError) as error:
-        fit_arrays(*LAW, gain=gain)
-    assert error.value.hint
-
-
-def test_a_reason_belongs_to_a_law_that_fails(fit):
+def test_a_reason_belongs_to_a_law_that_does_not_hold(fit):
+    law = fit.law
+    assert law.flaw() == ""
+    assert replace(law, why=Why.neither).flaw()
+    assert replace(law, verdict=Verdict.fails).flaw()
+    assert replace(law, reward=law.reward[1:]).flaw()
     assert fit.flaw() == ""
-    assert replace(fit, why=Why.no_relation).flaw()
-    assert replace(fit, verdict=Verdict.fails).flaw()
-    assert replace(fit, forms=tuple(one for one in fit.forms if one.form != "law")).flaw()
-
-
-def test_what_is_left_is_the_difference_above_0_without_its_rounding_error():
-    def left(low, value, high):
-        one = headroom(Estimate(value=value, low=low, high=high, level=0.95, method="m", std_error=0.1))
-        return one.low, one.value, one.high, one.std_error
-
-    assert left(0.1, 0.2, 0.3) == (0.1, 0.2, 0.3, 0.1)
-    assert left(-0.1, 0.2, 0.3) == (0.0, 0.2, 0.3, None)
-    assert left(-0.1, -1e-14, 2e-11) == (0.0, 0.0, 0.0, None)
+    assert replace(fit, law=None).flaw()
+    assert replace(fit, law=None, state=None).flaw()
+    assert replace(fit, no_law=Refusal(slug="no-entropy", message="none", hint="none")).flaw()

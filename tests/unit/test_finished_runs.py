@@ -1,10 +1,14 @@
 """Finished runs in benchmarks: where they are cut, simple forecasts, and replays of the stop line."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from benchmarks.cuts import cuts_of, peers, scalerl, three_lines
+from benchmarks.finished import Finished
 from benchmarks.looks import replay
+from benchmarks.replay import played, row, said, without_best
 from tests.laws import stop_line_of
 from tests.unit.test_stop import STEP, climbing, run
 
@@ -40,41 +44,35 @@ def test_without_entropies_only_the_sigmoid_says_something():
     assert None not in peers(step, entropy, reward, 300.0, np.array([0.1, 0.2])).values()
 
 
-def test_a_failure_is_looked_at_where_it_begins():
-    n = 400
-    step = np.arange(float(n))
-    rng = np.random.default_rng(0)
-    reward = 0.5 + 0.001 * step + 0.02 * rng.standard_normal(n)
-    entropy = np.full(n, 0.2)
-    healthy = replay(step, entropy, reward)
-    assert np.diff([look.line.evaluations for look in healthy.looks]).max() == 7
-    entropy[301:] = 1.0
-    played = replay(step, entropy, np.where(step < 301, reward, 0.3))
-    assert {304, 305, 306, 307} <= {look.line.evaluations for look in played.looks}
-    named = next(look.line for look in played.looks if look.line.exploded_since is not None)
-    assert (named.evaluations, named.exploded_since) == (304, 301.0)
-    assert played.first("exploded").line.evaluations <= 307
-
-
-def test_a_replay_says_what_was_said_and_what_came():
+def test_a_replay_says_what_was_said_at_each_part():
     values = run(climbing())
-    played = replay(*values)
-    assert [look.line.evaluations for look in played.looks] == list(range(8, 50))
-    for look in played.looks:
-        until = look.line.evaluations
-        assert look.line == stop_line_of(*(value[:until] for value in values), steps=float(STEP[-1]))
-        if look.gained is not None:
-            inside = STEP[until + 1 : -1] <= look.line.at_step
-            means = np.convolve(values[2][until:], np.ones(3) / 3, "valid")[inside]
-            assert look.reached == pytest.approx(means.max())
-            assert look.gained is (look.reached >= look.line.now + look.line.gain)
-    assert played.improving
-    assert [played.first(says) for says in ("lost", "exploded")] == [None, None]
+    looks = replay(*values)
+    assert [look.until for look in looks][:3] == [9, 11, 13]
+    assert looks[-1].until == 48
+    for look in looks[::6]:
+        assert look.line == stop_line_of(*(value[: look.until] for value in values), steps=float(STEP[-1]))
 
 
-def test_replays_of_a_failure_and_of_a_flat_run():
-    flat = replay(*run(np.full(50, 0.5)))
-    lost = replay(*run(np.concatenate([climbing(30), np.zeros(20)])))
-    assert not flat.improving
-    first = lost.first("lost").line
-    assert (first.lost_since, first.step) == (STEP[30], STEP[32])
+def test_a_stop_of_a_flat_run_costs_nothing_and_one_before_a_climb_does():
+    flat = run(np.full(50, 0.5))
+    late = run(np.concatenate([np.full(35, 0.2), 0.2 + 0.04 * np.arange(15)]))
+    rows = []
+    for step, entropy, reward in (flat, late):
+        finished = Finished(group="g", arm="a", run="r", step=step, reward=reward, entropy=entropy, most=1.0)
+        rows.append(row("stop", partial(said, word="stop"), [played(finished)]).split(" | "))
+    assert [cells[1] for cells in rows] == ["1", "1"]
+    assert [cells[2] for cells in rows] == ["0", "1"]
+    regret = [float(cells[3].removesuffix(" %")) for cells in rows]
+    saved = [float(cells[4].removesuffix(" % |")) for cells in rows]
+    assert regret[0] < 20 < 50 < regret[1]
+    assert min(saved) > 10
+
+
+def test_patience_counts_from_the_best_reward():
+    step, entropy, _ = run(np.full(50, 0.5))
+    reward = np.where(np.arange(50) == 5, 1.0, 0.5)
+    finished = Finished(group="g", arm="a", run="r", step=step, reward=reward, entropy=entropy, most=1.0)
+    play = played(finished)
+    assert without_best(play, evaluations=8) == 14
+    assert without_best(play, share=0.5) == 31
+    assert without_best(play, evaluations=45) is None

@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from entropylaw import FitError, UsageError, Verdict, Why, forecast
+from entropylaw import FitError, UsageError, forecast
 from entropylaw.analysis.entropy_ahead import entropy_ahead
-from entropylaw.analysis.forecast import learned, rests_on
-from entropylaw.engine.levels import blocked
-from entropylaw.report.render import rendered
-from entropylaw.results.result import replace as struct_replace
+from entropylaw.analysis.forecast import learned
 from tests.laws import fit_arrays
 
 
@@ -37,10 +34,11 @@ def test_a_climb_is_forecast_to_go_on_and_a_fall_not():
     up = forecast(step, None, 0.2 + 0.001 * step + noise, at_step=600)
     down = forecast(step, None, 0.6 - 0.001 * step + noise, at_step=600)
     assert up.reward.value > up.now + 0.05
-    assert up.p_gain > 0.7 > 0.4 > down.p_gain
+    assert up.p_gain > 0.7 > 0.1 > down.p_gain
     assert up.reward.low < 0.2 + 0.6 < up.reward.high
     assert (up.entropies, up.spent, up.law) == ((), None, None)
-    assert up.gain == pytest.approx(0.01)
+    # No share of something counted: a tenth of the level's range.
+    assert up.gain == pytest.approx(0.1 * 0.39, rel=0.05)
 
 
 def test_one_step_gives_a_number_and_several_a_tuple():
@@ -69,32 +67,56 @@ def test_a_larger_gain_is_less_probable_and_one_beyond_the_largest_reward_imposs
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_the_interval_and_the_probability_of_a_gain_are_of_one_distribution(level):
+def test_the_interval_has_equal_tails_of_a_distribution_that_is_wider_above_a_climb(level):
+    step = 10.0 * np.arange(60)
+    flat = np.full(step.size, 0.5) + 0.01 * np.random.default_rng(1).normal(size=step.size)
+    climb = 0.2 + 0.001 * step + np.random.default_rng(0).normal(0, 0.004, step.size)
+    for rewards in (flat, climb):
+        made = forecast(step, None, rewards, at_step=900, level=level).reward
+        above = made.high - made.value
+        below = made.value - made.low
+        assert above > 0 < below
+        assert (above > 1.2 * below) is (rewards is climb)
+
+
+def test_p_ever_is_at_least_that_at_each_step():
     step, _, reward = a_run()
-    steep = 0.2 + 0.001 * step + np.random.default_rng(0).normal(0, 0.004, step.size)
-    for rewards, most in ((reward, None), (steep, None), (steep, 1.0), (1.0 - steep, 1.0)):
-        made = forecast(step, None, rewards, at_step=900, level=level, max_reward=most)
-        for end, chance in (("low", 0.5 + level / 2), ("value", 0.5), ("high", 0.5 - level / 2)):
-            gain = getattr(made.reward, end) - made.now
-            # All that would be above the largest reward is at it.
-            if gain > 0 and getattr(made.reward, end) != most:
-                again = forecast(step, None, rewards, at_step=900, gain=gain, max_reward=most)
-                assert again.p_gain == pytest.approx(chance, abs=1e-9)
-    on = forecast(step, None, steep, at_step=900)
-    assert on.reward.value > steep[-1] + 0.1
-    assert on.p_gain > 0.9
+    for rewards in (reward, 1.0 - reward, peak()[1]):
+        made = forecast(step, None, rewards, at_step=[620, 700, 900])
+        assert made.p_ever >= max(made.p_gain)
+        assert forecast(step, None, rewards, at_step=620).p_ever <= made.p_ever + 1e-9
+
+
+def test_a_flat_run_is_not_given_a_gain_by_the_noise_of_an_evaluation():
+    step = 10.0 * np.arange(400)
+    noisy = 0.5 + 0.02 * np.random.default_rng(3).normal(size=400)
+    made = forecast(step, None, noisy, at_step=5985)
+    assert made.gain == pytest.approx(0.01, rel=0.2)
+    assert made.p_gain < 0.1
+
+
+def test_ends_are_inside_what_the_data_show():
+    rng = np.random.default_rng(4)
+    step = 10.0 * np.arange(60)
+    touching = np.clip(0.5 + 0.01 * np.arange(60) + 0.03 * rng.normal(size=60), 0.0, 0.99)
+    falling = np.clip(0.3 - 0.006 * np.arange(60) + 0.02 * rng.normal(size=60), 0.0, None)
+    for at in (600, 900, 2500):
+        assert forecast(step, None, touching, at_step=at).reward.high <= 1.0
+        assert forecast(step, None, falling, at_step=at).reward.low >= 0.0
+    assert forecast(step, None, touching + 1.0, at_step=900).reward.high > 1.0
+    assert forecast(step, None, falling - 1.0, at_step=900).reward.low < -1.0
 
 
 def test_a_change_goes_on_where_it_is_many_standard_deviations():
     step, noise = 10.0 * np.arange(60), np.random.default_rng(5).normal(size=60)
     turned = 0.8 - 0.001 * np.abs(step - 350) + 0.004 * noise
     after = forecast(step, None, turned, at_step=885)
-    assert after.reward.value < after.now - 0.05
+    assert after.reward.value < after.now - 0.02
     assert after.p_gain < 0.1
     # A change within the noise does not.
     for seed in range(6):
         ahead = forecast(step, None, 0.5 + 0.02 * np.random.default_rng(seed).normal(size=60), at_step=885)
-        assert abs(ahead.reward.value - ahead.now) < 0.004
+        assert abs(ahead.reward.value - ahead.now) < 0.01
 
 
 def test_the_entropy_does_not_change_the_forecast_and_the_law_is_beside_it():
@@ -109,32 +131,7 @@ def test_the_entropy_does_not_change_the_forecast_and_the_law_is_beside_it():
     assert continued.entropies[0].low < continued.entropies[0].value < continued.entropies[0].high
 
 
-def test_the_best_step_of_a_peak_is_there_and_better_than_now():
-    step, reward = peak()
-    best = forecast(step, None, reward, at_step=900).best_so_far
-    assert abs(best.step - 300) <= 60
-    assert best.level == pytest.approx(0.7, abs=0.02)
-    assert best.p_better > 0.99
-
-
-def test_the_best_step_of_a_climb_is_the_last():
-    step, _, reward = a_run(noise=1e-4)
-    best = forecast(step, None, reward, at_step=900).best_so_far
-    assert (best.step, best.p_better) == (step[-1], 0.0)
-
-
-def test_the_best_step_of_many_is_one_of_the_run():
-    step = np.arange(1000.0)
-    reward = np.where(step < 400, step / 1000, 0.5 - step / 2000) + np.random.default_rng(1).normal(
-        0, 0.02, 1000
-    )
-    found = forecast(step, None, reward, at_step=1500)
-    assert found.block == 16
-    assert found.best_so_far.step in step
-    assert abs(found.best_so_far.step - 400) < 40
-
-
-@pytest.mark.parametrize("most", [None, 1.0])
+@pytest.mark.parametrize("most", [None, 2.0])
 def test_a_reward_in_other_units_has_the_same_forecast(most):
     step, entropy, reward = a_run()
     rate = np.clip(reward / 2 + 0.4, 0, 1)
@@ -142,21 +139,18 @@ def test_a_reward_in_other_units_has_the_same_forecast(most):
         one = fit_arrays(entropy, rate, step, max_reward=most, gain=0.01)
         limits = {"max_reward": most and factor * most, "gain": factor * 0.01}
         two = fit_arrays(entropy, factor * rate, step, **limits)
-        assert two.p_headroom == pytest.approx(one.p_headroom, abs=1e-6)
         for name in ("value", "low", "high"):
             scaled = factor * getattr(one.forecast.reward, name)
             assert getattr(two.forecast.reward, name) == pytest.approx(scaled)
         assert two.forecast.p_gain == pytest.approx(one.forecast.p_gain)
-        assert two.forecast.best_so_far.p_better == pytest.approx(one.forecast.best_so_far.p_better)
+        assert two.forecast.p_ever == pytest.approx(one.forecast.p_ever)
         assert two.forecast.law.rewards[0] == pytest.approx(factor * one.forecast.law.rewards[0])
 
 
 def test_a_long_run_is_averaged_over_blocks_and_says_so():
     found = forecast(*a_run(400), at_step=6000)
-    assert (found.n, found.block) == (57, 7)
-    assert "blocks of 7" in found.notes[0]
-    s, r, size = blocked(np.arange(130.0), np.arange(130.0))
-    assert (size, s[-1], r[-1]) == (3, 128.0, 128.0)
+    assert (found.n, found.block) == (45, 9)
+    assert "blocks of 9" in found.notes[0]
 
 
 def test_a_share_stays_between_0_and_the_largest_reward():
@@ -164,16 +158,12 @@ def test_a_share_stays_between_0_and_the_largest_reward():
     high = np.clip(reward + 0.38, 0, 1)
     found = forecast(step, entropy, high, at_step=[700, 2500], max_reward=1)
     assert all(0 <= each.low < each.high <= 1 for each in found.rewards)
-    assert forecast(step, entropy, 100 * high, at_step=700, max_reward=100).gain == 1
 
 
-def test_every_forecast_rests_on_a_row_of_the_table():
-    table = learned().reliability
-    assert [low for low, *_ in table][1:] == [high for _, high, *_ in table][:-1]
-    for chance in (0.0, 0.1, 0.35, 0.65, 1.0):
-        row = rests_on(chance, learned())
-        assert row.low <= chance <= row.high
-        assert 0 <= row.came_true <= 1 <= row.forecasts
+def test_the_shipped_lines_rise_and_are_near_none():
+    for intercept, slope in (learned().calibration, learned().calibration_ever):
+        assert abs(intercept) < 1
+        assert 0.5 < slope < 1.5
 
 
 CHANGES = {
@@ -210,7 +200,6 @@ def test_missing_values_are_counted():
     reward = np.where(step == 50, np.nan, reward)
     found = forecast(step, entropy, reward, at_step=900)
     assert found.dropped == {"reward is missing or not a number": 1}
-    assert "best so far" in rendered(found, "text")
 
 
 def test_a_decay_is_continued_and_is_spent_where_it_falls_to_the_target():
@@ -220,7 +209,9 @@ def test_a_decay_is_continued_and_is_spent_where_it_falls_to_the_target():
     for point, truth in zip(path, np.exp(-0.05 * np.array([45.0, 60.0])), strict=True):
         assert point.low < truth < point.high
     # 95 % of exp(H) − 1 is spent about 60 steps later.
-    assert spent.low < 39 + np.log(20) / 0.05 < spent.high
+    assert spent.low < 39 + np.log(20) / 0.05
+    # That it slows down before cannot be excluded.
+    assert spent.high is None
     assert spent.value == pytest.approx(99, rel=0.15)
 
 
@@ -238,7 +229,7 @@ def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_en
     assert fit.forecast.step == (885.0,)
     assert fit_arrays(entropy, reward, step, gain=0.2).forecast.gain == 0.2
     rate = np.clip(reward / 2 + 0.4, 0, 1)
-    assert fit_arrays(entropy, rate, step).forecast.gain == 0.01
+    assert fit_arrays(entropy, rate, step, max_reward=1).forecast.gain == 0.01
     assert fit_arrays(entropy, reward, step, steps=1000).forecast.step == (1000.0,)
     behind = fit_arrays(entropy, reward, step, steps=100)
     assert behind.forecast is None
@@ -246,25 +237,3 @@ def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_en
     short = fit_arrays(entropy[:6], reward[:6], step[:6])
     assert short.forecast is None
     assert "a forecast needs at least 8" in short.no_forecast
-
-
-def test_the_forecast_is_above_the_ceiling_only_where_the_intervals_are_apart():
-    step, entropy, reward = a_run()
-    fit = fit_arrays(entropy, reward, step)
-    ends = fit.ceiling
-
-    def said(low, high, **changes):
-        (expected,) = fit.forecast.rewards
-        expected = struct_replace(expected, low=low, value=(low + high) / 2, high=high)
-        ahead = struct_replace(fit.forecast, rewards=(expected,))
-        changed = struct_replace(fit, forecast=ahead, **changes)
-        texts = {medium: rendered(changed, medium) for medium in ("text", "details", "markdown", "html")}
-        told = {"above the ceiling" in text for text in texts.values()}
-        assert len(told) == 1, "all media say the same"
-        return told.pop()
-
-    assert said(ends.high + 0.01, ends.high + 0.1)
-    assert not said(ends.high - 1e-6, ends.high + 0.1)
-    assert not said(ends.low - 0.1, ends.low - 0.01)
-    assert not said(ends.high + 0.01, ends.high + 0.02 + np.ptp(reward)), "no forecast is shown"
-    assert not said(ends.high + 0.01, ends.high + 0.1, verdict=Verdict.fails, why=Why.no_relation)

@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from entropylaw.report.figures.ceilings import ceilings_figure
 
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.logs.readers.console.text import recognises
@@ -12,7 +13,6 @@ from entropylaw.report import pages
 from entropylaw.report.blocks import Figure
 from entropylaw.report.describe.index import ceilings
 from entropylaw.report.describe.runs import like_rewards
-from entropylaw.report.figures.ceilings import ceilings_figure
 from entropylaw.results.result import replace
 from tests.pages import Page
 from tests.typed import typed

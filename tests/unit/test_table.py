@@ -30,11 +30,10 @@ def run(n: int, seed: int = 0, drift: float = 0.0):
 
 
 def numbers(reads: Reads):
-    """Ends of the averaged ceiling and headroom, the law's ceiling and a."""
+    """Ends of the reward at H = 0, averaged and by the law, and of a."""
     cells = (
-        reads.cells(0, reads.averaged),
-        reads.cells(1, reads.averaged),
-        reads.cells(0, reads.law),
+        reads.ceiling(reads.averaged),
+        reads.ceiling(reads.law),
         reads.coefficients()[0],
     )
     return np.array([cell.quantiles(ENDS) for cell in cells])
@@ -66,28 +65,18 @@ def test_a_long_run_is_fitted_to_means_of_neighbours():
     step, entropy, reward = run(20_000)
     start = time.process_time()
     reads = Reads(table_of(step, entropy, reward))
-    low, _, high = reads.cells(0, reads.averaged).quantiles(ENDS)
+    low, _, high = reads.ceiling(reads.averaged).quantiles(ENDS)
     assert time.process_time() - start < 5.0
     assert reads.table.time.size <= 1000
     assert low < 0.55 < high
-
-
-def test_a_shift_is_a_level_of_its_own():
-    step, entropy, reward = run(60, 4)
-    shifted = reward + 0.1 * (step >= 30)
-    reads = Reads(table_of(step, entropy, shifted, shifts=(30.0,)))
-    low, value, high = reads.cells(0, reads.averaged).quantiles(ENDS)
-    assert low < 0.65 < high
-    assert high - low < 0.1
-    assert value == pytest.approx(0.65, abs=0.02)
 
 
 def test_no_number_is_above_the_largest_reward():
     step, entropy, reward = run(40, 6)
     for top in (0.6, 0.552, 0.5, 0.3):
         reads = Reads(table_of(step, entropy, reward), top)
-        assert reads.cells(0, reads.averaged, top).quantiles((0.999,))[0] <= top
-        assert reads.cells(0, reads.law_possible, top).quantiles((0.999,))[0] <= top
+        assert reads.ceiling(reads.averaged, top).quantiles((0.999,))[0] <= top
+        assert reads.ceiling(reads.law_possible, top).quantiles((0.999,))[0] <= top
         for fresh in (False, True):
             predicted = reads.predicted(np.array([0.0, 0.05, 0.5]), reads.averaged, fresh=fresh)
             assert max(cells.quantiles((0.999,))[0] for cells in predicted) <= top
@@ -142,17 +131,6 @@ def test_a_curve_without_noise_is_left_alone():
     step = np.arange(60.0)
     entropy = 0.05 + np.exp(-step / 15)
     np.testing.assert_allclose(smoothed_entropy(step, entropy, step).entropy, entropy, atol=1e-4)
-
-
-@pytest.mark.parametrize("n", [10, 100, 3000])
-def test_known_noise_is_smoothed_by_its_risk(n):
-    rng = np.random.default_rng(1)
-    step = np.cumsum(0.1 + rng.exponential(1.0, n))
-    true = 0.2 + 0.6 * np.exp(-3 * step / step[-1])
-    logged = true + 0.05 * rng.standard_normal(n)
-    found = smoothed_entropy(step, logged, step, np.full(n, 0.05))
-    assert np.sqrt(np.mean((found.entropy - true) ** 2)) < 0.05
-    assert found.noise == pytest.approx(0.05, rel=0.5)
 
 
 def test_no_smoothed_entropy_is_negative_where_none_is():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, ndtr, ndtri
 
-from entropylaw.analysis.law.verdict import odds_of
-from entropylaw.engine.constants import FORMS, LISTED, PRIOR
+from entropylaw.engine.constants import FORMS, PRIOR
 from entropylaw.engine.reads import NORMAL, Cells, Reads
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
@@ -92,11 +91,6 @@ class Dense:
         unit, variance = reward.std(), squares / self.df
         self.ceiling = reward.mean() + unit * (at_0 @ beta)
         self.scale = unit * np.sqrt(at_0 @ np.linalg.solve(normal_matrix, at_0) * variance)
-        weights = inverse @ drift[:, -1]
-        now = x[-1] - x.T @ weights
-        self.now = reward.mean() + unit * (x[-1] @ beta + weights @ (y - x @ beta))
-        left = drift[-1, -1] - drift[:, -1] @ weights
-        self.now_scale = unit * np.sqrt((now @ np.linalg.solve(normal_matrix, now) + left) * variance)
 
 
 @pytest.fixture(scope="module")
@@ -132,22 +126,16 @@ def test_rows_are_regressions_with_dense_matrices(table):
     theirs = np.array([row.log_weight for row in dense])
     np.testing.assert_allclose(ours - ours[0], theirs - theirs[0], atol=1e-6)
     np.testing.assert_allclose(table.df[rows], [row.df for row in dense])
-    for number, names in ((0, ("ceiling", "scale")), (2, ("now", "now_scale"))):
-        for array, name in zip((reads.location, reads.scale), names, strict=True):
-            np.testing.assert_allclose(array[number, rows], [getattr(row, name) for row in dense], rtol=1e-5)
+    np.testing.assert_allclose(reads.location[rows], [row.ceiling for row in dense], rtol=1e-5)
+    np.testing.assert_allclose(reads.scale[rows], [row.scale for row in dense], rtol=1e-5)
 
 
-def test_averages_weigh_terms_and_odds_name_them(table):
+def test_averages_weigh_terms(table):
     table, _ = table
     reads = Reads(table)
     weight = np.exp(table.log_weight - table.log_weight.max())
     terms = np.array([0.5, 0.25, 0.25])[table.term] * ~table.is_form("saturation", "flat")
     np.testing.assert_allclose(reads.averaged, weight * terms / (weight @ terms), atol=1e-15)
-    law = weight * table.is_form("law")
-    for number, name in enumerate(("step", "log_step"), start=1):
-        expected = law[table.term == number].sum() / law[table.term == 0].sum()
-        assert odds_of(reads)[name] == pytest.approx(expected, rel=1e-9)
-    assert set(LISTED) - {"law"} < set(odds_of(reads))
 
 
 def test_the_prior_of_residuals_is_that_of_the_page(table):
@@ -209,7 +197,7 @@ def test_long_runs_agree_with_a_fine_grid(seed):
     ours = reads_under(PRIOR, entropy, reward)
     for weights in ("averaged", "law"):
         ends = [
-            reads.cells(0, getattr(reads, weights)).quantiles((0.025, 0.5, 0.975)) for reads in (ours, fine)
+            reads.ceiling(getattr(reads, weights)).quantiles((0.025, 0.5, 0.975)) for reads in (ours, fine)
         ]
         np.testing.assert_allclose(ends[0], ends[1], atol=0.01 * np.ptp(ends[1]))
 

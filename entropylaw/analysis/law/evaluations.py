@@ -15,7 +15,7 @@ import numpy as np
 
 from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
+from entropylaw.engine.smoothing import SmoothedEntropy, as_logged, smoothed_entropy
 from entropylaw.errors import FitError
 from entropylaw.results.result import Finding, note
 
@@ -73,7 +73,7 @@ class Evaluations:
         smoothed = smoothed_entropy(step, entropy, self.step)
         if np.ptp(smoothed.entropy) > 0:
             return smoothed
-        return SmoothedEntropy(entropy=self.entropy, sd=np.zeros(self.step.size), noise=None)
+        return as_logged(self.entropy)
 
 
 def usable(

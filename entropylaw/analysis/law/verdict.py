@@ -19,7 +19,7 @@ from entropylaw.engine import constants
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import Table
 from entropylaw.results import CLEAR_ODDS, LawTests, More, Verdict, Why
-from entropylaw.results.result import Finding, note
+from entropylaw.results.result import DIVERGENCE, Finding, note
 
 IN_ENTROPY = ("law", "line", "square", "rate", "power", "lagged", "free")
 """Curves in the entropy."""
@@ -94,13 +94,14 @@ def divergence_note(name: str, kl: FloatArray, reward: FloatArray, law: float) -
     }
     best, other = sorted(explained, key=lambda label: -explained[label])
     return note(
-        "divergence",
+        DIVERGENCE,
         name=name,
         best=best,
         r_squared=explained[best],
         other=other,
         other_r_squared=explained[other],
         law=law,
+        explains_more=explained[best] >= law + constants.MORE_EXPLAINED,
     )
 
 

@@ -142,7 +142,23 @@ def _diagnostics(law: LawFit) -> list[b.Block]:
         f"reward falls as entropy rises: {words.p_words(tests.p_direction)}",
     ]
     notes = [b.Note("residual", _residuals(law)), b.Note("odds", "; ".join(evidence))]
-    return [b.Heading("Diagnostics", name="trust"), b.Notes(notes, detail=True)]
+    missed = b.Asked("last third", lambda: _kept_word(law))
+    return [b.Heading("Diagnostics", name="trust"), b.Notes(notes, detail=True), missed]
+
+
+def _kept_word(law: LawFit) -> str:
+    """How far the law and the averaged curve of the first two thirds missed the last third."""
+    kept = law.kept_word
+    if kept is None:
+        return "The run is too short to say what its first two thirds say of the last one."
+    first = counted(kept.fitted, "evaluation")
+    of_law = format_number(kept.law, 2)
+    of_curve = format_number(kept.curve, 2)
+    of_level = format_number(kept.level, 2)
+    return (
+        f"Fitted to the first {first}, the law would have missed by {of_law}, the averaged curve by "
+        f"{of_curve}; the level by {of_level}."
+    )
 
 
 def _odds(odds: float) -> str:

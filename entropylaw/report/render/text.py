@@ -7,7 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
-from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
+from entropylaw.report.blocks import (
+    Asked,
+    Block,
+    Facts,
+    Heading,
+    Note,
+    Notes,
+    Table,
+    Verdict,
+    by_run,
+    is_gate,
+)
 from entropylaw.report.numbers import fact_rows, row_text
 
 COUNTED = {
@@ -85,6 +96,8 @@ def _notes(block: Block, details: bool = True) -> Sequence[Note]:
     """The sentences of a block that a terminal shows, each with its label."""
     if isinstance(block, Verdict):
         return [Note(block.badge, block.text)]
+    if isinstance(block, Asked):
+        return [Note(block.label, block.sentence())] if details else []
     notes = block.notes if isinstance(block, Notes) else ()
     return [
         Note(note.label, text)
@@ -100,7 +113,7 @@ def _block(block: Block, width: int, details: bool) -> Iterator[str]:
             # A run may have an empty name.
             first, *others = wrapped(_title(block), min(COLUMNS.get(), WIDTH)) or [""]
             yield from (first, *(f"    {line}" for line in others))
-        case Verdict() | Notes():
+        case Verdict() | Notes() | Asked():
             for note in _notes(block, details):
                 yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
         case Facts():
