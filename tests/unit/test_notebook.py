@@ -17,7 +17,7 @@ from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.pages import Page
 from tests.unit.test_phase_report import neither, ordered
-from tests.unit.test_report_samples import document, falling, refused, synthetic
+from tests.unit.test_report_samples import document, falling, refused, synthetic, without_entropy
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -32,6 +32,7 @@ def ahead(name: str = "sample") -> entropylaw.Forecast:
 RESULTS: dict[str, Callable[[], Any]] = {
     "law": lambda: synthetic().result,
     "law that fails": lambda: falling().result,
+    "no law": lambda: without_entropy().result,
     "phases": lambda: ordered().result,
     "no turn": lambda: neither().result,
     "forecast": ahead,
@@ -71,7 +72,7 @@ def test_a_forecast_goes_on_top_of_what_is_there() -> None:
 def test_a_law_that_fails_says_so_on_the_axes() -> None:
     axes = Figure().add_subplot()
     falling().result.plot(axes)  # type: ignore[union-attr]
-    assert axes.get_title(loc="left") == "fails: reward rises with entropy"
+    assert axes.get_title(loc="left") == "fails: reward rises with entropy (R² 0.97)"
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -87,12 +88,20 @@ def test_many_runs_have_one_table() -> None:
     assert Page(many._repr_html_()).tags.count("table") == 1  # type: ignore[attr-defined]
 
 
-def test_a_forecast_has_every_step_and_what_it_rests_on() -> None:
+def test_a_run_without_a_law_has_its_reward_on_the_axes() -> None:
+    axes = Figure().add_subplot()
+    result = without_entropy().result
+    result.plot(axes)  # type: ignore[union-attr]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "reward")
+    assert axes.get_title(loc="left") == f"rising, {result.state.now.value:.3f} now"  # type: ignore[union-attr]
+    assert axes.get_xlim()[1] > result.forecast.step[-1]  # type: ignore[union-attr]
+
+
+def test_a_forecast_has_every_step_and_the_chance_of_any() -> None:
     html = ahead()._repr_html_()  # type: ignore[attr-defined]
     for step in ("400", "450", "500"):
         assert f'<th scope="row">{step}</th>' in html
-    assert "best so far" in html
-    assert "came true in" in html
+    assert "such runs, the level is that high at some step until then" in html
 
 
 def test_the_frame_of_a_forecast_has_the_probability_of_the_gain() -> None:
@@ -146,7 +155,8 @@ def results() -> dict[str, Any]:
         fit,
         fit.law,
         fit.curve,
-        fit.ceiling,
+        fit.state,
+        fit.law.ceiling,
         fit.predict(0.1),
         fit.entropy_for(0.8),
         fit.forecast,

@@ -16,7 +16,17 @@ from entropylaw.results.result import replace
 from tests.made import of_reports, run_report
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused, row, rows
-from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
+from tests.unit.test_report_samples import (
+    HOSTILE,
+    by_hand,
+    document,
+    falling,
+    lost_by_hand,
+    refused,
+    run_by_hand,
+    synthetic,
+    without_entropy,
+)
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -116,10 +126,33 @@ def tiles(text: str) -> list[str]:
     return [" ".join(Page(re.sub(r"(?s)<svg.*?</svg>", "", tile)).text.split()) for tile in found]
 
 
-def test_a_run_without_a_relation_says_so() -> None:
-    texts = tiles(failing())
-    assert "entropy law fails reward rises with entropy" in texts
-    assert "left on the curve no relation reward rises with entropy" in texts
+def test_a_page_begins_with_the_state_what_is_next_what_to_keep_and_the_law() -> None:
+    labels = [text.split(" ")[0] for text in tiles(failing())]
+    assert labels == ["flat", "next", "keep", "R", "law"]
+    assert tiles(failing())[-1].startswith("law fails reward rises with entropy already at the law's value")
+    assert good().index('id="forecast-title"') < good().index('id="law-title"')
+
+
+def test_the_page_of_a_broken_run_says_that_and_no_more() -> None:
+    text = page(run_by_hand(by_hand(state=lost_by_hand())))
+    assert tiles(text) == [
+        "broken 0.0123 now 0.751 at its best lost since step 70",
+        "keep step 40 0.751 better than the last with P > 0.99",
+        "law not asked the run is broken",
+    ]
+    assert "There is no forecast: the run is broken." in Page(text).text
+    assert "H = 0" not in Page(text).text
+
+
+def test_the_page_of_a_run_without_an_entropy_has_all_but_the_law() -> None:
+    text = page(without_entropy())
+    assert [tile.split(" ")[0] for tile in tiles(text)] == ["rising", "next", "keep", "law"]
+    assert tiles(text)[-1] == "law none no entropy was given"
+    assert text.count("<figure") == 1
+    assert "There is no law. No entropy was given." in Page(text).text
+    tables = "".join(re.findall(r"<table.*?</table>", text, re.DOTALL))
+    assert "0.8" in Page(tables).text
+    assert "—" not in Page(tables).text
 
 
 def test_what_is_not_there_is_said() -> None:

@@ -204,6 +204,7 @@ def by_hand(
         entropy=entropy,
         smoothed_entropy=entropy,
         smoothing_error=np.full(10, 0.004),
+        smoothing_length=2.5,
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
         level=0.95,

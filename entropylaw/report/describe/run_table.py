@@ -52,7 +52,9 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     """
     rewards = _rewards_of(rows)
     percent = ""
-    heads = [head]
+    # The last one to be left out; an index has a table per state.
+    state = Column("state", "state", lambda row: row.state or row.refusal, shown_in=(PEOPLE,))
+    heads = [head, state]
     units = {unit for _, unit in rewards}
     if head.key == "label" and len(units) > 1:
         heads.append(Column("measured", "unit", _unit_words))
@@ -83,8 +85,6 @@ def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
     return [
         Column("forecast", f"{forecast}{percent}"),
         Column("p_gain", gain, unit="probability"),
-        # An index has a table per state.
-        Column("state", "state", lambda row: row.state or row.refusal, shown_in=(PEOPLE,)),
         Column("keep", "keep", _keep),
         Column("law", "law", _law, shown_in=(PEOPLE,)),
         Column("ceiling", f"at H = 0{percent}", _at_zero),
