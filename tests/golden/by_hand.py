@@ -10,74 +10,83 @@ from entropylaw.report import words
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
+from entropylaw.results.columns import Refusal
 from entropylaw.results.result import replace
+from entropylaw.results.state import Kept, State
 from tests import arms
-from tests.findings import caution, note, reason, stated
+from tests.findings import caution, note, stated
 from tests.golden.choosing import choices
 from tests.golden.reading import read_samples
 from tests.unit import test_phase_report as phases
 from tests.unit.test_ingest_mlflow import stores
 from tests.unit.test_lab_formats import written
-from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand
+from tests.unit.test_report_samples import (
+    ahead_by_hand,
+    by_hand,
+    estimate,
+    lost_by_hand,
+    refused,
+    run_by_hand,
+    state_by_hand,
+)
 
-NARROW = "entropy spans 0.04 nats; to estimate both a and b takes at least 0.15"
-UNKNOWN = estimate(None, None, None, "the run lost its reward: from 0.75 to 0.0123")
-FALLS = reason("reward-falls", a=-1.0, low=-1.2, high=-0.9)
-NEAREST = reason("curve-as-good", curve="line", odds=0.9, nats=0.3, evaluations=None)
-LOG_STEP = reason("curve-as-good", curve="log_step", odds=0.9, nats=None, evaluations=None)
-WEAK = reason("weak-relation", r_squared=0.1, needed=0.5)
-
-
-def undecided(*said: str, **more: Any) -> Fit:
-    more = {"findings": stated("reason", *(said or (NARROW, "another")))} | more
-    return by_hand(verdict=Verdict.undecided, **more)
+UNKNOWN = estimate(None, None, None, "the entropy keeps less than 30 % of its range")
 
 
-def failing(why: Why, *said: str, **more: Any) -> Fit:
-    return by_hand(verdict=Verdict.fails, why=why, findings=stated("reason", *said), **more)
+def undecided(why: Why, **more: Any) -> Fit:
+    return by_hand(verdict=Verdict.undecided, why=why, **more)
+
+
+def unlawful(refusal: Refusal, **more: Any) -> Fit:
+    return replace(by_hand(**more), law=None, no_law=refusal)
+
+
+def states() -> dict[str, State]:
+    """A state of every kind."""
+    last = Kept(step=60.0, level=0.7684, p_better=0.0, is_last=True)
+    earlier = Kept(step=40.0, level=0.8013, p_better=0.973, is_last=False)
+    falls = {"change": estimate(-0.0612, -0.08, -0.0424), "gained": estimate(0.3, 0.27, 0.33)}
+    return {
+        "rising": state_by_hand(),
+        "falling": state_by_hand("falling", keep=earlier, **falls),
+        "flat": state_by_hand("flat", since=45.0, change=estimate(0.0004, -0.003, 0.0038)),
+        "cannot tell": state_by_hand("cannot tell", change=estimate(0.004, -0.011, 0.019)),
+        "lost": lost_by_hand(),
+        "rewards that end": state_by_hand("broken", since=60.0, keep=last),
+        "no score": state_by_hand("rising", keep=None),
+    }
 
 
 def fits() -> dict[str, Fit]:
     """An answer of every kind."""
-    lost = caution("reward-lost", first=0.5, best=0.75, last=0.0123)
-    none = by_hand(p_headroom=0.0, headroom=estimate(0.0, 0.0, 0.0))
+    missing = Refusal(slug="no-entropy-column", message="no column is an entropy", hint="name it")
+    other = Refusal(slug="something-new", message="a reason of a later version", hint="")
+    made = by_hand()
     return {
-        "holds": by_hand(),
-        **{f"a gain with P = {p}": by_hand(p_headroom=p) for p in (0.95, 0.94, 0.5, 0.49, 0.051, 0.05)},
-        "a gain that is too small to count": replace(by_hand(p_headroom=0.0), gain=5.0),
-        "no gain": by_hand(p_headroom=0.0, headroom=estimate(0.01, -0.02, 0.03)),
-        "the ceiling below the reward now": none,
-        "and the reward falls": replace(none, verdict=Verdict.fails, why=Why.no_relation, findings=(FALLS,)),
-        "lost": replace(by_hand(headroom=UNKNOWN), ceiling=UNKNOWN, p_headroom=None, findings=(lost,)),
-        "one form alone": by_hand(law_probability=0.96, line_probability=0.02),
-        "two forms": by_hand(law_probability=0.5, line_probability=0.48),
-        "a largest reward": by_hand(max_reward=1.0),
-        "narrow": undecided(),
-        "undecided for no reason": by_hand(verdict=Verdict.undecided, findings=()),
-        "undecided for a reason of a later version": undecided("something-new"),
-        "a line as good": undecided(findings=(NEAREST,)),
-        "a curve of the step as good": undecided(findings=(LOG_STEP,)),
-        "weak and a line as good": undecided(findings=(WEAK, NEAREST)),
-        "a line better": failing(
-            Why.another_curve, "a line fits better", law_probability=0.000_15, line_probability=0.97
-        ),
-        "another curve for no reason": failing(Why.another_curve),
-        "more than entropy": failing(Why.more_than_entropy, "the step helps"),
-        "no relation": failing(Why.no_relation, "a constant fits"),
+        **{name: by_hand(state=state) for name, state in states().items()},
+        "no state": replace(made, state=None, no_state="it needs 8 evaluations", gain=None),
+        "no forecast": replace(made, forecast=None, no_forecast="7 usable evaluations"),
+        **{f"a gain with P = {p}": by_hand(forecast=ahead_by_hand(p)) for p in (0.0, 0.04, 0.5, 0.96, 1.0)},
+        "the value at H = 0 is reached": by_hand(law={"ceiling": estimate(0.7654, 0.741, 0.79)}),
+        "a largest reward": by_hand(law={"max_reward": 1.0}),
+        "no a": by_hand(law=dict.fromkeys(("a", "b", "ceiling"), UNKNOWN)),
+        **{f"undecided, {why.name}": undecided(why) for why in Why if why not in (Why.reverse, Why.step)},
+        **{f"fails, {why.name}": by_hand(verdict=Verdict.fails, why=why) for why in (Why.reverse, Why.step)},
+        "no entropy": unlawful(missing),
+        "no law for a reason of a later version": unlawful(other),
     }
 
 
 def answers() -> str:
-    """Verdict and answers of every fit, and what is said over several runs."""
+    """The answers of every fit, and what is said over several runs."""
     parts = []
     for name, fit in fits().items():
-        entry = run_by_hand(fit)
-        parts += [f"# {name}", words.verdict_cell(entry)]
+        parts += [f"# {name}", words.headline(fit)]
         parts += [f"{row.label}: {row.text}" for row in words.answers(fit)]
         parts.append("")
-    parts += ["# refused", words.verdict_cell(refused())]
-    parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
-    steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
+    parts += ["# refused", words.state_cell(refused()), ""]
+    unknown = "the entropy hardly moved"
+    steps = (estimate(None, 590.2, None, unknown), UNKNOWN, estimate(520.4, 480.0, None, unknown))
     parts += [words.step_words(step) for step in steps]
     rows = _rows()
     for some in ([], rows, rows[-2:], [rows[0], rows[0]], rows[:1], rows[-1:]):
@@ -86,21 +95,10 @@ def answers() -> str:
 
 
 def _rows() -> list[RunSummary]:
-    none, some = (0.2, -0.1, 0.5), (0.1, 0.05, 0.15)
-    flat = failing(Why.no_relation, "a constant fits")
-    made = (
-        ("one", by_hand(), none),
-        ("two", by_hand(), some),
-        ("three", by_hand(), none),
-        ("four", by_hand(), none),
-        ("five", undecided(), none),
-        ("six", flat, (9.0, 8.0, 10.0)),
-    )
-    rows = []
-    for name, fit, headroom in made:
-        known = replace(fit, headroom=estimate(*headroom))
-        rows.append(index_row(RunReport(fit=run_by_hand(known, name)), name))
-    return [*rows, index_row(RunReport(fit=refused()), "short")]
+    made = {name: run_by_hand(by_hand(state=state), name) for name, state in states().items()}
+    made["undecided"] = run_by_hand(undecided(Why.line), "undecided")
+    made["short"] = refused()
+    return [index_row(RunReport(fit=entry), name) for name, entry in made.items()]
 
 
 def curves() -> str:

@@ -28,20 +28,16 @@ CASES = {
     "fit-failing": Case((failing,), (f"fit {FAILING}",)),
     "fit-options": Case(
         (valid,),
-        (
-            f"fit {VALID} --entropy-sd 0.006 -o -",
-            f"fit {VALID} --level 0.8 --pair next --format csv -o -",
-        ),
+        (f"fit {VALID} --level 0.8 --pair next --format csv -o -",),
     ),
     "fit-several": Case((inputs.three,), ("fit three.csv -o fit.csv -o fit.md",)),
-    "fit-seams": Case(
-        (inputs.lab("sft_after_grpo_s0"), inputs.good),
+    "fit-no-entropy": Case(
+        (inputs.refused,),
         (
-            "fit sft_after_grpo_s0 --find-seams -o seams.json -o seams.csv",
-            "fit sft_after_grpo_s0 --seam 300 -o -",
-            "fit good.csv --seam 100 --seam 370 -o -",
-            "fit good.csv --find-seams -o -",
-            "fit good.csv --seam 9999 -o -",
+            "fit no_entropy.csv -o fit.json -o fit.csv -o -",
+            "fit no_entropy.csv --details -o -",
+            "predict fit.json --target-entropy 0.05",
+            "plot law fit.json -o law.svg",
         ),
     ),
     "fit-refused": Case(
@@ -49,7 +45,7 @@ CASES = {
         (
             f"fit short.csv {ALL.format('fit')}",
             "fit short.csv -o short.csv",
-            "fit no_entropy.csv",
+            "fit no_entropy.csv --entropy nothing",
             "fit garbage.csv --format json -o -",
             "fit none.csv",
         ),
@@ -173,8 +169,8 @@ CASES = {
     ),
     "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
     "report-stored": Case(
-        (inputs.lab("sft_after_grpo_s0"), inputs.stored("fit sft_after_grpo_s0 --find-seams -o seams.json")),
-        ("report seams.json -o pages --figures none --jobs 1",),
+        (failing, inputs.stored("fit grpo_s0 -o fit.json")),
+        ("report fit.json -o pages --figures none --jobs 1",),
     ),
     "report-refused": Case(
         (inputs.refused,),

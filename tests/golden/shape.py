@@ -16,7 +16,7 @@ WIDEST = 180
 HEADLINES = 12
 
 HEADS = (
-    *("n", "verdict", "code", "exit_code", "outcome", "ceiling", "headroom", "p_headroom", "reward_now"),
+    *("word", "now", "p_gain", "n", "verdict", "code", "exit_code", "outcome", "ceiling"),
     *("r_squared", "effective_n", "probability", "odds", "step", "difference", "coverage", "turning_step"),
     *("value", "reward", "entropy"),
 )

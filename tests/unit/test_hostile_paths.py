@@ -54,7 +54,7 @@ ADDRESSES = (
     *("dbfs://x", "http://[::1", "http://", "s3://", "://", "memory://x.csv"),
     *("x" * 5000, "a/" * 3000, "nul\0.csv", ""),
 )
-COMMANDS = ("columns", "fit", "check --fail-if headroom<0", "report", "phases", "predict")
+COMMANDS = ("columns", "fit", "check --fail-if now<0", "report", "phases", "predict")
 
 
 # All commands read alike: each of these addresses is given to one of them.

@@ -180,9 +180,10 @@ def test_the_index_may_say_in_words_what_a_document_has(run, tmp_path):
     zero = [f"{row.rpartition(',')[0]},0" for row in rows[26:]]
     (tmp_path / "logs" / "lost.csv").write_text("\n".join([header, *rows[:26], *zero, ""]))
     assert run("report", "logs", "-o", "out", "--steps", "300", *QUICK).returncode == 0
-    done = run("check", "out", "--fail-if", "lost", "--format", "json")
+    done = run("check", "out", "--fail-if", "state==broken", "--format", "json")
     cases = {case["run"]: case["outcome"] for case in json.loads(done.stdout)["cases"]}
-    assert (done.returncode, cases) == (5, {"lost": "tripped", "short": "passed", "whole": "passed"})
+    # Whether a run with too few evaluations is broken is not known: its gate does not pass.
+    assert (done.returncode, cases) == (5, {"lost": "tripped", "short": "undecided", "whole": "passed"})
     assert run("report", "out", "-o", "again", *QUICK).returncode == 0
 
 

@@ -64,7 +64,7 @@ def _counts(rows: Sequence[RunSummary]) -> str:
     return f"law: {text}" if rows[0].fitted else text
 
 
-def _reasons(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]:
+def _reasons(rows: Sequence[RunSummary]) -> tuple[Sequence[Column], list[list[Any]]]:
     """The columns and the rows of refused runs, which have their reason alone."""
     cells: list[list[Any]] = []
     for row in rows:
@@ -73,7 +73,7 @@ def _reasons(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]
     return columns("run", "why", "reason"), cells
 
 
-def _cells(rows: Sequence[RunSummary], heads: Sequence[Column]) -> tuple[list[Column], list[list[Any]]]:
+def _cells(rows: Sequence[RunSummary], heads: Sequence[Column]) -> tuple[Sequence[Column], list[list[Any]]]:
     """The columns and the rows of the runs of one group, from the ``heads`` of the table of all runs.
 
     Of a broken run only what was is shown: no forecast, and no law.
