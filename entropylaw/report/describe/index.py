@@ -70,7 +70,7 @@ def _reasons(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]
     for row in rows:
         why = Verdict(str(row.refusal), row.headline, None)
         cells.append([row.shown, [why], row.headline])
-    return columns("run", "why", "reason"), cells
+    return [*columns("run", "why", "reason")], cells
 
 
 def _cells(rows: Sequence[RunSummary], heads: Sequence[Column]) -> tuple[list[Column], list[list[Any]]]:
