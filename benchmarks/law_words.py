@@ -230,7 +230,7 @@ def word_of(tests: LawTests, n: int, span: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What was said of a run, and of its first two thirds, where there are enough; and R² of least squares."""
+    """What was said of a run, and of its first two thirds where there are enough; and R² of least squares."""
 
     answers: Answers
     before: Answers
