@@ -410,7 +410,7 @@ def figures(result: Tested) -> dict[str, str]:
 def bins_table(results: dict[str, Tested]) -> list[str]:
     """What was said of the gain that counts, and the share that came true, in five bins."""
     lines = [
-        f"| said | {' | '.join(f'{name}: came true (cuts)' for name in results)} |",
+        f"| P(gain) | {' | '.join(f'{name}: said → came true (cuts)' for name in results)} |",
         f"| --- |{' ---: |' * len(results)}",
     ]
     for ever in (False, True):
@@ -489,7 +489,7 @@ def report(left_out: bool) -> str:
     for name in next(iter(columns.values())):
         lines.append(f"| {name} | {' | '.join(column[name] for column in columns.values())} |")
     lines.append(f"| from the first 15 %: error to the last value's, worst | {' | '.join(first)} |")
-    lines += ["", "P(gain), said → came true:", "", *bins_table(results)]
+    lines += ["", *bins_table(results)]
     return "\n".join([*lines, "", "Simulated rewards:", "", *gain_table()])
 
 

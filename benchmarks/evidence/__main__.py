@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,14 +16,14 @@ from benchmarks.evidence import logs, planted
 from benchmarks.evidence.claims import CLAIMS
 from benchmarks.evidence.figure import law_picture
 from benchmarks.evidence.rule import Answer, Claim, Made, Number, Runs, ask, share_of
-from benchmarks.finished import LAB, PUBLIC, ROOT
+from benchmarks.finished import LAB, PUBLIC, ROOT, for_tuning, public
+from benchmarks.forecasts import bins_table, cases_of, every, printed_without_own, tested
 from entropylaw.report.numbers import format_number
 from lab.config import read_config
 from lab.findings import read_columns
 from lab.markdown import listed, table
 
 PAGE, PICTURE = ROOT / "docs" / "evidence.md", ROOT / "docs" / "images" / "evidence_law.svg"
-CONSTANTS = ROOT / "entropylaw" / "analysis" / "forecast_constants.json"
 DRAWS = 100
 NOT_THERE = "Not there when this page was made."
 
@@ -151,17 +150,14 @@ def law_sentence(public: Sequence[logs.Fitted]) -> str:
 
 
 def forecasts() -> str:
-    """How often forecasts of a gain came true, in repositories that they were not learned from."""
-    constants = json.loads(CONSTANTS.read_text(encoding="utf-8"))
-    rows = [
-        (f"{low:g}–{high:g}", f"{100 * share:.0f} %", str(count))
-        for low, high, share, count in constants["reliability"]
-    ]
-    number = sum(count for *_, count in constants["reliability"])
+    """How often gains came true, in repositories that the calibration was not learned from."""
+    runs = [run for run in public() if for_tuning(run.group)]
+    result = printed_without_own(tested(every(cases_of, runs)))
+    repositories = len({run.group for run in runs})
     return (
-        f"{number} forecasts of gains of 0.01 and 0.03 in {constants['learned_from']['repositories']} "
-        "repositories, each by constants that were learned without its own:\n\n"
-        f"{table(('P that was said', 'came true', 'forecasts'), rows)}"
+        f"{len(result.cases)} forecasts of the gain that counts in {repositories} repositories, each "
+        "calibrated without its own; *then* is at the later step, *ever* at any step up to it:\n\n"
+        + "\n".join(bins_table({"public runs": result}))
     )
 
 

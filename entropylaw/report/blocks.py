@@ -81,10 +81,6 @@ class Verdict(Struct, frozen=True):
     name: str = ""
 
 
-HOLDS: Mapping[str, bool | None] = {"broken": False, "falling": False, "rising": True}
-"""State of a run → whether it is well; others are neither."""
-
-
 class Fact(Struct, frozen=True):
     """A number with its name and its description."""
 
@@ -135,13 +131,13 @@ class Trace(Struct, frozen=True):
 
 
 class RunsTable(Table, frozen=True, kw_only=True):
-    """Runs on a page under a ``badge``, a ``title`` and a ``note``, folded away unless ``open``.
+    """Runs on a page under a ``badge``, their state, a ``title`` and a ``note``, folded away unless ``open``.
 
     ``links`` are the addresses of their pages. A cell may also be a :class:`Trace`, or a list of verdicts,
     whose sentences are shown on request.
     """
 
-    badge: Verdict
+    badge: str
     title: str
     note: str
     open: bool

@@ -44,8 +44,9 @@ def html(result: Any) -> str:
 def plot(result: Any, ax: Axes | None = None) -> Axes:
     """Draw a result on axes, or on new ones by pyplot; returns them.
 
-    It is the first figure of its description that fits on one pair of axes. Raises FitError
-    ``nothing-to-draw``: there is none; UsageError ``bad-argument``: ``ax`` are no axes.
+    Of the figures of its description it is the first of those that fit on one pair of axes: of a fit its law,
+    or without one the reward over the steps. Raises FitError ``nothing-to-draw``: there is none; UsageError
+    ``bad-argument``: ``ax`` are no axes.
     """
     from matplotlib.axes import Axes
 
@@ -55,13 +56,16 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     if ax is not None:
         ax = of_kind(ax, Axes, "ax")
 
-    for block in describe(result):
-        if isinstance(block, Figure) and block.part is not None and block.name in ONTO:
+    blocks = describe(result)
+    parts = {block.name: block.part for block in blocks if isinstance(block, Figure)}
+    for name, draw_on in ONTO.items():
+        part = parts.get(name)
+        if part is not None:
             if ax is None:
                 from matplotlib import pyplot
 
                 ax = pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
-            ONTO[block.name](ax, block.part)
+            draw_on(ax, part)
             return ax
     message = f"a {type(result).__name__} has no figure for one pair of axes"
     raise FitError("nothing-to-draw", message, "plot the columns of to_frame()")

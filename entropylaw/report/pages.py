@@ -26,7 +26,7 @@ from entropylaw.report.render.markdown import whole
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.version import __version__
 
-ORDERS = {"name": "name", "ceiling": "ceiling", "headroom": "what is left", "forecast": "forecast"}
+ORDERS = {"name": "name", "forecast": "forecast", "ceiling": "at H = 0"}
 """Column by which the rows of an index can be ordered → how it is named."""
 
 

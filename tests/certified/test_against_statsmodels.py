@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.reads import Reads
 from entropylaw.engine.residuals import covariances, spacings
+from entropylaw.engine.smoothing import error_columns
+from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
 from tests.laws import WHITE, fixed, reads_under
 
@@ -33,9 +36,17 @@ def covariance(step, *, length, share):
     return (1 - share) * drift + share * np.eye(step.size)
 
 
+def generalised(design, reward, matrix):
+    """Coefficients and residual variance by generalised least squares."""
+    inverse = np.linalg.inv(matrix)
+    beta = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ reward)
+    residual = reward - design @ beta
+    return beta, residual @ inverse @ residual / (reward.size - design.shape[1])
+
+
 def coefficients(reads):
     """Ceiling, a and b of the law under one covariance: locations and scales."""
-    cells = (reads.cells(0, reads.law), *reads.coefficients())
+    cells = (reads.ceiling(reads.law), *reads.coefficients())
     return np.array([[cell.location[0], cell.scale[0]] for cell in cells])
 
 
@@ -65,7 +76,7 @@ def test_interval_of_one_covariance_is_statsmodels_t_interval(sm):
     step, entropy, design, reward = problem(40, uneven=True)
     reads = reads_under(fixed(3.0, 0.4), entropy, reward, step)
     reference = sm.GLS(reward, design, sigma=covariance(step, length=3.0, share=0.4)).fit().conf_int(0.1)
-    found = [cells.quantiles((0.05, 0.95)) for cells in (reads.cells(0, reads.law), reads.coefficients()[0])]
+    found = [cells.quantiles((0.05, 0.95)) for cells in (reads.ceiling(reads.law), reads.coefficients()[0])]
     np.testing.assert_allclose(found, reference, rtol=1e-6)
 
 
@@ -109,23 +120,24 @@ def test_weights_are_the_restricted_likelihood():
     np.testing.assert_allclose(own, weight / weight.sum(), rtol=1e-5, atol=1e-12)
 
 
-def test_the_reward_now_has_the_conditional_expectation_of_the_drift():
-    step, entropy, design, reward = problem(25, uneven=True)
+def test_an_error_of_the_entropy_is_a_covariance_of_the_residual():
+    """Columns of the error with normal coefficients are generalised least squares with V + a²·D·S·D."""
+    step, entropy, design, reward = problem(40, uneven=True)
     length, share = 3.0, 0.35
-    reads = reads_under(fixed(length, share), entropy, reward, step)
+    sd = 0.02 + 0.03 * np.linspace(0.0, 1.0, 40)
+    prior = fixed(length, share)
+    table = table_of(step, entropy, reward, error_sd=sd, error_length=8.0, prior=prior)
+    reads = Reads(table)
+    assert table.candidates.of("error")
     matrix = covariance(step, length=length, share=share)
-    cross = (matrix - share * np.eye(25))[-1]
-    inverse = np.linalg.inv(matrix)
-    normal = np.linalg.inv(design.T @ inverse @ design)
-    beta = normal @ design.T @ inverse @ reward
-    residual = reward - design @ beta
-    expected = design[-1] @ beta + cross @ inverse @ residual
-    row = design[-1] - cross @ inverse @ design
-    scale = residual @ inverse @ residual / 23
-    variance = scale * (row @ normal @ row + (1 - share) - cross @ inverse @ cross)
-    location, spread = reads.table.numbers(reads.table.reward_now())
-    own = reads.law > 1e-100
-    assert location[0, own] + reads.table.candidates.origin == pytest.approx(expected, rel=1e-7)
-    assert spread[0, own] ** 2 == pytest.approx(variance, rel=1e-6)
-    ceiling, _ = reads.table.numbers(reads.table.ceiling())
-    assert ceiling[0, own] + reads.table.candidates.origin == pytest.approx(beta[0], rel=1e-7)
+    with_step = np.column_stack([design, step])
+    own, _ = generalised(design, reward, matrix)
+    _, typical = generalised(with_step, reward, matrix)
+    errors = np.column_stack(error_columns(step, sd * np.exp(entropy), 8.0))
+    whole = matrix + own[1] ** 2 / typical * errors @ errors.T
+    expected, variance = generalised(design, reward, whole)
+    scale = np.sqrt(variance * np.linalg.inv(design.T @ np.linalg.solve(whole, design))[0, 0])
+    rows = reads.law > 1e-100
+    assert reads.location[rows] == pytest.approx(expected[0], rel=1e-6)
+    assert reads.scale[rows] == pytest.approx(scale, rel=1e-6)
+    assert not np.isclose(expected[0], own[0], rtol=1e-4)

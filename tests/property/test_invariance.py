@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from entropylaw import find_level_shifts, fit_logs, forecast, read_runs
+from entropylaw import fit_logs, forecast, read_runs
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
@@ -31,7 +31,7 @@ SCALES = st.floats(1e-3, 1e3)
 UNITS = st.floats(1e-3, 1e4)
 ORIGINS = st.integers(-1000, 1000)
 FORMATS = st.sampled_from(["csv", "jsonl", "parquet"])
-NUMBERS = ("a", "b", "ceiling", "reward_now", "headroom")
+NUMBERS = ("a", "b", "ceiling")
 
 
 @pytest.fixture(scope="module")
@@ -253,11 +253,9 @@ def test_a_fit_does_not_depend_on_units(shift, scale, unit, origin, seed):
     other = fit_arrays(entropy, moved, unit * (origin + step), gain=0.01 * scale)
     assert_same_verdict(plain, other)
     for name in NUMBERS:
-        offset = 0.0 if name in ("a", "headroom") else shift
+        offset = 0.0 if name == "a" else shift
         assert_moved(getattr(plain.law, name), getattr(other.law, name), scale, offset)
-        assert_moved(getattr(plain, name), getattr(other, name), scale, offset)
-    for form, after in zip(plain.forms, other.forms, strict=True):
-        assert_moved(form.ceiling, after.ceiling, scale, shift)
+    for form, after in zip(plain.law.forms, other.law.forms, strict=True):
         assert after.residual_sd == pytest.approx(scale * form.residual_sd, rel=1e-6)
     for one, after in zip(plain.predict([0.05, 0.4]), other.predict([0.05, 0.4]), strict=True):
         assert_moved(one.mean, after.mean, scale, shift)
@@ -266,12 +264,11 @@ def test_a_fit_does_not_depend_on_units(shift, scale, unit, origin, seed):
 
 def assert_same_verdict(one, other):
     """Verdict, probabilities and what is said of the residual: none of them has a unit."""
-    assert (one.verdict, one.why) == (other.verdict, other.why)
+    assert (one.law.verdict, one.law.why) == (other.law.verdict, other.law.why)
     assert [found.code for found in one.findings] == [found.code for found in other.findings]
-    assert one.p_headroom == pytest.approx(other.p_headroom, rel=1e-6, abs=1e-9)
     assert one.law.dropped == other.law.dropped
-    assert [form.form for form in one.forms] == [form.form for form in other.forms]
-    for left, right in zip(one.forms, other.forms, strict=True):
+    assert [form.form for form in one.law.forms] == [form.form for form in other.law.forms]
+    for left, right in zip(one.law.forms, other.law.forms, strict=True):
         assert left.probability == pytest.approx(right.probability, rel=1e-6)
         for name, shape in left.shapes.items():
             assert_close(shape, right.shapes[name], 1.0)
@@ -306,30 +303,8 @@ def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind
         assert_close(before, after, 1.0)
     assert other.p_gains == pytest.approx(plain.p_gains, rel=1e-6)
     assert other.gain == pytest.approx(scale * plain.gain)
-    assert other.best_so_far.step == pytest.approx(unit * (origin + plain.best_so_far.step))
-    assert other.best_so_far.p_better == pytest.approx(plain.best_so_far.p_better, abs=1e-6)
     for end in ("value", "low", "high"):
         before, after = getattr(plain.spent, end), getattr(other.spent, end)
         assert (before is None) == (after is None)
         if before is not None:
             assert after == pytest.approx(unit * (origin + before), rel=1e-6)
-
-
-@few
-@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
-def test_seams_and_segments_move_with_the_units(shift, scale, unit, origin, seed):
-    step, entropy, reward = a_run(seed, n=40, jump=0.3)
-    plain = find_level_shifts(step, entropy, reward)
-    assert plain
-    later, moved = unit * (origin + step), shift + scale * reward
-    other = find_level_shifts(later, entropy, moved)
-    assert [seam.series for seam in plain] == [seam.series for seam in other]
-    for before, after in zip(plain, other, strict=True):
-        assert after.step == unit * (origin + before.step)
-        assert after.p_value == pytest.approx(before.p_value, rel=1e-5)
-        assert_moved(before.jump, after.jump, scale if before.series == "reward" else 1.0)
-    cut = step[20]
-    one = fit_arrays(entropy, reward, step, seams=[cut])
-    part = fit_arrays(entropy, moved, later, seams=[unit * (origin + cut)])
-    assert_moved(one.ceiling, part.ceiling, scale, shift)
-    assert_moved(one.law.a, part.law.a, scale)

@@ -83,7 +83,7 @@ def test_figures_of_a_report_and_of_phases(run, stored):
             "figure-not-in-source",
             "a fit document, which holds no phases",
         ),
-        (("law", "phases", "-o", "a.svg"), 2, "figure-not-in-source", "which holds no law"),
+        (("law", "phases", "-o", "a.svg"), 2, "figure-not-in-source", "which holds no fit"),
         (("law", "three", "--run", HOSTILE, "-o", "a.svg"), 4, "nothing-to-draw", "3 usable evaluations"),
         (
             ("phases", "report", "--run", "sample", "-o", "a.svg"),

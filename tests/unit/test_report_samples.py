@@ -186,9 +186,7 @@ def by_hand(
         n=10,
         verdict=verdict,
         why=why,
-        tests=LawTests(
-            odds_entropy=41.0, odds_law=52.0, odds_line=2.5, odds_step=1200.0, p_direction=0.9995
-        ),
+        tests=LawTests(odds_entropy=41.0, odds_law=52.0, odds_line=2.5, odds_step=1200.0, p_direction=0.9995),
         a=estimate(0.30012, 0.2741, 0.3265),
         b=estimate(1.1, 1.04, 1.16),
         ceiling=estimate(0.8001, 0.7712, 0.8291),

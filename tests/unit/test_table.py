@@ -30,7 +30,7 @@ def run(n: int, seed: int = 0, drift: float = 0.0):
 
 
 def numbers(reads: Reads):
-    """Ends of the averaged ceiling and headroom, the law's ceiling and a."""
+    """Ends of the reward at H = 0, averaged and by the law, and of a."""
     cells = (
         reads.ceiling(reads.averaged),
         reads.ceiling(reads.law),

@@ -14,7 +14,7 @@ STEPS = (
     b.Column("reward", "reward", estimate=True),
     b.Column("p_gain", "P(gain)", unit="probability"),
     b.Column("entropy", "entropy", estimate=True),
-    b.Column("law", "by the law alone"),
+    b.Column("law", "by the law"),
 )
 """A row per later step."""
 
@@ -51,6 +51,8 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
     rows = replace(table(ahead), columns=(STEPS[0], reward, gain, *STEPS[3:]), detail=detail)
+    if not ahead.entropies:
+        rows = replace(rows, columns=rows.columns[:3], rows=[row[:3] for row in rows.rows])
     notes: list[b.Note] = []
     ever = f"{words.in_such_runs(ahead.p_ever)}, the level is that high at some step until then"
     notes.append(b.Note("ever", ever))
@@ -65,7 +67,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     if ahead.law is not None:
         errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"
         last = format_number(ahead.law.last_value_error, 2)
-        notes.append(b.Note("law alone", f"error {errors}; of the last value before it {last}"))
+        notes.append(b.Note("law", f"error {errors}; of the last value before it {last}"))
     notes += b.labelled("note", ahead.notes)
     return [
         *([] if detail else [b.Figure("forecast", part)]),

@@ -7,22 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from entropylaw.documents.summary import RunSummary
-from entropylaw.report.blocks import (
-    HOLDS,
-    INDEX,
-    Block,
-    Column,
-    RunsTable,
-    Trace,
-    Verdict,
-    columns,
-)
+from entropylaw.report.blocks import INDEX, Block, Column, RunsTable, Trace, Verdict, columns, table_of
 from entropylaw.report.describe import run_table, runs
 from entropylaw.report.numbers import MISSING, format_number, format_step
 from entropylaw.results.state import WORDS
 
 FEW = 20
 """Runs up to which every group of an index is open."""
+
+BROKEN = "broken"
+"""The state of a run of which nothing is said but that."""
 
 REFUSED = "refused"
 """The group of the runs that could not be fitted."""
@@ -41,6 +35,7 @@ def groups(rows: Sequence[RunSummary], address: Callable[[str], str]) -> list[Bl
     groups: dict[str, list[RunSummary]] = {name: [] for name in GROUPS}
     for row in rows:
         groups[REFUSED if not row.fitted else row.state or NO_STATE].append(row)
+    heads = run_table.overview([row for row in rows if row.fitted], Column("run", shown_in=())).columns
     folded = ("flat", REFUSED)
     all_open = len(rows) <= FEW or not any(groups[name] for name in GROUPS if name not in folded)
     tables: list[Block] = []
@@ -48,10 +43,10 @@ def groups(rows: Sequence[RunSummary], address: Callable[[str], str]) -> list[Bl
         if not members:
             continue
         group = RunsTable(
-            *_cells(members),
-            badge=Verdict(name, "", HOLDS.get(name)),
+            *(_reasons(members) if name == REFUSED else _cells(members, heads)),
+            badge=name,
             title=runs.counted_rows(members),
-            note=_laws(members),
+            note=_counts(members),
             open=all_open or name not in folded,
             links=[address(row.slug) for row in members],
         )
@@ -59,22 +54,34 @@ def groups(rows: Sequence[RunSummary], address: Callable[[str], str]) -> list[Bl
     return tables
 
 
-def _laws(rows: Sequence[RunSummary]) -> str:
+def _counts(rows: Sequence[RunSummary]) -> str:
     """The number of runs by the word about the law, or by the reason of a refusal, the commonest first."""
-    reasons = Counter(str(row.refusal) if row.refusal else f"law {row.law}" for row in rows)
-    counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{number} {reason}" for reason, number in counts)
+    if rows[0].state == BROKEN:
+        return ""
+    counts = Counter(row.refusal or row.law for row in rows)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    text = ", ".join(f"{number} {name}" for name, number in ordered)
+    return f"law: {text}" if rows[0].fitted else text
 
 
-def _cells(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]:
-    """The columns and the rows of the runs of one group; a refused run has its reason alone."""
-    if not rows[0].fitted:
-        return [*columns("run", "why", "reason")], [[row.shown, _badge(row), row.headline] for row in rows]
-    table = run_table.overview(rows, Column("run", shown_in=()))
-    places = [i for i, column in enumerate(table.columns) if INDEX in column.shown_in]
-    heads = [Column("run", "run"), *columns("reward", "entropy"), Column("law", "law")]
+def _reasons(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]:
+    """The columns and the rows of refused runs, which have their reason alone."""
     cells: list[list[Any]] = []
-    for row, cells_of_row in zip(rows, table.rows, strict=True):
+    for row in rows:
+        why = Verdict(str(row.refusal), row.headline, None)
+        cells.append([row.shown, [why], row.headline])
+    return [*columns("run", "why", "reason")], cells
+
+
+def _cells(rows: Sequence[RunSummary], heads: Sequence[Column]) -> tuple[list[Column], list[list[Any]]]:
+    """The columns and the rows of the runs of one group, from the ``heads`` of the table of all runs.
+
+    Of a broken run only what was is shown: no forecast, and no law.
+    """
+    left_out = ("forecast", "p_gain", "ceiling") if rows[0].state == BROKEN else ()
+    numbers = [head for head in heads if INDEX in head.shown_in and head.key not in left_out]
+    cells: list[list[Any]] = []
+    for row, values in zip(rows, table_of(numbers, rows).rows, strict=True):
         assert row.series is not None
         series = row.series
         percent = " %" if row.unit == "percent" else ""
@@ -84,16 +91,11 @@ def _cells(rows: Sequence[RunSummary]) -> tuple[list[Column], list[list[Any]]]:
             entropy = _trace(
                 "entropy", series.entropy_step, series.entropy, series.entropy_ends, digits=2, unit=" nats"
             )
-        numbers = [MISSING if cells_of_row[i] is None else cells_of_row[i] for i in places]
-        cells.append([row.shown, reward, entropy, _badge(row), *numbers])
-    return [*heads, *(table.columns[i] for i in places)], cells
-
-
-def _badge(row: RunSummary) -> list[Verdict]:
-    """The word about the law with its reason, or the reason of a refusal."""
-    if row.refusal is not None:
-        return [Verdict(row.refusal, row.headline, None)]
-    return [Verdict(row.law, row.why or row.law, None)]
+        law = [] if left_out else [[Verdict(row.law, row.why or row.law, None)]]
+        known = [MISSING if value is None else value for value in values]
+        cells.append([row.shown, reward, entropy, *known, *law])
+    law_head = [] if left_out else [Column("law", "law")]
+    return [*columns("run", "reward", "entropy"), *numbers, *law_head], cells
 
 
 def _trace(

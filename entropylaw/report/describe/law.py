@@ -119,8 +119,9 @@ def _coefficients(fit: Fit, law: LawFit) -> list[b.Block]:
     facts = [
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"correlation with a {law.correlation:.3f}"),
-        b.Fact("reward at H = 0", law.ceiling, of_ceiling),
     ]
+    if not fit.is_broken:
+        facts.append(b.Fact("reward at H = 0", law.ceiling, of_ceiling))
     if fit.drop_per_100_steps is not None:
         about_drop = "nats of entropy, over the last third"
         facts.append(b.Fact("drop per 100 steps", fit.drop_per_100_steps, about_drop))

@@ -83,7 +83,8 @@ def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
     return [
         Column("forecast", f"{forecast}{percent}"),
         Column("p_gain", gain, unit="probability"),
-        Column("state", "state", lambda row: row.state or row.refusal),
+        # An index has a table per state.
+        Column("state", "state", lambda row: row.state or row.refusal, shown_in=(PEOPLE,)),
         Column("keep", "keep", _keep),
         Column("law", "law", _law, shown_in=(PEOPLE,)),
         Column("ceiling", f"at H = 0{percent}", _at_zero),

@@ -89,8 +89,8 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
     )
     if draws_zero(fit):
         text += "From now to H = 0: the average over the functional forms (thick) with the "
-        text += f"{format_percent(fit.level)} interval of its mean, and the forms (dashed), each with its "
-        text += "probability P. The square is the law's value at H = 0. "
+        text += f"{format_percent(fit.level)} interval of its mean, and dashed the most probable form where "
+        text += "that is not the law. P is the probability of a form, the square the law's value at H = 0. "
     text += "The diamond is the level of the reward now."
     if has(fit.findings, "rests-on-first"):
         text += " The evaluations in rings are off the curve of the others."

@@ -33,7 +33,7 @@ ONTO: Mapping[str, Callable[[axes.Axes, Any], None]] = {
     "phases": phases.draw_on,
     "arms": arms.draw_on,
 }
-"""The same on given axes, for figures with one pair of them."""
+"""The same on given axes, for figures with one pair of them; of several figures of a result the first one."""
 
 
 def files(name: str, part: Any, kinds: Iterable[Kind], stem: str = "") -> dict[Kind, bytes]:

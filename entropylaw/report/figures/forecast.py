@@ -33,7 +33,7 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     with p.panels(
         heights,
         title=p.wrapped(headline(fit), 54),
-        title_colour="warn" if fit.is_broken else "muted",
+        title_colour=_title_colour(fit),
         right=0.12,
         gap=0.14,
         keys=_keys(fit),
@@ -45,6 +45,11 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
             panels[1].set_ylabel("entropy (nats)")
         panels[-1].set_xlabel("step")
     return figure
+
+
+def _title_colour(fit: Fit) -> str:
+    """The colour of the title, which is trouble."""
+    return "warn" if fit.is_broken else "muted"
 
 
 def _keys(fit: Fit) -> list[p.Key]:
@@ -59,7 +64,7 @@ def _keys(fit: Fit) -> list[p.Key]:
     if keep is not None:
         text = f"keep step {format_step(keep.step)}, "
         text += "the last" if keep.is_last else f"better than the last with {p_words(keep.p_better)}"
-        diamond = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [1]}
+        diamond = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [0]}
         keys.append(("vermilion", text, [diamond]))
     return keys
 
@@ -93,10 +98,17 @@ def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
     axes.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), 1.2 * highest, 0.0, 0.08))
 
 
-def draw_on(axes: Axes, ahead: Forecast) -> None:
-    """The band ahead on given axes, which may have the rewards of the run already."""
-    axes.set(xlabel="step", ylabel="reward")
-    _ahead(axes, ahead)
+def draw_on(axes: Axes, part: Entry[Fit] | Fit | Forecast) -> None:
+    """The band ahead on given axes, which may have the rewards of the run already; of a fit with these."""
+    if isinstance(part, Forecast):
+        axes.set(xlabel="step", ylabel="reward")
+        _ahead(axes, part)
+        return
+    fit = answer_of(part)
+    draw_reward(axes, fit)
+    axes.set(xlabel="step", ylabel=reward_label(part))
+    colour = p.colour(_title_colour(fit))
+    axes.set_title(headline(fit), loc="left", color=colour, fontweight="bold", fontsize=8)
 
 
 def _ahead(axes: Axes, ahead: Forecast) -> None:

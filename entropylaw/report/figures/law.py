@@ -26,19 +26,10 @@ from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
-SHOWN = 0.01
-"""Least probability of a form that is drawn."""
-
-MOST_DRAWN = 5
-"""Most forms that are drawn, the most probable first: with more, lines look alike."""
-
 AT_ZERO = "at H = 0"
 """The name of the reward at H = 0 in a figure."""
 
-_DASHES = {"law": (5, 2), "line": (3, 1.5), "rate": (1, 1.2), "power": (5, 1.5, 1, 1.5), "constant": (2, 3)}
-"""Dashes and gaps of the line of each form, those of a form that is not here are in _OTHER."""
-
-_OTHER = (7, 1.5, 1, 1.5, 1, 1.5)
+_DASHED = (5.0, 2.0)
 
 _COLUMN = 1.7
 """Inches of a column of the legend."""
@@ -161,7 +152,7 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
 
 
 def lines_of(fit: Fit, law: LawFit) -> list[Line]:
-    """The level of the reward along the run, the law, and other curves from the entropy now to H = 0."""
+    """The level of the reward along the run, and the law; from now to H = 0 also others."""
     curve = fit.curve
     ahead = _is_ahead(fit, law)
     path = Line(
@@ -199,31 +190,23 @@ def lines_of(fit: Fit, law: LawFit) -> list[Line]:
 
 
 def _forms(fit: Fit, law: LawFit, ahead: BoolArray) -> Iterator[Line]:
-    """The law along the whole run, and the most probable other forms at the entropies ``ahead``."""
+    """The law along the whole run, and a more probable form, if there is one, at entropies ``ahead``."""
     curve = fit.curve
     entropy = np.array(curve.entropy)
-    for rank, form in enumerate(law.forms):
-        drawn = ahead
-        colour = FORMS[form.form].colour or "muted"
-        width = 0.9
-        order = 4
-        if form.form == "law":
-            drawn = ahead | (entropy >= law.lowest_entropy)
-            colour = "ink"
-            width = 1.1
-            order = 5
-        elif rank >= MOST_DRAWN or form.probability < SHOWN or form.form not in curve.forms:
+    for form in law.forms:
+        is_law = form.form == "law"
+        drawn = ahead | (entropy >= law.lowest_entropy) if is_law else ahead
+        if form.form not in curve.forms or not drawn.any() or not (is_law or form is law.best):
             continue
-        if drawn.any():
-            yield Line(
-                entropy=entropy[drawn],
-                reward=np.array(curve.forms[form.form])[drawn],
-                colour=colour,
-                label=f"{form.form}, {p_words(form.probability)}",
-                width=width,
-                dashes=_DASHES.get(form.form, _OTHER),
-                order=order,
-            )
+        yield Line(
+            entropy=entropy[drawn],
+            reward=np.array(curve.forms[form.form])[drawn],
+            colour="ink" if is_law else FORMS[form.form].colour or "muted",
+            label=f"{form.form}, {p_words(form.probability)}",
+            width=1.1,
+            dashes=None if is_law else _DASHED,
+            order=5 if is_law else 4,
+        )
 
 
 def _is_ahead(fit: Fit, law: LawFit) -> BoolArray:
@@ -336,10 +319,9 @@ def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], *, named: bo
         )
         if not named:
             continue
-        text = numbers.format_estimate(estimate)
-        words = f"{name} {text.value}"
-        if is_at_zero and len(text.interval) <= 18:
-            words += f" {text.interval}"
+        # As on the screen and in the tiles of a page.
+        number = numbers.format_interval(estimate) if is_at_zero else numbers.format_number(value)
+        words = f"{name}: {number}" if is_at_zero else f"{number} {name}"
         words = words.replace("-", "−")
         is_above = bool(2 * value >= low + high) == is_at_zero
         end = (bounds[is_above] - low) / (high - low)
