@@ -18,7 +18,7 @@ from entropylaw.analysis.law.evaluations import (
     check_rewards,
     usable,
 )
-from entropylaw.analysis.numbers import law_of_run, median_crossing
+from entropylaw.analysis.numbers import law_of_run
 from entropylaw.analysis.state import FEWEST as FEWEST_OF_STATE
 from entropylaw.analysis.state import state_of
 from entropylaw.arguments import checked_level
@@ -31,7 +31,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SCORE, Finding, caution, has, replace
+from entropylaw.results.result import NO_SCORE, Finding, has, replace
 from entropylaw.results.state import State
 from entropylaw.results.stop import StopLine
 
@@ -287,8 +287,4 @@ def _findings_of_law(fitted: Fitted) -> Iterator[Finding]:
     else:
         yield from reasons_of(law)
     yield from entropy_ended(fitted.every.step, float(law.step[-1]))
-    if reads.passed:
-        at = median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
-        if at is not None:
-            yield caution("curves-pass-largest", most=law.max_reward, entropy=at)
     yield from cautions_of(law, reads)

@@ -67,18 +67,31 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
             yield name, damaged(name, f"(its {difference} is not the one in the index of the report)")
 
 
+def _in_row(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What the row of a run has of its answer, as far as it is in both under some name."""
+    same = ("level", "gain", "no_forecast", "stop_line", "drop_per_100_steps")
+    expected = {name: answer[name] for name in same}
+    state = answer["state"]
+    if state:
+        expected |= {name: state[name] for name in ("since", "now", "gained", "change", "noise")}
+        expected["state"] = state["word"]
+    law = answer["law"]
+    expected["law"] = law["verdict"] if law else "none"
+    if law:
+        expected |= {name: law[name] for name in ("why", "n", "a", "b", "ceiling", "r_squared")}
+    if answer["forecast"] and expected.get("state") != "broken":
+        expected["forecast"] = answer["forecast"]["rewards"][-1]
+    return expected
+
+
 def _difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
         fits = {run["reward"]: run for run in document["runs"]}
         fit = fits[row["label"] or ""]
         expected = {"run": fit["run"], "path": fit["path"], "refusal": (fit["refusal"] or {}).get("slug")}
-        answer = fit["result"]
-        if answer:
-            law = answer["law"]
-            expected = answer | {"a": law["a"], "b": law["b"], "n": law["n"]} | expected
-            if answer["forecast"]:
-                expected["forecast"] = answer["forecast"]["rewards"][-1]
+        if fit["result"]:
+            expected |= _in_row(fit["result"])
         return next((name for name in expected if name in row and row[name] != expected[name]), "")
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""

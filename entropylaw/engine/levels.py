@@ -86,13 +86,15 @@ def blocks_of(step: FloatArray, values: FloatArray, most: int = MOST) -> Blocks:
 class Levels:
     """The level at p steps, those of m blocks and then later ones: k multivariate t distributions, mixed.
 
-    ``weight`` (k,), ``mean`` (k, p), and ``covariance`` (k, p, p): squared scales, with ``df`` degrees of
-    freedom. ``noise`` is the standard deviation of one evaluation about the level.
+    ``weight`` (k,), ``mean`` and ``variance`` (k, p), and ``covariance`` (k, m, m) at the blocks: squared
+    scales, with ``df`` degrees of freedom. ``noise`` is the standard deviation of one evaluation about the
+    level.
     """
 
     blocks: Blocks
     weight: FloatArray
     mean: FloatArray
+    variance: FloatArray
     covariance: FloatArray
     df: float
     noise: float
@@ -107,18 +109,22 @@ class Levels:
         return np.asarray(self.weight @ self.mean)
 
     def of(self, contrast: FloatArray) -> Cells:
-        """A linear function of the level, with coefficients (p,)."""
+        """A linear function of the level at the blocks, with coefficients (m,)."""
         square = np.einsum("i,kij,j->k", contrast, self.covariance, contrast, optimize=True)
+        return self._cells(self.mean[:, : contrast.size] @ contrast, square)
+
+    def _cells(self, location: FloatArray, square: FloatArray) -> Cells:
+        """A number by its locations and squared scales (k,)."""
         return Cells(
             weight=self.weight,
-            location=self.mean @ contrast,
+            location=location,
             scale=np.sqrt(np.maximum(square, 1e-300)),
             df=np.full(self.weight.size, self.df),
         )
 
     def at(self, index: int) -> Cells:
         """The level at one of the steps."""
-        return self.of(self._unit(index))
+        return self._cells(self.mean[:, index], self.variance[:, index])
 
     def between(self, index: int, other: int) -> Cells:
         """The level at one step less that at another."""
@@ -138,7 +144,7 @@ class Levels:
         inside = self._inside(share)
         step = self.blocks.step[inside]
         x = step - step.mean()
-        contrast = np.zeros(self.mean.shape[1])
+        contrast = np.zeros(self.last + 1)
         contrast[inside] = per * x / (x @ x)
         return self.of(contrast)
 
@@ -151,12 +157,11 @@ class Levels:
 
     def p_below(self, value: float) -> FloatArray:
         """Probability (p,) that the level at each step is at most ``value``."""
-        variance = np.diagonal(self.covariance, axis1=1, axis2=2)
-        deviates = (value - self.mean) / np.sqrt(np.maximum(variance, 1e-300))
+        deviates = (value - self.mean) / np.sqrt(np.maximum(self.variance, 1e-300))
         return np.asarray(self.weight @ stdtr(self.df, deviates))
 
     def _unit(self, index: int) -> FloatArray:
-        contrast = np.zeros(self.mean.shape[1])
+        contrast = np.zeros(self.last + 1)
         contrast[index] = 1.0
         return contrast
 
@@ -192,14 +197,15 @@ def levels_of(
     weight = np.exp([model.evidence[index] - best for model, index in parts])
     weight /= weight.sum()
     posteriors = [model.posterior(index) for model, index in parts]
-    variance = np.array([model.square[index] * model.noise for model, index in parts])
+    noise_variance = np.array([model.square[index] * model.noise for model, index in parts])
     return Levels(
         blocks=blocks,
         weight=weight,
-        mean=np.array([mean for mean, _ in posteriors]) * unit + origin,
-        covariance=np.array([covariance for _, covariance in posteriors]) * unit**2,
+        mean=np.array([mean for mean, _, _ in posteriors]) * unit + origin,
+        variance=np.array([variance for _, variance, _ in posteriors]) * unit**2,
+        covariance=np.array([covariance for _, _, covariance in posteriors]) * unit**2,
         df=float(y.size - 1),
-        noise=float(np.sqrt(weight @ variance * blocks.size)) * unit,
+        noise=float(np.sqrt(weight @ noise_variance * blocks.size)) * unit,
     )
 
 
@@ -272,13 +278,16 @@ class _Models:
             - 0.5 * (m - 1) * np.log(self.square)
         )
 
-    def posterior(self, index: int) -> tuple[FloatArray, FloatArray]:
-        """Mean (p,) and covariance (p, p) of the level with one of the sizes."""
+    def posterior(self, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean (p,) and variance (p,) of the level with one of the sizes, and its covariance (m, m)."""
         m = self.basis.shape[0]
         weights = self.weights[index]
         across = self.sizes[index] * self.kernel[:, :m] @ self.basis.T
         mean = self.constant[index] + across @ (weights * self.residual[index])
         rest = 1.0 - across @ (weights * self.ones)
-        covariance = self.sizes[index] * self.kernel - (across * weights) @ across.T
-        covariance += np.outer(rest, rest) / self.inner[index]
-        return mean, self.square[index] * covariance
+        explained = across * weights
+        variance = self.sizes[index] * np.diagonal(self.kernel) - (explained * across).sum(axis=1)
+        variance += rest**2 / self.inner[index]
+        covariance = self.sizes[index] * self.kernel[:m, :m] - explained[:m] @ across[:m].T
+        covariance += np.outer(rest[:m], rest[:m]) / self.inner[index]
+        return mean, self.square[index] * variance, self.square[index] * covariance

@@ -106,8 +106,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "estimate both a and b takes at least {needed}",
     "slope-unclear": "reward may rise or fall with entropy: it falls with a probability of {probability:.2f}",
     # Cautions, the weightiest first.
-    "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
-    "them",
     "no-curve-fits": "no curve of the list fits (P = {probability:.2f} of a free curve, limit {limit:g}): "
     "the ceiling rests on how a free curve goes on",
     "rests-on-first": _rests_on_first,

@@ -94,18 +94,18 @@ def test_a_run_is_stopped_only_where_that_was_asked_for(tmp_path):
     def lost(completions, **_):
         return [1.0 - 0.01 * (next(calls) % 2) if next(calls) < 120 else 0.0 for _ in completions]
 
-    asked = train(tmp_path, entropylaw.EntropyLawCallback(stop_on="lost", say=lambda _: None), lost)
+    asked = train(tmp_path, entropylaw.EntropyLawCallback(stop_on="broken", say=lambda _: None), lost)
     assert 8 < asked.state.global_step < 30
     calls = iter(range(10_000))
     callback = entropylaw.EntropyLawCallback(say=lambda _: None)
     free = train(tmp_path, callback, lost)
     assert free.state.global_step == 30
-    assert [line.says for line in callback.watcher.lines] == ["lost"]
+    assert [line.says for line in callback.watcher.lines] == ["broken"]
 
 
 def test_an_odd_log_raises_nothing(tmp_path):
     said = []
-    callback = entropylaw.EntropyLawCallback(stop_on=("stop", "lost", "exploded"), say=said.append)
+    callback = entropylaw.EntropyLawCallback(stop_on=("stop", "broken", "exploded"), say=said.append)
     odd = {"reward": math.nan, "entropy": "none", "list": [1], "reward_std": -math.inf, "step": "x"}
 
     def reward(completions, **_):

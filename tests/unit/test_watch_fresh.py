@@ -18,7 +18,7 @@ import entropylaw
 CASES = 3
 SPACING = 5
 END = 600
-STOP_ON = ("stop", "lost")
+STOP_ON = ("stop", "broken")
 
 
 def new_watcher(log=None, say=lambda _: None, steps=END):
