@@ -75,10 +75,41 @@ def _difference_of(row: Mapping[str, Any], document: Any) -> str:
         expected = {"run": fit["run"], "path": fit["path"], "refusal": (fit["refusal"] or {}).get("slug")}
         answer = fit["result"]
         if answer:
-            law = answer["law"]
-            expected = answer | {"a": law["a"], "b": law["b"], "n": law["n"]} | expected
-            if answer["forecast"]:
+            expected |= {name: answer[name] for name in _OF_ANSWER}
+            expected |= _renamed(answer["state"] or {}, _OF_STATE)
+            expected |= _renamed(answer["law"] or {}, _OF_LAW)
+            if answer["forecast"] and row["forecast"]:
                 expected["forecast"] = answer["forecast"]["rewards"][-1]
         return next((name for name in expected if name in row and row[name] != expected[name]), "")
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""
+
+
+_OF_ANSWER = ("level", "gain", "drop_per_100_steps", "stop_line", "no_forecast")
+"""Fields of an answer that a row of an index has, too."""
+
+_OF_STATE = {
+    "word": "state",
+    "since": "since",
+    "now": "now",
+    "gained": "gained",
+    "change": "change",
+    "noise": "noise",
+}
+"""Field of a state → its name in a row."""
+
+_OF_LAW = {
+    "verdict": "law",
+    "why": "why",
+    "n": "n",
+    "a": "a",
+    "b": "b",
+    "ceiling": "ceiling",
+    "r_squared": "r_squared",
+}
+"""Field of a law → its name in a row."""
+
+
+def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The fields that have a name in a row, by that name."""
+    return {name: fields[field] for field, name in names.items() if field in fields}
