@@ -183,7 +183,7 @@ def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> N
     def bent(name: str, last: float, seed: int) -> Fit:
         entropy = last + (1.0 - last) * np.exp(-STEP / 100.0)
         noise = 0.002 * np.random.default_rng(seed).standard_normal(STEP.size)
-        return fit_arrays(entropy, 0.2 + 0.4 * entropy**2 + noise, STEP, name=name)
+        return fit_arrays(entropy, 0.5 + 0.2 * entropy**2 + noise, STEP, name=name)
 
     arms = {
         "far": [bent(f"far_s{seed}", 0.05, seed) for seed in range(2)],
