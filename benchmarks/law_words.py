@@ -230,7 +230,7 @@ def word_of(tests: LawTests, n: int, span: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What was said of a run, and of its first two thirds, where that was asked; and R² of least squares."""
+    """What was said of a run, and of its first two thirds where there are enough; and R² of least squares."""
 
     answers: Answers
     before: Answers
@@ -329,7 +329,7 @@ def gathered(runs: int, jobs: int) -> dict[str, list[Result]]:
 
 
 def main() -> None:
-    """Print the tables, and write the page where that is asked."""
+    """Print the tables, and write the page where ``--write`` is given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

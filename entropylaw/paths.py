@@ -128,10 +128,11 @@ INPUTS: dict[tuple[int, int], tuple[str, bool]] = {}
 
 # How our own CSV files begin.
 _OWN_TABLES = (
-    b"run,path,part,verdict,why,",
+    b"run,path,state,since,",
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
     b"run,path,role,column,",
+    b"run,gate,outcome,failed,",
     b"reward,arm,baseline,seeds,",
 )
 

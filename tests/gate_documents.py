@@ -16,7 +16,7 @@ from entropylaw.pipeline.predictions import predict_runs
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.unit import test_phase_report as phase_samples
-from tests.unit.test_report_samples import synthetic
+from tests.unit.test_report_samples import synthetic, without_entropy
 
 SETTINGS = {"level": 0.95, "entropy": [], "reward": []} | dict.fromkeys(("step", "run", "pair"))
 
@@ -43,22 +43,21 @@ def a_run():
 
 
 def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
-    """A run of a fit document with other numbers; ``fails`` is why the law fails."""
+    """A run of a fit document with other numbers; ``fails`` is why the law fails.
+
+    ``ceiling`` are the numbers of the ceiling, and of all else that is a reward and has an interval.
+    """
     some = number(*ceiling)
     entry = copy.deepcopy(a_run())
     answer = entry["result"]
-    answer |= dict.fromkeys(("ceiling", "headroom", "reward_now"), some) | {
+    reasons = () if fails is None else ("it bends",)
+    answer["findings"] = encode((*stated("reason", *reasons), *stated("caution", "one")))
+    answer["state"] |= dict.fromkeys(("now", "gained", "change"), some)
+    answer["law"] |= dict.fromkeys(("a", "b", "ceiling"), some) | {
         "verdict": "holds" if fails is None else "fails",
         "why": fails,
-        "p_headroom": 0.98,
-        "findings": encode(
-            (*stated("reason", *([] if fails is None else ["it bends"])), *stated("caution", "one"))
-        ),
-    }
-    answer["law"] |= dict.fromkeys(("a", "b", "ceiling", "headroom", "reward_now"), some) | {
         "entropy_now": 0.1,
         "entropy_noise": None,
-        "probability": 0.5,
         "r_squared": 0.9,
         "n": 51,
         **{name: list(range(51)) for name in COLUMNS},
@@ -67,6 +66,11 @@ def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **mo
     answer["drop_per_100_steps"] = some
     changed = {name: more.pop(name) for name in answer.keys() & more.keys()}
     return entry | {"run": run, "path": path, "result": answer | changed} | more
+
+
+def without_law(run="r", path="log.csv"):
+    """A run of a fit document whose log has no entropy."""
+    return encode(without_entropy()) | {"run": run, "path": path}
 
 
 def of_reward(entry, **changes):

@@ -57,7 +57,7 @@ CLIMB = 0.3
 """Share of a climb's straight line, carried on, in the scale above the centre."""
 
 WAYPOINTS = np.arange(1, 9) / 8.0
-"""Parts of the way to a later step at which it is asked whether the level is high enough ever."""
+"""Parts of the way to a later step of which the most probable says whether the level is ever high enough."""
 
 _CERTAIN = 1e-6
 """Probability as near to 0 or 1 as one is calibrated."""

@@ -17,7 +17,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results import EntropySet, Prediction, Why
+from entropylaw.results import EntropySet, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Answer, Fit
 from entropylaw.results.forecast import Forecast
@@ -258,7 +258,7 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, by the curve that is averaged over the functional forms.
 
     ``state``, ``verdict`` (``none`` without a law), ``why`` and ``findings`` are the fit's, and so are
-    ``gain``, ``n_rewards``, ``effective_n`` and ``max_reward``. ``forecast`` is of later steps; where these
+    ``gain``, ``n_rewards`` and ``max_reward``. ``forecast`` is of later steps; where these
     were requested and it is None, ``no_forecast`` says why. Without a law ``entropy_range`` is None, and
     ``no_law`` says why.
     """
@@ -276,8 +276,15 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     forecast: Forecast | None = None
     no_forecast: str | None = None
     n_rewards: int | None = None
-    effective_n: float | None = None
     max_reward: float | None = None
+
+    def flaw(self) -> str:
+        """A word about the law that is none, or no law without a reason."""
+        if self.verdict not in (*Verdict, "none"):
+            return "a verdict, or none"
+        if (self.verdict == "none") == (self.no_law is None):
+            return "a law, or why there is none"
+        return ""
 
     @property
     def is_broken(self) -> bool:

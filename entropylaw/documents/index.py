@@ -67,49 +67,31 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
             yield name, damaged(name, f"(its {difference} is not the one in the index of the report)")
 
 
+def _in_row(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What the row of a run has of its answer, as far as it is in both under some name."""
+    same = ("level", "gain", "no_forecast", "stop_line", "drop_per_100_steps")
+    expected = {name: answer[name] for name in same}
+    state = answer["state"]
+    if state:
+        expected |= {name: state[name] for name in ("since", "now", "gained", "change", "noise")}
+        expected["state"] = state["word"]
+    law = answer["law"]
+    expected["law"] = law["verdict"] if law else "none"
+    if law:
+        expected |= {name: law[name] for name in ("why", "n", "a", "b", "ceiling", "r_squared")}
+    if answer["forecast"] and expected.get("state") != "broken":
+        expected["forecast"] = answer["forecast"]["rewards"][-1]
+    return expected
+
+
 def _difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
         fits = {run["reward"]: run for run in document["runs"]}
         fit = fits[row["label"] or ""]
         expected = {"run": fit["run"], "path": fit["path"], "refusal": (fit["refusal"] or {}).get("slug")}
-        answer = fit["result"]
-        if answer:
-            expected |= {name: answer[name] for name in _OF_ANSWER}
-            expected |= _renamed(answer["state"] or {}, _OF_STATE)
-            expected |= _renamed(answer["law"] or {}, _OF_LAW)
-            if answer["forecast"] and row["forecast"]:
-                expected["forecast"] = answer["forecast"]["rewards"][-1]
+        if fit["result"]:
+            expected |= _in_row(fit["result"])
         return next((name for name in expected if name in row and row[name] != expected[name]), "")
     except (KeyError, TypeError, ValueError, AttributeError):
         return ""
-
-
-_OF_ANSWER = ("level", "gain", "drop_per_100_steps", "stop_line", "no_forecast")
-"""Fields of an answer that a row of an index has, too."""
-
-_OF_STATE = {
-    "word": "state",
-    "since": "since",
-    "now": "now",
-    "gained": "gained",
-    "change": "change",
-    "noise": "noise",
-}
-"""Field of a state → its name in a row."""
-
-_OF_LAW = {
-    "verdict": "law",
-    "why": "why",
-    "n": "n",
-    "a": "a",
-    "b": "b",
-    "ceiling": "ceiling",
-    "r_squared": "r_squared",
-}
-"""Field of a law → its name in a row."""
-
-
-def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The fields that have a name in a row, by that name."""
-    return {name: fields[field] for field, name in names.items() if field in fields}

@@ -23,7 +23,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import COMPARE, Gate, holds_for
 from entropylaw.gates.limits import Limit, limit_of
-from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value
+from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value, why_no_law
 from entropylaw.gates.runs import RunEntries, entries_of, unread, value_of, why_unusable
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
@@ -207,8 +207,7 @@ def _decide_verdict(name: str, judged: Fit | RunPrediction) -> tuple[Outcome, st
     """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
     undecided = judged.verdict == Verdict.undecided
     if judged.verdict == "none":
-        reason = "no reason is given" if judged.no_law is None else judged.no_law.message
-        return "unknown", f"whether the law holds is not known: {reason}"
+        return "unknown", why_no_law(judged)
     verdict = "the verdict is undecided" if undecided else f"the law {judged.verdict}"
     reasons = "; ".join(sentences(judged.findings, "reason")[:1])
     sentence = f"{verdict}: {reasons}" if reasons else verdict
@@ -364,7 +363,10 @@ def _regression(
     then = value_of(measured, before)
     if reason := why_unusable(measured, before, then, any_law=rules.even_if_fails):
         return Unknown(reason=f"in the baseline {reason}")
-    # Every fit has what a regression can be of.
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(then, Unknown):
+        return Unknown(reason=f"in the baseline {then.reason}")
     assert isinstance(value, Estimate)
     assert isinstance(then, Estimate)
     if now.rewarded is None or before.rewarded is None:

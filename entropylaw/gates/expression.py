@@ -40,9 +40,8 @@ COMPARE: Mapping[str, tuple[Callable[[float, float], bool], str]] = {
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _NAME = re.compile(SAMPLED.pattern + r"|[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
-_WORD = re.compile(
-    r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)|(?P<plain>[A-Za-z]+)\s*$""", re.DOTALL
-)
+_QUOTED = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
+_LAST_WORD = re.compile(r"(?P<word>[A-Za-z]+)\s*$")
 _REWARD = re.compile(r"""\s*(?:(?P<quote>['"])(?P<quoted>.*?)(?P=quote)|(?P<plain>[^'"<>=!(),:]+))\s*:""")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 _COMPARED_END = re.compile(r"\)\s*\.\s*(?=[A-Za-z_])")
@@ -191,7 +190,7 @@ class _Reader:
             if measured not in MEASURED:
                 self.fail(f"{' or '.join(MEASURED)} was expected", begin, "; a regression is of these")
         path = path.strip()
-        if quoted := _WORD.fullmatch(path):
+        if quoted := _QUOTED.fullmatch(path):
             path = quoted["word"]
         if not path:
             self.fail("the baseline's document was expected", at=begin)
@@ -259,10 +258,10 @@ class _Reader:
         hint = f"type --fail-if \"{quantity.name}{sign}'{meant}'\", with both kinds of quotes"
         if operator not in ("==", "!="):
             self.fail(f"== or != was expected before the word for {quantity.name}", at=before, hint=hint)
-        match = _WORD.match(self.text, self.place)
+        match = _QUOTED.match(self.text, self.place) or _LAST_WORD.match(self.text, self.place)
         if match is None:
             self.fail(f"one of {words} was expected, with its quotes", hint=hint)
-        word = match["word"] if match["plain"] is None else match["plain"]
+        word = match["word"]
         if word not in quantity.words:
             self.fail(f"one of {words} was expected", more=_meant(word, quantity.words), hint=hint)
         self.move(match.end())

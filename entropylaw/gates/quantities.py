@@ -103,6 +103,7 @@ class Unit:
 
 NONE = Unit()
 STEPS = Unit("steps")
+LASTING = Unit("steps", 0.0)
 NATS = Unit("nats")
 REWARD = Unit("reward")
 """A coefficient, or a difference along a curve, which may have any size."""
@@ -176,9 +177,14 @@ def _no_phases(entry: Entry[Any]) -> Unknown:
 
 
 def _ahead(read: Callable[[Forecast], Value]) -> Accessor:
-    """A value of the forecast of a fit or a prediction, or the reason why it has none."""
+    """A value of the forecast of a fit or a prediction, or the reason why it has none.
+
+    That of a broken run is not known: it is one of runs that were not lost.
+    """
 
     def accessor(judged: Any) -> Value:
+        if judged.is_broken:
+            return Unknown(reason="the run is broken")
         if judged.forecast is None:
             return Unknown(reason=judged.no_forecast or "no forecast was requested")
         return read(judged.forecast)
@@ -242,18 +248,23 @@ def _state(path: str) -> Accessor:
 
     def read(judged: Any) -> Value | None:
         if judged.state is None:
-            return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
+            return _no_state(judged)
         value: Value | None = attrgetter(path)(judged.state)
         return value
 
     return read
 
 
+def _no_state(judged: Any) -> Unknown:
+    """Why the state of a run is not known."""
+    return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
+
+
 def _flat_steps(judged: Any) -> Value:
     """For how many steps the reward has been flat; 0 where it is not."""
     state = judged.state
     if state is None:
-        return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
+        return _no_state(judged)
     if state.word != "flat":
         return 0.0
     return float(state.last_step - state.since)
@@ -263,9 +274,11 @@ def _kept(field: str) -> Accessor:
     """A value of the step to keep."""
 
     def read(judged: Any) -> Value | None:
-        keep = None if judged.state is None else judged.state.keep
+        if judged.state is None:
+            return _no_state(judged)
+        keep = judged.state.keep
         if keep is None:
-            return Unknown(reason="no step of this run is to be kept")
+            return Unknown(reason="the reward is no score, and no step of this run is to be kept")
         return float(getattr(keep, field))
 
     return read
@@ -276,13 +289,18 @@ def _of_law(path: str) -> Accessor:
 
     def read(judged: Any) -> Value | None:
         if judged.law is None:
-            return Unknown(reason=f"there is no law: {judged.no_law.message}")
+            return Unknown(reason=why_no_law(judged))
         value: Value | None = attrgetter(path)(judged.law)
         if isinstance(value, Estimate) and value.value is None:
             return Unknown(reason=value.note or "it is not known")
         return value
 
     return read
+
+
+def why_no_law(judged: Any) -> str:
+    """Why a fit or a prediction without a law has none."""
+    return f"there is no law: {judged.no_law.message}"
 
 
 def _at_end(path: str) -> Accessor:
@@ -300,8 +318,6 @@ def _at_end(path: str) -> Accessor:
 
 _step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
 _forecast = _ahead(lambda ahead: ahead.rewards[-1])
-_chance = _ahead(lambda ahead: ahead.p_gains[-1])
-_ever = _ahead(lambda ahead: ahead.p_ever)
 _order = _phases(lambda phases: phases.verdict, "a single curve has no order")
 _delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _law = partial(Quantity, of_law=True)
@@ -318,9 +334,18 @@ def _cautions(judged: Any) -> int:
     return sum(finding.severity == "caution" for finding in judged.findings)
 
 
-def _why(judged: Any) -> str:
+def _verdict(judged: Any) -> Value:
+    """The verdict on the law."""
+    if judged.verdict == "none":
+        return Unknown(reason=why_no_law(judged))
+    return str(judged.verdict)
+
+
+def _why(judged: Any) -> Value:
     """Why the law does not hold; of a prediction its own field."""
-    why = judged.why if hasattr(judged, "why") else getattr(judged.law, "why", None)
+    if judged.verdict == "none":
+        return Unknown(reason=why_no_law(judged))
+    why = judged.why if hasattr(judged, "why") else judged.law.why
     return str(why or "none")
 
 
@@ -392,7 +417,7 @@ _ALL = (
     _judged("now", "level of the reward at the last evaluation", LEVEL, _state("now")),
     _judged("gained", "that level less the one at the first evaluation", LEVELS_APART, _state("gained")),
     _judged("change", "change of the level over the last third", LEVELS_APART, _state("change")),
-    _judged("flat_steps", "steps for which the reward has been flat", STEPS, _flat_steps, kind="number"),
+    _judged("flat_steps", "steps for which the reward has been flat", LASTING, _flat_steps, kind="number"),
     _judged("noise", "noise of one evaluation", GAIN, _state("noise"), kind="number"),
     _judged("keep_step", "the step to keep", STEPS, _kept("step"), kind="number"),
     _judged("keep_level", "level of the reward at the step to keep", LEVEL, _kept("level"), kind="number"),
@@ -432,9 +457,9 @@ _ALL = (
         "verdict",
         "verdict on the law",
         NONE,
-        lambda judged: str(judged.verdict),
+        _verdict,
         kind="word",
-        words=(*Verdict, "none"),
+        words=tuple(Verdict),
         fitted=False,
     ),
     # A run in which the law holds has no reason, which is not an unknown one.
@@ -445,7 +470,7 @@ _ALL = (
         _why,
         kind="word",
         words=tuple(Why),
-        otherwise="the law holds, or there is none",
+        otherwise="the law holds",
         fitted=False,
     ),
     _later(
@@ -459,7 +484,7 @@ _ALL = (
         "p_gain",
         "probability that the level at that step is at least the gain above now",
         PROBABILITY,
-        lambda judged: Unknown(reason="the run is broken") if judged.is_broken else _chance(judged),
+        _ahead(lambda ahead: ahead.p_gains[-1]),
         kind="number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
@@ -467,7 +492,7 @@ _ALL = (
         "p_ever",
         "probability that the level is that high at any step until then",
         PROBABILITY,
-        lambda judged: Unknown(reason="the run is broken") if judged.is_broken else _ever(judged),
+        _ahead(lambda ahead: ahead.p_ever),
         kind="number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),

@@ -105,7 +105,6 @@ def _predict_run(
         predictions=() if law is None else answer.predict(entropies, level=level),
         entropies=() if law is None else _entropies_for(answer, rewards, level),
         n_rewards=answer.n_rewards,
-        effective_n=None if law is None else law.residuals.effective_n,
         max_reward=answer.max_reward,
     )
     if not at_step:

@@ -190,7 +190,7 @@ class Figure(Struct, frozen=True):
     described: str = ""
 
 
-class Asked(Struct, frozen=True):
+class OnRequest(Struct, frozen=True):
     """A sentence that takes a fit to make: a terminal makes and shows it on request, and no other medium."""
 
     label: str
@@ -198,7 +198,7 @@ class Asked(Struct, frozen=True):
     detail: bool = True
 
 
-Block = Heading | Verdict | Facts | Table | Notes | Figure | Asked
+Block = Heading | Verdict | Facts | Table | Notes | Figure | OnRequest
 
 
 def columns(*keys: str, estimate: bool = False) -> tuple[Column, ...]:

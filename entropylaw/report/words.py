@@ -168,7 +168,7 @@ def _law_answers(fit: Fit) -> list[Answer]:
         reason = "" if lacking is None else NO_LAW.get(lacking.slug, lacking.message)
         return [answer("law", "none", *filter(None, (reason,)), after=": ", verdict="none")]
     if fit.is_broken:
-        return [answer("law", "not asked", "the run is broken", after=": ", verdict="none")]
+        return [answer("law", "none", "the run is broken", after=": ", verdict="none")]
     word = law.verdict.value
     about = [law.why.value] if law.why is not None else []
     return [

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from entropylaw import read_runs, select
-from entropylaw.results.result import replace
 from entropylaw.roles.rewards import select_all
 from tests.findings import said
 from tests.typed import typed
@@ -122,10 +121,9 @@ def test_the_numbers_are_the_same_with_a_control_and_the_test_is_void(tmp_path):
     commands = (("fit", f"{name}.jsonl", "--format", "json", "-o", "-") for name in ("plain", "held"))
     documents = [json.loads(typed(*command, cwd=tmp_path).stdout) for command in commands]
     plain, held = (document["runs"][0]["result"] for document in documents)
-    assert plain["ceiling"] == held["ceiling"]
     assert plain["law"]["ceiling"] == held["law"]["ceiling"]
-    assert plain["verdict"] != held["verdict"] == "undecided"
-    assert held["why"] is None
+    assert plain["law"]["verdict"] != held["law"]["verdict"] == "undecided"
+    assert held["law"]["why"] == "the entropy is controlled"
     # The control is the reason why the law is undecided.
     assert {*controlled(tmp_path / "held.jsonl")} <= {*said(held, "reason")}
 
@@ -145,11 +143,11 @@ def test_few_validations_are_fitted_and_the_training_reward_beside_them(tmp_path
     assert [entry["reward"] for entry in (validation, training)] == ["gsm8k mean@1", TRAINING]
     alone = typed("fit", "log.jsonl", "--reward", TRAINING, "--format", "json", "-o", "-", cwd=tmp_path)
     (entry,) = json.loads(alone.stdout)["runs"]
-    assert (entry["reward"], entry["result"]["ceiling"]) == ("", training["result"]["ceiling"])
+    assert (entry["reward"], entry["result"]["law"]["ceiling"]) == ("", training["result"]["law"]["ceiling"])
     shown = typed("columns", "log.jsonl", cwd=tmp_path).stdout
     assert f"--reward {TRAINING}" in " ".join(shown.split())
     text = typed("fit", "log.jsonl", "-o", "-", cwd=tmp_path).stdout
-    assert text.startswith("log · actor/entropy × 2 rewards · 60 evaluations")
+    assert text.startswith("log · 2 rewards · 60 evaluations")
     assert f"  {TRAINING} " in text
     typed("report", "log.jsonl", "-o", "out", "--figures", "none", cwd=tmp_path)
     assert f"log · {TRAINING}" in (tmp_path / "out" / "report.md").read_text()
@@ -191,16 +189,6 @@ def test_a_validation_of_a_part_of_the_entropies_has_the_training_reward_beside(
     columns = {"step": STEP, "actor/entropy": ENTROPY, TRAINING: REWARD, VALIDATION: late}
     (run,) = read_runs(written(tmp_path / "log.jsonl", columns))
     assert [series.reward_choice.column for series in select_all(run)] == [VALIDATION, TRAINING]
-
-
-def test_the_training_series_has_the_noise_of_its_own_entropies(tmp_path):
-    (run,) = read_runs(with_validation(tmp_path / "log.jsonl", 10))
-    assert select_all(run, entropy_sd="0.02")[1].entropy_sd.tolist() == [0.02] * N
-    # Known at the validations' steps only: the training reward cannot be fitted with it.
-    noise = np.where(np.isfinite(run.columns[VALIDATION]), 0.02, np.nan)
-    noise[1:] = np.where(np.isfinite(noise[:-1]), 0.02, noise[1:])
-    (series,) = select_all(replace(run, columns={**run.columns, "se": noise}), entropy_sd="se")
-    assert f"--reward {TRAINING}" in series.offer
 
 
 def with_configuration(folder, seed=0, config="", **columns):
@@ -245,8 +233,22 @@ def test_the_divergence_is_that_from_the_reference_only(tmp_path):
     root, plain = (float(np.corrcoef(column, rewards)[0, 1]) ** 2 for column in (np.sqrt(kl), kl))
     assert (found["name"], found["best"], found["other"]) == ("actor/kl_loss", "√KL", "KL")
     assert (found["r_squared"], found["other_r_squared"]) == pytest.approx((root, plain))
+    assert found["explains_more"] is False
     with_configuration(tmp_path / "b", actor__ppo_kl=kl)
     assert "divergence" not in findings(tmp_path, "b/log.jsonl")
+
+
+def test_the_laws_line_says_where_the_divergence_explains_more(tmp_path):
+    """A reward that is a curve in √KL, beside an entropy that moves otherwise."""
+    kl = np.linspace(0.0, 0.4, N)
+    entropy = 0.4 + 0.1 * np.cos(np.linspace(0.0, 20.0, N))
+    columns = {"step": STEP, "actor/entropy": entropy, TRAINING: 0.2 + 0.5 * np.sqrt(kl), "actor/kl_loss": kl}
+    written(tmp_path / "log.jsonl", columns)
+    done = typed("fit", "log.jsonl", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "√KL explains more (R² " in " ".join(done.stdout.split())
+    written(tmp_path / "log.jsonl", {**columns, TRAINING: 0.8 - 0.5 * np.expm1(entropy)})
+    assert "explains more" not in typed("fit", "log.jsonl", cwd=tmp_path).stdout
 
 
 def test_entropies_at_other_temperatures_are_not_the_same_quantity(tmp_path):

@@ -24,7 +24,7 @@ SIGNS = {
 FAR = 1e6
 """A value that stands for all beyond it, where a quantity has no bound."""
 
-SHARES = ("p_headroom", "p_law", "long_memory", "p_gain", "p_better", "r_squared", "none_right", "pass@16")
+SHARES = ("long_memory", "p_gain", "p_ever", "p_better", "r_squared", "none_right", "pass@16")
 WHOLE = {
     "n": 2,
     "cautions": 0,
@@ -34,11 +34,14 @@ WHOLE = {
     "kept_problems": 0,
 }
 """Quantities that are whole numbers → the least of them."""
-NOT_NEGATIVE = ("headroom", "law.headroom", "entropy_noise", "effective_n")
+NOT_NEGATIVE = (
+    *("noise", "flat_steps", "entropy_noise", "effective_n"),
+    *("odds_entropy", "odds_law", "odds_line"),
+)
 MEANS = ("distinct", "distinct_right", "answer_entropy")
 ANY = (
-    *("ceiling", "reward_now", "a", "b", "law.ceiling", "forecast_reward", "best_so_far"),
-    *("drop_per_100_steps", "saturation_step", "onset_planning", "settled_execution"),
+    *("now", "gained", "change", "keep_level", "ceiling", "a", "b", "forecast_reward"),
+    *("drop_per_100_steps", "keep_step", "saturation_step", "onset_planning", "settled_execution"),
     *("rise_planning", "rise_execution", "delta"),
 )
 APART = tuple(
@@ -117,7 +120,8 @@ def test_a_gate_that_never_or_always_trips_is_refused_and_no_other(name: str) ->
         ("n==25.0000001", "never trips: n is a whole number, 2 or more"),
         ("n>=0", "always trips: n is a whole number, 2 or more"),
         ("cautions!=0.5", "always trips: cautions is a whole number, 0 or more"),
-        ("headroom<0", "never trips: headroom is 0 or more"),
+        ("noise<0", "never trips: noise is 0 or more"),
+        ("flat_steps>=0", "always trips: flat_steps is 0 or more"),
         ("n<800%", "a number without % was expected, as n is in evaluations"),
         ("saturation_step>90%", "a number without % was expected, as saturation_step is in steps"),
         ("lag1>50%", "a number without % was expected, as lag1 is no share"),
@@ -133,18 +137,21 @@ def test_a_limit_that_is_no_whole_number_has_the_nearest_as_a_hint() -> None:
     assert error.value.hint == "give a whole number, as 2 or 3"
 
 
-LEVELS = ("ceiling", "reward_now", "law.ceiling", "forecast_reward", "best_so_far")
-GAINS = ("headroom", "law.headroom")
+LEVELS = ("now", "keep_level", "ceiling", "forecast_reward")
+APART_IN_TIME = ("gained", "change")
 LARGEST = {"rate": 1.0, "percent": 100.0, "raw": FAR}
 
 
 @pytest.mark.parametrize("unit", LARGEST)
-@pytest.mark.parametrize("name", [*LEVELS, *GAINS])
+@pytest.mark.parametrize("name", [*LEVELS, *APART_IN_TIME, "noise"])
 def test_of_a_column_a_limit_that_it_cannot_reach_is_unknown_and_no_other(name: str, unit: str) -> None:
     most = LARGEST[unit]
-    low = -FAR if unit == "raw" and name in LEVELS else 0.0
-    run = of_reward(fitted(), unit=unit)
-    run["result"]["law"]["max_reward"] = None if unit == "raw" else most
+    low = 0.0
+    if name in APART_IN_TIME:
+        low = -most
+    elif unit == "raw" and name in LEVELS:
+        low = -FAR
+    run = of_reward(fitted(max_reward=None if unit == "raw" else most), unit=unit)
     some = {-0.5, 0.0, 0.25, 0.999, 1.0, 1.001, 60.0, 99.9, 100.0, 100.1, 150.0}
     for sign, limit in product(SIGNS, sorted(some)):
         if refused(f"{name}{sign}{limit}"):
@@ -164,12 +171,12 @@ def test_of_a_column_a_limit_that_it_cannot_reach_is_unknown_and_no_other(name: 
             "the gate always trips: 'val/acc' is a rate, and ceiling is from 0 to 1; type 60%, or 0.6",
         ),
         (
-            "reward_now>60",
-            "the gate never trips: 'val/acc' is a rate, and reward_now is from 0 to 1; type 60%, or",
+            "now>60",
+            "the gate never trips: 'val/acc' is a rate, and now is from 0 to 1; type 60%, or",
         ),
         (
-            "headroom>2",
-            "the gate never trips: 'val/acc' is a rate, and headroom is from 0 to 1; type 2%, or 0.02",
+            "gained>2",
+            "the gate never trips: 'val/acc' is a rate, and gained is from -1 to 1; type 2%, or 0.02",
         ),
         (
             "ceiling<160%",
@@ -178,16 +185,13 @@ def test_of_a_column_a_limit_that_it_cannot_reach_is_unknown_and_no_other(name: 
     ],
 )
 def test_of_a_rate_what_was_meant_is_said(gate: str, said: str) -> None:
-    run = fitted()
-    run["result"]["law"]["max_reward"] = 1.0
-    found = case(document(run), gate)
+    found = case(document(fitted(max_reward=1.0)), gate)
     assert (found.outcome, found.failed) == ("unknown", True)
     assert said in found.sentence
 
 
 def test_with_the_largest_reward_lifted_every_limit_is_taken() -> None:
-    run = fitted()
-    run["result"]["law"]["max_reward"] = None
+    run = fitted(max_reward=None)
     assert case(document(run), "ceiling<60").outcome == "tripped"
     assert case(document(run), "ceiling>60").outcome == "passed"
 

@@ -12,8 +12,19 @@ from entropylaw.documents.codec import encode
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.expression import holds_for
 from entropylaw.gates.quantities import QUANTITIES, Unknown
-from tests.findings import caution, stated
-from tests.gate_documents import case, cases, document, fitted, number, phased, prediction, refused, runs_of
+from tests.findings import stated
+from tests.gate_documents import (
+    case,
+    cases,
+    document,
+    fitted,
+    number,
+    phased,
+    prediction,
+    refused,
+    runs_of,
+    without_law,
+)
 from tests.unit import test_phase_report as phase_samples
 
 SIGNS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
@@ -46,8 +57,14 @@ def test_the_interval_decides_as_every_point_in_it_would(sign, one, other, limit
         ("entropy_noise>0", "unknown"),
         ("verdict=='holds'", "tripped"),
         ("verdict!='holds'", "passed"),
-        ("p_headroom<0.97", "passed"),
-        ("p_law>=0.3", "tripped"),
+        ("state==flat", "tripped"),
+        ("state!='flat'", "passed"),
+        ("state=='cannot tell'", "passed"),
+        ("now<0.5", "passed"),
+        ("flat_steps>=100", "tripped"),
+        ("keep_step<390", "passed"),
+        ("odds_entropy>3", "tripped"),
+        ("p_ever<0.1", "passed"),
         ("cautions>0", "tripped"),
         ("fails", "passed"),
         ("saturation_step<5", "passed"),
@@ -79,64 +96,104 @@ def test_the_full_float_decides_and_with_point_the_estimate(high, gate, point, o
     assert decided.sentence.endswith(gate.removeprefix("ceiling<"))
 
 
-OWN = {"a", "b", "law.ceiling", "law.headroom"}
-AVERAGED = {"ceiling", "headroom", "p_headroom"}
+OF_FIT = [one for one in QUANTITIES.values() if "fit" in one.reads]
+NUMBERS = [one.name for one in OF_FIT if one.kind in ("estimate", "number")]
+OF_STATE = ("now", "gained", "change", "flat_steps", "noise", "keep_step", "keep_level")
+OF_LAW = {"ceiling", "a", "b"}
+"""What the data contradict where the law fails."""
+OF_ENTROPY = OF_LAW | {
+    *("entropy_now", "entropy_noise", "odds_entropy", "odds_law", "odds_line", "r_squared"),
+    *("lag1", "long_memory", "effective_n", "drop_per_100_steps", "saturation_step"),
+}
+"""What a run without an entropy has not."""
+
+
+def compared_with(name):
+    """A gate on a number, with a limit in its range."""
+    return f"{name}<{3 if name == 'n' else 0.1}"
 
 
 @pytest.mark.parametrize("why", [*map(str, Why), None])
-def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_relation_the_averages_too(why):
-    unknown = (set() if why is None else OWN) | (AVERAGED if why == "no relation" else set())
+def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_others(why):
     run = document(fitted(fails=why))
-    some = [name for name, one in QUANTITIES.items() if one.reads[0] == "fit" and one.kind != "flag"]
-    for name in set(some) - {"verdict", "why", "lag1", "entropy_noise"}:
-        gate = f"{name}<{3 if name == 'n' else 0.1}"
-        found = case(run, gate)
-        assert (found.outcome == "unknown") is (name in unknown), name
-        assert name not in unknown or (f"fails for this run, {why}" in found.sentence)
-        assert name not in unknown or "it bends" in found.sentence
-        assert case(run, gate, even_if_fails=True).outcome != "unknown"
+    for name in set(NUMBERS) - {"lag1", "entropy_noise"}:
+        found = case(run, compared_with(name))
+        unknown = why is not None and name in OF_LAW
+        assert (found.outcome == "unknown") is unknown, (name, found.sentence)
+        assert not unknown or found.sentence == "the law fails for this run: it bends"
+        assert case(run, compared_with(name), even_if_fails=True).outcome != "unknown"
     assert case(run, "fails").outcome == ("passed" if why is None else "tripped")
-    assert case(run, f"why=='{why or 'another curve'}'").outcome == ("passed" if why is None else "tripped")
+    assert case(run, f"why=='{why or Why.line}'").outcome == ("passed" if why is None else "tripped")
     assert case(run, "verdict=='fails'").outcome == ("passed" if why is None else "tripped")
+
+
+def test_a_run_without_a_law_has_a_state_and_a_forecast_and_fails_the_gates_on_the_law():
+    run = document(without_law())
+    for name in NUMBERS:
+        found = case(run, compared_with(name), even_if_fails=True)
+        assert (found.outcome == "unknown") is (name in OF_ENTROPY), (name, found.sentence)
+        assert found.failed or name not in OF_ENTROPY
+    for gate in ("fails", "undecided", "verdict=='fails'", "verdict!='fails'", "why!='no clear slope'"):
+        found = case(run, gate, even_if_fails=True)
+        assert (found.outcome, found.failed) == ("unknown", True), gate
+        assert found.sentence == "there is no law: no entropy was given"
+    known = {"state==rising": "tripped", "state==broken": "passed", "refused": "passed"}
+    assert {gate: case(run, gate).outcome for gate in known} == known
+
+
+def test_a_run_that_is_too_short_for_a_state_fails_the_gates_on_it():
+    short = fitted(state=None, no_state="it needs 8 evaluations", forecast=None, no_forecast="7 evaluations")
+    for gate in ("state!='flat'", "state==broken", "p_better<0.1", *map(compared_with, OF_STATE)):
+        found = case(document(short), gate)
+        assert (found.outcome, found.failed) == ("unknown", True)
+        assert found.sentence == "the state of the run is not known: it needs 8 evaluations"
+
+
+def test_of_what_is_no_score_no_step_is_kept():
+    entry = fitted()
+    entry["result"]["state"]["keep"] = None
+    for gate in ("keep_step<100", "keep_level<0.1", "p_better<0.1"):
+        found = case(document(entry), gate)
+        assert (found.outcome, "is no score" in found.sentence) == ("unknown", True)
+    assert case(document(entry), "now<0.1").outcome == "passed"
 
 
 def test_an_undecided_run_has_its_numbers_and_does_not_exclude_that_the_law_fails():
     run = fitted()
-    run["result"] |= {"verdict": "undecided", "findings": encode(stated("reason", "5 evaluations"))}
-    found = {gate: case(document(run), gate) for gate in ("undecided", "fails", "law.ceiling<0.8")}
-    outcomes = {"undecided": "tripped", "fails": "not excluded", "law.ceiling<0.8": "tripped"}
+    run["result"]["law"] |= {"verdict": "undecided", "why": "too few evaluations"}
+    run["result"]["findings"] = encode(stated("reason", "5 evaluations"))
+    found = {gate: case(document(run), gate) for gate in ("undecided", "fails", "ceiling<0.8")}
+    outcomes = {"undecided": "tripped", "fails": "not excluded", "ceiling<0.8": "tripped"}
     assert {gate: one.outcome for gate, one in found.items()} == outcomes
     assert found["fails"].sentence == "the verdict is undecided: 5 evaluations"
     assert [case(document(run), "fails", strict=strict).failed for strict in (False, True)] == [False, True]
 
 
 def test_sentences_on_the_verdict_and_its_reason():
-    fails = document(fitted(fails="more than entropy"))
+    fails = document(fitted(fails="the step says more"))
     assert case(document(fitted()), "fails").sentence == "the law holds"
-    assert case(fails, "fails").sentence == "the law fails: more than entropy; it bends"
-    assert case(document(fitted()), "why=='no relation'").sentence == "the law does not fail"
-    assert case(fails, "why=='no relation'").sentence == "why is 'more than entropy'"
+    assert case(fails, "fails").sentence == "the law fails: it bends"
+    assert case(document(fitted()), "why=='no clear slope'").sentence == "the law holds"
+    assert case(fails, "why=='no clear slope'").sentence == "why is 'the step says more'"
+    assert case(fails, "state==broken").sentence == "state is 'flat'"
 
 
 def test_a_probability_names_its_gain_and_a_forecast_its_step():
-    run = fitted()
-    run["result"]["gain"] = 0.03
-    assert (
-        "p_headroom 0.9800 (at least 0.03 left) is not below" in case(document(run), "p_headroom<.5").sentence
-    )
     ahead = document(encode(prediction()), kind="prediction")
     assert "] (at step 600): " in case(ahead, "forecast_reward<0.1").sentence
-    assert "or more by step 600) is not below" in case(ahead, "p_gain<1e-9").sentence
+    for name in ("p_gain", "p_ever"):
+        assert " (0.0682 or more by step 600) is not below" in case(ahead, f"{name}<1e-9").sentence
 
 
-def test_the_gain_of_a_run_that_lost_its_reward_is_unknown():
-    entry = fitted()
-    lost = caution("reward-lost", best=0.8, last=0.1)
-    entry["result"] |= {"findings": encode((lost,)), "p_headroom": None}
-    entry["result"] |= dict.fromkeys(("ceiling", "headroom"), number(None, note="lost"))
-    found = case(document(entry), "p_gain<0.1")
-    assert (found.outcome, found.failed) == ("unknown", True)
-    assert "lost its reward" in found.sentence
+@pytest.mark.parametrize("kind", ["fit", "prediction"])
+def test_of_a_broken_run_no_gain_and_no_reward_ahead_is_known(kind):
+    entry = fitted() if kind == "fit" else encode(prediction())
+    entry["result"]["state"] |= {"word": "broken", "lost": [0.8, 0.1]}
+    run = document(entry, kind=kind)
+    for gate in ("p_gain<0.1", "p_ever<0.1", "forecast_reward<0.3", "saturation_step<1"):
+        found = case(run, gate)
+        assert (found.outcome, found.failed, found.sentence) == ("unknown", True, "the run is broken")
+    assert case(run, "state==broken").outcome == "tripped"
 
 
 def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
@@ -154,8 +211,6 @@ def test_open_ends_are_open_to_anything():
     predicted = entry["result"]
     predicted |= {
         "forecast": predicted["forecast"] | {"rewards": rewards, "p_gains": [0.2, 0.4], "spent": spent},
-        "verdict": "holds",
-        "why": None,
         "findings": [],
     }
     prediction_document = document(entry, kind="prediction")
@@ -237,7 +292,7 @@ def test_a_report_holds_the_parts_of_its_runs():
     ("schema", "slug"),
     [
         ("entropylaw/fit/2", "other-document-version"),
-        ("entropylaw/fit/4", "other-document-version"),
+        ("entropylaw/fit/999", "other-document-version"),
         ("entropylaw/fit", "other-document-version"),
         ("entropylaw/columns/1", "not-a-document"),
         ("other/fit/1", "not-a-document"),
@@ -251,10 +306,8 @@ def test_other_schemas_are_refused_by_name(schema, slug):
 
 
 def test_a_run_without_a_quantity_says_so():
-    none = document(fitted(drop_per_100_steps=None))
-    found = case(none, "drop_per_100_steps>0")
-    assert found.outcome == "unknown"
-    assert "the document has no drop_per_100_steps for this run" in found.sentence
+    found = case(document(fitted()), "lag1>0")
+    assert (found.outcome, found.sentence) == ("unknown", "the document has no lag1 for this run")
 
 
 # --- what is written ---
@@ -318,27 +371,51 @@ def test_regressions_are_of_one_run_against_one_and_else_by_name():
         first, *_ = cases([document(fitted(ceiling=now), *beside)], gate, baselines=baselines, **rules)
         return first
 
-    flat, other = fitted(fails="no relation", ceiling=tight), fitted("other", ceiling=tight)
-    curved = fitted(fails="another curve", ceiling=tight)
+    other = fitted("other", ceiling=tight)
+    few = fitted(ceiling=tight, state=None, no_state="it needs 8 evaluations")
     several = "where there are several runs, here or there, their names have to match"
     for runs, more, outcome, said in (
-        ([fitted(ceiling=tight)], {}, "tripped", "fall of ceiling 16.67% ["),
+        ([fitted(ceiling=tight)], {}, "tripped", "fall of now 16.67% ["),
         ([fitted(ceiling=tight)], {"now": tight}, "passed", ""),
         # One run and one run.
-        ([other], {}, "tripped", "fall of ceiling 16.67% ["),
+        ([other], {}, "tripped", "fall of now 16.67% ["),
         ([other], {"beside": [fitted("second")]}, "unknown", f"no run of the name 'r'; {several}"),
         ([other, fitted("third")], {}, "unknown", f"no run of the name 'r'; {several}"),
         ([other, fitted(ceiling=tight)], {"beside": [fitted("second")]}, "tripped", "16.67%"),
         ([fitted(), fitted()], {}, "unknown", "2 runs"),
-        ([flat], {}, "unknown", "it bends"),
-        ([flat], {"even_if_fails": True}, "tripped", ""),
-        # The average rests on the curve that fits.
-        ([curved], {}, "tripped", "16.67%"),
+        # The level now does not rest on the law.
+        ([fitted(fails="the step says more", ceiling=tight)], {}, "tripped", "16.67%"),
+        ([few], {}, "unknown", "in the baseline the state of the run is not known: it needs 8 evaluations"),
         ([refused()], {}, "unknown", "3 evaluations"),
     ):
         decided = against(*runs, **more)
         assert decided.outcome == outcome
         assert said in decided.sentence
+
+
+FAILS = fitted(fails="the step says more")
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        (FAILS, fitted(), "the law fails for this run: it bends"),
+        (fitted(), FAILS, "in the baseline the law fails for this run: it bends"),
+        (without_law(), fitted(), "there is no law: no entropy was given"),
+        (fitted(), without_law(), "in the baseline there is no law: no entropy was given"),
+    ],
+)
+def test_a_regression_of_the_ceiling_needs_the_law_on_both_sides(now, before, said):
+    def against(gate, **rules):
+        baselines = {"b.json": runs_of(document(before), "b.json")}
+        (found,) = cases([document(now)], gate, baselines=baselines, **rules)
+        return found
+
+    found = against("regression(ceiling, b.json)>90%")
+    assert (found.outcome, found.sentence) == ("unknown", said)
+    forced = against("regression(ceiling, b.json)>90%", even_if_fails=True)
+    assert (forced.outcome == "unknown") is ("no law" in said)
+    assert against("regression(b.json)>90%").outcome == "passed"
 
 
 def test_a_refused_run_of_a_prediction_has_no_numbers():

@@ -15,19 +15,28 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw import Fit, FitDocument, Verdict, Why
+from entropylaw import Fit, FitDocument, FitError, Verdict, Why
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
-from entropylaw.report.figures.law import law_figure, verdict_title
+from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import curves_figure, rewards_figure
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read
-from tests.findings import caution, reason
+from tests.findings import caution
 from tests.typed import started
-from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
+from tests.unit.test_report_samples import (
+    by_hand,
+    falling,
+    lost_by_hand,
+    refused,
+    run_by_hand,
+    synthetic,
+    without_entropy,
+)
 
 EVERY: list[Callable[[Entry], Figure]] = [law_figure, forecast_figure]
 # Fitted by the tests and not here: every process that runs tests imports every file of them.
@@ -39,6 +48,7 @@ RUNS: dict[str, Callable[[], Entry]] = {
     "exact": partial(synthetic, "exact", noise=1e-6),
     "many": partial(synthetic, "many", n=2500, noise=0.03),
     "by hand": lambda: run_by_hand(by_hand()),
+    "broken": lambda: run_by_hand(by_hand(state=lost_by_hand())),
 }
 
 
@@ -65,58 +75,86 @@ def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[Entry], F
     assert_words_can_be_read(make(RUNS[name]()))
 
 
+def test_a_run_without_an_entropy_has_its_reward_alone() -> None:
+    entry = without_entropy()
+    figure = forecast_figure(entry)
+    assert_words_can_be_read(figure)
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "step"
+    assert "entropy" not in text_of(figure)
+    assert NAMED["forecast"].caption(entry).startswith("The reward so far, the step to keep")
+    assert [axes.texts[0].get_text() for axes in rewards_figure([replace(entry, reward="a")]).axes] == ["a"]
+    with pytest.raises(FitError, match="there is no law: no entropy was given"):
+        law_figure(entry)
+    with pytest.raises(ValueError, match="no reward has a law"):
+        curves_figure([entry])
+
+
 @pytest.mark.parametrize("make", EVERY)
-def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[Entry], Figure]) -> None:
-    good = make(synthetic())
-    assert good.get_size_inches()[0] == 3.4
-    verdict = "fails: reward rises with entropy"
-    assert verdict in text_of(make(falling()))
-    assert "fails" not in text_of(good)
+def test_figures_are_as_wide_as_a_column(make: Callable[[Entry], Figure]) -> None:
+    assert make(synthetic()).get_size_inches()[0] == 3.4
 
 
-def test_a_title_of_an_undecided_law_is_not_red() -> None:
-    weak = reason("weak-relation", r_squared=0.2, needed=0.3)
-    fit = by_hand(verdict=Verdict.undecided, findings=(weak,))
-    (title,) = (text for text in words_of(law_figure(run_by_hand(fit))) if "undecided" in text.get_text())
-    assert title.get_text() == "undecided: weak relation"
-    assert title.get_color() == palette.PALETTE["muted"].light
+def title_of(figure: Figure) -> Text:
+    (title,) = (text for text in words_of(figure) if text.get_gid() == "figure-title")
+    return title
 
 
-def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
-    figure = law_figure(synthetic())
+def test_the_title_is_the_finding_and_red_is_a_run_that_broke() -> None:
+    muted, warn = (palette.PALETTE[name].light for name in ("muted", "warn"))
+    good, broken = RUNS["by hand"](), RUNS["broken"]()
+    weak = run_by_hand(by_hand(verdict=Verdict.undecided, why=Why.slope))
+    failing = run_by_hand(by_hand(verdict=Verdict.fails, why=Why.reverse))
+    expected = (
+        (law_figure(good), "holds (R² 0.98)", muted),
+        (law_figure(weak), "undecided: no clear slope (R² 0.98)", muted),
+        (law_figure(failing), "fails: reward rises with entropy (R² 0.98)", muted),
+        (forecast_figure(good), "rising, 0.768 now", muted),
+        (forecast_figure(broken), "broken, 0.0123 now; keep step 40", warn),
+    )
+    for figure, text, colour in expected:
+        assert (title_of(figure).get_text(), title_of(figure).get_color()) == (text, colour)
+
+
+def test_the_reward_now_and_at_zero_are_marked_with_the_numbers_of_the_screen() -> None:
+    figure = law_figure(RUNS["by hand"]())
     (axes,) = figure.axes
     assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
     texts = [text.get_text() for text in words_of(figure)]
-    assert any(text.startswith("ceiling 0.") for text in texts)
-    assert any(text.startswith("now 0.") for text in texts)
-    assert "averaged" in texts
-    fit = synthetic().result
-    assert fit is not None
-    named = {one.form for one in fit.forms if one.probability >= 0.01 or one.form == "law"}
-    assert {text.partition(",")[0] for text in texts if ", P " in text} == named
-    assert "law" in named
+    assert "at H = 0: 0.800 [0.771, 0.829]" in texts
+    assert "0.768 now" in texts
     assert "entropy H (nats per token)" in texts
 
 
-NARROW = {"span": 0.0026, "logged": 0.39, "needed": 0.15}
+@pytest.mark.parametrize("name", RUNS)
+def test_a_legend_has_four_entries_at_most_and_the_law_always(name: str) -> None:
+    (legend,) = law_figure(RUNS[name]()).legends
+    named = [text.get_text().partition(",")[0] for text in legend.get_texts()]
+    assert 2 <= len(named) <= 4
+    assert "law" in named
+    (best, *_) = RUNS[name]().result.law.forms
+    assert best.form in named
 
 
-def test_the_ceiling_of_every_lab_run_is_inside_the_axes_with_its_interval(lab_fits: FitDocument) -> None:
+def test_the_reward_at_zero_of_every_lab_run_is_inside_the_axes_with_its_interval(
+    lab_fits: FitDocument,
+) -> None:
     fits = [entry.result for entry in lab_fits.runs if entry.result is not None]
     assert len(fits) >= 4
     for fit in fits:
-        ceiling_is_inside(fit)
+        zero_is_inside(fit)
 
 
-def ceiling_is_inside(fit: Fit) -> None:
+def zero_is_inside(fit: Fit) -> None:
     figure = law_figure(fit)
     figure.draw_without_rendering()
     (axes,) = figure.axes
     low, high = axes.get_ylim()
-    logged = fit.law.reward.tolist()
-    ends = () if fit.no_ceiling else (fit.ceiling.low, fit.ceiling.value, fit.ceiling.high)
-    assert all(low < end < high for end in (*ends, fit.reward_now.value, *logged))
-    assert any("no ceiling" in text.get_text() for text in axes.texts) == bool(fit.no_ceiling)
+    ceiling = fit.law.ceiling
+    is_drawn = ceiling.value is not None and not fit.is_broken
+    ends = (ceiling.low, ceiling.value, ceiling.high) if is_drawn else ()
+    assert all(low < end < high for end in (*ends, fit.state.now.value, *fit.law.reward.tolist()))
+    assert any("at H = 0" in text.get_text() for text in axes.texts) == is_drawn
     assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
     # The legend is below the axes and their label, and on the paper.
     (legend,) = figure.legends
@@ -125,35 +163,36 @@ def ceiling_is_inside(fit: Fit) -> None:
     assert figure.bbox.y0 <= box.y0
     assert figure.bbox.x0 <= box.x0
     assert box.x1 <= figure.bbox.x1
-    assert len(legend.get_texts()) >= (1 if fit.no_ceiling else 2)
 
 
-def test_a_ceiling_that_the_log_cannot_tell_is_not_drawn_and_neither_are_the_curves_to_it() -> None:
-    fit = by_hand()
-    wild = replace(fit, ceiling=estimate(0.8, -900.0, 900.0))
-    vars(wild)["curve"] = fit.curve
-    (axes,) = law_figure(run_by_hand(wild)).axes
-    low, high = axes.get_ylim()
-    assert -900 < low < high < 900
-    assert "no ceiling: cannot tell" in [text.get_text() for text in axes.texts]
-    labels = [str(line.get_label()) for line in axes.get_lines()]
-    assert "averaged" not in labels
-    (law,) = (line for line in axes.get_lines() if str(line.get_label()).startswith("law"))
-    assert min(law.get_xdata()) >= wild.lowest_entropy
+def drawn_lines(entry: Entry) -> dict[str, FloatArray]:
+    """Name of a line → the entropies over which it is drawn."""
+    (axes,) = law_figure(entry).axes
+    return {str(line.get_label()).partition(",")[0]: line.get_xdata() for line in axes.get_lines()}
 
 
-def test_of_the_averaged_curve_only_what_is_left_is_drawn_and_no_law_that_fails() -> None:
+def test_of_a_broken_run_nothing_is_drawn_beyond_its_evaluations() -> None:
+    broken = RUNS["broken"]()
+    (axes,) = law_figure(broken).axes
+    assert not any("at H = 0" in text.get_text() for text in axes.texts)
+    lines = drawn_lines(broken)
+    assert "averaged" not in lines
+    assert min(lines["law"]) >= broken.result.law.lowest_entropy
+    assert "forecast" not in text_of(forecast_figure(broken))
+
+
+def test_the_law_goes_through_all_evaluations_and_other_curves_from_now_on() -> None:
     fit = synthetic().result
     assert fit is not None
-    for verdict, why in ((Verdict.holds, None), (Verdict.fails, Why.another_curve)):
-        run = replace(fit, verdict=verdict, why=why)
-        (axes,) = law_figure(run).axes
-        drawn = {str(line.get_label()).partition(",")[0]: line for line in axes.get_lines()}
-        assert max(drawn["averaged"].get_xdata()) == pytest.approx(fit.law.entropy_now)
-        reach = max(drawn["law"].get_xdata())
-        expected = fit.law.entropy.max() if verdict is Verdict.holds else fit.law.entropy_now
-        assert reach == pytest.approx(expected)
-        assert max(drawn["reward"].get_xdata()) > 0.9 * fit.law.smoothed_entropy.max()
+    for verdict, why in ((Verdict.holds, None), (Verdict.fails, Why.step)):
+        law = replace(fit.law, verdict=verdict, why=why)
+        run = replace(fit, law=law)
+        vars(run)["curve"] = fit.curve
+        lines = drawn_lines(run)
+        assert max(lines["averaged"]) == pytest.approx(law.entropy_now)
+        assert max(lines["law"]) == pytest.approx(law.entropy.max())
+        assert min(lines["law"]) == 0
+        assert max(lines["reward"]) > 0.9 * law.smoothed_entropy.max()
 
 
 def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
@@ -199,31 +238,27 @@ def test_a_grid_of_axes_has_room_for_every_name() -> None:
         assert not one.padded(-1).overlaps(other.padded(-1))
 
 
-@pytest.mark.parametrize("name", ["falling", "sample"])
-def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
-    run = RUNS[name]()
-    svg = figure_bytes(forecast_figure(run), "svg", "s").decode()
+def test_a_title_is_left_out_of_a_page_with_its_room() -> None:
+    svg = figure_bytes(forecast_figure(synthetic()), "svg", "s").decode()
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', palette.inline(svg, "r1", "title", "text"))
     assert size
     assert inside
-    lines = len(verdict_title(run.result).lines)
-    assert float(inside[1]) == pytest.approx(72 * plotting.LINE * lines, abs=0.01)
+    assert float(inside[1]) == pytest.approx(72 * plotting.LINE, abs=0.01)
     assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
-    assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")
+    assert "figure-title" in svg
     assert "figure-title" not in palette.inline(svg, "r1", "title", "text")
 
 
 def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
-    long = reason("entropy-range-narrow", **NARROW)
-    run = run_by_hand(by_hand(verdict=Verdict.undecided, findings=(long,)))
+    run = run_by_hand(by_hand(verdict=Verdict.undecided, why=Why.curve, law={"r_squared": 0.99999}))
     lines = []
-    for width in (3.4, 6.9):
+    for width in (2.0, 3.4, 6.9):
         with plotting.layout(width=width):
-            (title,) = (text for text in words_of(law_figure(run)) if "undecided" in text.get_text())
-            assert title.get_text().replace("\n", " ") == "undecided: narrow range of entropy"
-            lines.append(title.get_text().count("\n") + 1)
-    assert lines == [1, 1]
+            title = title_of(law_figure(run)).get_text()
+        assert title.replace("\n", " ") == "undecided: another curve of H fits better (R² > 0.999)"
+        lines.append(title.count("\n") + 1)
+    assert lines[0] > lines[-1] == 1
 
 
 @pytest.mark.parametrize(("kind", "name"), [("svg", "sample"), ("png", "sample"), ("pdf", "many")])
@@ -314,10 +349,12 @@ def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[Entr
     assert re.sub(r"var\(--[\w-]+,(#[0-9a-f]{6})\)", r"\1", inside) == kept
 
 
-def test_a_forecast_shows_its_interval_and_the_best_step() -> None:
+def test_a_forecast_shows_its_interval_and_the_step_to_keep() -> None:
     words = text_of(forecast_figure(synthetic()))
     assert "forecast, 95 % interval" in words
-    assert "best so far, step" in words
+    assert "keep step 390, the last" in words
+    words = text_of(forecast_figure(RUNS["broken"]()))
+    assert "keep step 40, better than the last with P > 0.99" in words
 
 
 def test_a_run_that_is_too_short_has_its_series_without_a_forecast() -> None:

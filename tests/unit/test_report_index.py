@@ -1,4 +1,4 @@
-"""The index over all runs, and its figure: from rows alone, complete without a script, nothing cut off."""
+"""The index over all runs: from rows alone, by state, complete without a script, nothing cut off."""
 
 import json
 import re
@@ -6,12 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from entropylaw.report.figures.ceilings import MOST_RUNS, ceilings_figure
-from hypothesis import given
-from hypothesis import strategies as st
-from matplotlib.axes import Axes
 
-from entropylaw import Estimate, FitError, StopLine, Why
+from entropylaw import Estimate, FitError, StopLine
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
@@ -23,7 +19,16 @@ from tests.laws import phases_of
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_phase_report import column
-from tests.unit.test_report_samples import estimate, falling, refused, synthetic
+from tests.unit.test_report_samples import (
+    by_hand,
+    estimate,
+    falling,
+    lost_by_hand,
+    refused,
+    run_by_hand,
+    synthetic,
+    without_entropy,
+)
 
 
 @cache
@@ -52,6 +57,8 @@ def row(kind: str) -> RunSummary:
         "failing": lambda: run_report(falling()),
         "refused": lambda: run_report(refused()),
         "short": lambda: run_report(synthetic("few", n=7), phases_refused()),
+        "broken": lambda: run_report(run_by_hand(by_hand(state=lost_by_hand()), "broken")),
+        "bare": lambda: run_report(without_entropy()),
     }
     return index_row(made[kind](), kind)
 
@@ -60,10 +67,9 @@ def rows() -> list[RunSummary]:
     return [row(kind) for kind in ("good", "failing", "refused", "short")]
 
 
-def with_ceiling(name: str, value: float, low: float | None, high: float | None) -> RunSummary:
-    """The good run with another ceiling."""
-    made = estimate(value, low, high)
-    return replace(row("good"), run=name, slug=name, ceiling=made, headroom=made)
+def named(name: str, kind: str, **changed: object) -> RunSummary:
+    """A row of a kind under another name."""
+    return replace(row(kind), run=name, slug=name, **changed)
 
 
 def values(text: str, key: str) -> dict[str, float]:
@@ -81,8 +87,8 @@ def test_row_comes_back_from_json() -> None:
         body = json.loads(json.dumps(encode(one)))
         assert decode(RunSummary, body) == as_stored(one)
         assert encode(decode(RunSummary, body)) == body
-    with pytest.raises(DocumentMismatchError, match="verdict"):
-        decode(RunSummary, {**encode(row("good")), "verdict": 7})
+    with pytest.raises(DocumentMismatchError, match="state"):
+        decode(RunSummary, {**encode(row("good")), "state": 7})
 
 
 def test_spark_keeps_ends_and_means() -> None:
@@ -98,8 +104,8 @@ def test_spark_keeps_ends_and_means() -> None:
 
 
 def test_names_are_ordered_as_people_do() -> None:
-    named = [replace(row("good"), run=name) for name in ("run-10", "Run-9", "run-2", "a")]
-    assert [one.run for one in by_name(named)] == ["a", "run-2", "Run-9", "run-10"]
+    many = [replace(row("good"), run=name) for name in ("run-10", "Run-9", "run-2", "a")]
+    assert [one.run for one in by_name(many)] == ["a", "run-2", "Run-9", "run-10"]
 
 
 def test_endless_names_are_cut() -> None:
@@ -108,24 +114,25 @@ def test_endless_names_are_cut() -> None:
     assert "x" * 120 not in text
 
 
-def failed(name: str, value: float, why: Why) -> RunSummary:
-    """A run that fails, with a ceiling."""
-    made = with_ceiling(name, value, value - 1, value + 1)
-    if why is Why.no_relation:
-        made = replace(made, no_ceiling=why.value)
-    return replace(made, verdict="fails", why=why)
-
-
-def test_what_is_not_to_be_read_has_no_place_in_an_order() -> None:
+def test_of_a_broken_run_nothing_is_said_but_that_it_is_broken() -> None:
     many = [
-        with_ceiling("low", 0.5, 0.4, 0.6),
-        with_ceiling("high", 0.9, 0.8, 1.0),
-        failed("line", 3.0, Why.another_curve),
-        failed("none", 4.0, Why.no_relation),
+        named("low", "good", ceiling=estimate(0.5, 0.4, 0.6)),
+        named("high", "good", ceiling=estimate(0.9, 0.8, 1.0)),
+        named("lost", "broken"),
         row("refused"),
     ]
     text = pages.index_page(many)
-    assert values(text, "ceiling") == values(text, "headroom") == {"low": 0.5, "high": 0.9, "line": 3.0}
+    assert values(text, "ceiling") == {"low": 0.5, "high": 0.9}
+    assert values(text, "forecast").keys() == {"low", "high"}
+    (table,) = re.findall(r'<table class="runs" aria-label="broken".*?</table>', text, re.DOTALL)
+    assert re.findall(r'<th scope="col" class="(.*?)"', table) == ["run", "reward", "entropy", "now", "keep"]
+    assert "0.0123" in Page(table).text
+
+
+def test_a_run_without_an_entropy_has_its_state_and_its_forecast() -> None:
+    text = pages.index_page([named("bare", "bare"), named("short", "short")])
+    assert values(text, "forecast").keys() == {"bare"}
+    assert groups(text) == [("rising 1 run law: 1 none", True), ("no state 1 run law: 1 undecided", True)]
 
 
 def groups(text: str) -> list[tuple[str, bool]]:
@@ -138,23 +145,22 @@ def groups(text: str) -> list[tuple[str, bool]]:
     return [(" ".join(Page(words).text.split()), bool(opened)) for opened, words in found]
 
 
-def test_groups_are_by_verdict_with_counts_and_reasons() -> None:
-    few = [*rows(), failed("line", 0.7, Why.another_curve)]
-    assert groups(pages.index_page(few)) == [
-        ("holds 1 run", True),
-        ("undecided 1 run", True),
-        ("fails 2 runs 1 another curve, 1 no relation", True),
+def test_groups_are_by_state_with_counts_of_the_law_or_reasons() -> None:
+    assert groups(pages.index_page([*rows(), named("lost", "broken")])) == [
+        ("broken 1 run", True),
+        ("flat 2 runs law: 1 fails, 1 holds", True),
+        ("no state 1 run law: 1 undecided", True),
         ("refused 1 run 1 too-few-evaluations", True),
     ]
 
 
-def test_of_many_runs_those_that_fail_are_folded_unless_all_do() -> None:
-    failing = [failed(f"f{i}", 0.7, Why.another_curve) for i in range(30)]
-    assert groups(pages.index_page([*failing, row("good")])) == [
-        ("holds 1 run", True),
-        ("fails 30 runs 30 another curve", False),
+def test_of_many_runs_the_flat_ones_are_folded_unless_all_are() -> None:
+    flat = [named(f"f{i}", "failing") for i in range(30)]
+    assert groups(pages.index_page([*flat, row("bare")])) == [
+        ("rising 1 run law: 1 none", True),
+        ("flat 30 runs law: 30 fails", False),
     ]
-    assert groups(pages.index_page(failing)) == [("fails 30 runs 30 another curve", True)]
+    assert groups(pages.index_page(flat)) == [("flat 30 runs law: 30 fails", True)]
 
 
 def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
@@ -168,7 +174,7 @@ def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
-    unknown = replace(row("good"), ceiling=nothing, headroom=nothing)
+    unknown = replace(row("good"), ceiling=nothing, p_gain=None)
     parsed = Page(pages.index_page([unknown]))
     assert parsed.text.count("—") >= 2
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
@@ -193,13 +199,11 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     assert size < 3_000_000
 
 
-@pytest.mark.parametrize(
-    ("best", "p_better", "text"),
-    [(390.0, 0.0, "390 (last)"), (380.0, 0.6, "like now"), (380.0, 0.97, "380 (P = 0.97)")],
-)
-def test_the_best_step_is_the_last_of_the_reward_and_not_of_the_law(best, p_better, text):
-    made = replace(row("good"), best_step=best, p_better=p_better, last_step=380.0)
-    assert text in Page(pages.index_page([made])).text
+def test_the_step_to_keep_is_the_last_or_a_better_one():
+    for step, text in ((390.0, "390, the last"), (380.0, "380")):
+        made = replace(row("good"), keep_step=step)
+        (kept,) = re.findall(r'data-label="keep">(.*?)</td>', pages.index_page([made]))
+        assert kept == text
 
 
 def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
@@ -222,62 +226,3 @@ def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
     assert stop_notes(others, lambda one: one.run) == []
     texts = [note.text for note in stop_notes(others, lambda one: one.run, 400.0)]
     assert texts == ["160 steps in 2 runs to step 400"]
-
-
-def axes_of(arms: dict[str, list[RunSummary]]) -> Axes:
-    return ceilings_figure([arms]).axes[0]
-
-
-def marks(axes: Axes, marker: str) -> list[tuple[float, float]]:
-    """The places of all marks of a kind."""
-    lines = [line for line in axes.lines if line.get_marker() == marker]
-    return [(float(np.ravel(line.get_xdata())[0]), float(np.ravel(line.get_ydata())[0])) for line in lines]
-
-
-def test_the_runs_of_an_arm_are_below_one_another() -> None:
-    several = [with_ceiling(f"a_s{i}", 0.5 + 0.1 * i, 0.4, 0.8) for i in range(3)]
-    axes = axes_of({"a": several, "b": [row("good")]})
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
-    dots = marks(axes, "o")
-    assert [x for x, _ in dots[:3]] == pytest.approx([0.5, 0.6, 0.7])
-    assert sorted(y for _, y in dots) == [y for _, y in dots]
-    assert len(marks(axes, "|")) == 4
-
-
-def test_a_page_has_it_where_there_are_two_ceilings_to_be_read() -> None:
-    assert 'aria-labelledby="ceilings-title' in pages.index_page(rows())
-    assert 'aria-labelledby="ceilings-title' not in pages.index_page([row("good"), row("failing")])
-    assert "Ceilings" not in Page(pages.index_page([row("good")])).text
-
-
-def test_what_runs_out_of_the_axis_has_an_arrow() -> None:
-    near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(30)]
-    wild = with_ceiling("wild", 40.0, -30.0, 90.0)
-    far = replace(replace(near[0], reward_now=estimate(700.0, 690.0, 710.0)), run="far", slug="far")
-    axes = axes_of({one.run: [one] for one in (*near, wild, far)})
-    low, high = axes.get_xlim()
-    assert -5 < low < 0.45
-    assert 0.79 < high < 5
-    dots = marks(axes, "o")
-    assert [y for _, y in marks(axes, "<")] == [dots[30][1]]
-    assert [y for _, y in marks(axes, ">")] == [dots[30][1], dots[31][1]]
-
-
-def test_more_runs_than_there_is_room_for_are_counted() -> None:
-    many = {f"r{i}": [replace(row("good"), run=f"r{i}")] for i in range(MOST_RUNS + 5)}
-    figure = ceilings_figure([many])
-    assert len(marks(figure.axes[0], "o")) == MOST_RUNS
-    assert f"the first {MOST_RUNS} of {MOST_RUNS + 5} runs" in [text.get_text() for text in figure.texts]
-
-
-numbers = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False)
-
-
-@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=6))
-def test_the_axis_has_a_length_whatever_the_ceilings(found: list[tuple[float, float, float]]) -> None:
-    made = [(f"r{i}", *sorted(ends)) for i, ends in enumerate(found)]
-    axes = axes_of({name: [with_ceiling(name, value, low, high)] for name, low, value, high in made})
-    low, high = axes.get_xlim()
-    assert low < high
-    for kind in "<>":
-        assert all(low <= x <= high for x, _ in marks(axes, kind))

@@ -1,8 +1,8 @@
 """The words about the law: whether the entropy says more than the step, and whether the law holds.
 
 A law that the data do not contradict need not hold: where one clock drives reward and entropy, reward is a
-curve in the entropy, most often nearly a straight line. So the law is asked two things: does it say more than
-the step does, and does the reward bend as exp(H) does, or is a line as good? ``holds`` describes the run; it
+curve in the entropy, most often nearly a straight line. So two things are compared with it: the step, and a
+straight line in the entropy. ``holds`` describes the run; it
 never says that the entropy is the cause. The limits were chosen on simulated runs
 (``docs/benchmarks/table.md``).
 """
@@ -28,7 +28,7 @@ IN_STEP = (("constant", "step"), ("constant", "log_step"), ("saturation", "none"
 """Curves in the step alone: a form of the table, and a term beside it."""
 
 _LARGEST = 99.0
-"""Logarithm of the largest odds that are told apart."""
+"""Logarithm of the largest odds that are distinguished."""
 
 
 def law_tests(reads: Reads) -> LawTests:

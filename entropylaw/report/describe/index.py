@@ -28,7 +28,7 @@ GROUPS = (*WORDS, NO_STATE, REFUSED)
 
 
 def groups(rows: Sequence[RunSummary], address: Callable[[str], str]) -> list[Block]:
-    """The runs by state, those that need somebody first, with links to the ``address`` of each page.
+    """The runs by state, the broken first, with links to the ``address`` of each page.
 
     Flat and refused ones are folded away where others are not, in an index of many.
     """
@@ -116,7 +116,7 @@ def _trace(
 
 
 READING = (
-    "Runs are ordered by state: those that need somebody first. The reward at H = 0 is that of the law, "
+    "Runs are ordered by state, the broken first. The reward at H = 0 is that of the law, "
     "b − a, whatever is said of the law; nothing is said of a broken run but that it is broken. "
     "A line of reward or entropy runs between its own least and largest value; with more than "
     f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "

@@ -142,7 +142,7 @@ def _diagnostics(law: LawFit) -> list[b.Block]:
         f"reward falls as entropy rises: {words.p_words(tests.p_direction)}",
     ]
     notes = [b.Note("residual", _residuals(law)), b.Note("odds", "; ".join(evidence))]
-    missed = b.Asked("last third", lambda: _kept_word(law))
+    missed = b.OnRequest("last third", lambda: _kept_word(law))
     return [b.Heading("Diagnostics", name="trust"), b.Notes(notes, detail=True), missed]
 
 

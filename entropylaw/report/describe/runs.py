@@ -108,7 +108,7 @@ def document_head(
     planned: float | None = None,
     name: Callable[[RunSummary], str] = lambda row: row.name,
 ) -> list[b.Block]:
-    """About all runs, called by ``name``, in the order in which they need somebody; the refused last.
+    """About all runs, called by ``name``, in the order of :func:`urgency`; the refused last.
 
     The end of the training may be ``planned``.
     """
@@ -138,7 +138,7 @@ FEW = 3
 
 
 def urgency(row: RunSummary) -> int:
-    """The order in which runs need somebody: broken, falling, cannot tell, rising, flat, and no state."""
+    """The order of runs by state: broken, falling, cannot tell, rising, flat, and no state."""
     return [*WORDS, None].index(row.state)  # type: ignore[arg-type]
 
 

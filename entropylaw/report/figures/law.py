@@ -27,7 +27,7 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
 AT_ZERO = "at H = 0"
-"""The name of the reward at H = 0 in a figure."""
+"""The name of the reward there in a figure."""
 
 _DASHED = (5.0, 2.0)
 

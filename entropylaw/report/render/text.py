@@ -8,12 +8,12 @@ from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import (
-    Asked,
     Block,
     Facts,
     Heading,
     Note,
     Notes,
+    OnRequest,
     Table,
     Verdict,
     by_run,
@@ -96,7 +96,7 @@ def _notes(block: Block, details: bool = True) -> Sequence[Note]:
     """The sentences of a block that a terminal shows, each with its label."""
     if isinstance(block, Verdict):
         return [Note(block.badge, block.text)]
-    if isinstance(block, Asked):
+    if isinstance(block, OnRequest):
         return [Note(block.label, block.sentence())] if details else []
     notes = block.notes if isinstance(block, Notes) else ()
     return [
@@ -113,7 +113,7 @@ def _block(block: Block, width: int, details: bool) -> Iterator[str]:
             # A run may have an empty name.
             first, *others = wrapped(_title(block), min(COLUMNS.get(), WIDTH)) or [""]
             yield from (first, *(f"    {line}" for line in others))
-        case Verdict() | Notes() | Asked():
+        case Verdict() | Notes() | OnRequest():
             for note in _notes(block, details):
                 yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
         case Facts():
