@@ -21,8 +21,10 @@ from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import law_line
 from entropylaw.analysis.law.estimates import checked_entropies, checked_gain, tails
 from entropylaw.analysis.law.evaluations import (
+    HIGHEST_ENTROPY,
     LARGEST,
     Evaluations,
+    check_entropy,
     check_evaluations,
     check_reward_moves,
     check_rewards,
@@ -114,9 +116,10 @@ def so_far(step: FloatArray, reward: FloatArray, levels: Levels, max_reward: flo
     third = max(1, level.size // 3)
     later = level[third:]
     least, most = bounds_of(reward, max_reward)
-    half = step >= step[-1] - 0.5 * (step[-1] - step[0])
-    x = step[half] - step[half].mean()
-    slope = float(x @ reward[half] / (x @ x))
+    # The last half of the steps has three evaluations at least: one alone has no line.
+    half = min(int(np.searchsorted(step, (step[0] + step[-1]) / 2.0)), step.size - 3)
+    x = step[half:] - step[half:].mean()
+    slope = float(x @ reward[half:] / (x @ x))
     return SoFar(
         level=float(np.clip(now.mean(), least, most)),
         level_sd=now.sd(),
@@ -259,8 +262,10 @@ def forecast(
             "no steps were given, and a forecast is for a later step",
             "pass the trainer's step of every evaluation",
         )
+    used = rewarded(step, entropy, reward)
+    check_entropy(used.entropy[np.isfinite(used.entropy)])
     return forecast_of(
-        rewarded(step, entropy, reward),
+        used,
         at_step=at_step,
         gain=gain,
         level=level,
@@ -349,7 +354,8 @@ def _along_entropy(
     )
     known = np.isfinite(used.entropy)
     entropy = used.entropy[known]
-    if entropy.size < FEWEST or is_constant(entropy):
+    # A fit of sums over tokens has a forecast, of which no entropy is a part.
+    if entropy.size < FEWEST or is_constant(entropy) or np.abs(entropy).max() > HIGHEST_ENTROPY:
         return _AlongEntropy(entropies)
     continued, spent = entropy_ahead(used.step[known], entropy, at, level=level)
     entropies = entropies or tuple(continued)

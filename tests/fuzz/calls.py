@@ -149,7 +149,6 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     given: dict[str, dict[str, Any]] = {
         "phases": {"source": {"step": STEP, "entropy_planning": ENTROPY}},
         "forecast": {**data, "at_step": 20},
-        "find_level_shifts": data,
         "compare": {"arms": {"a": [fit], "b": [other]}},
         "to_lmfit": {"form": "law", "law": fit},
         "combine_phases": {"fits": []},
@@ -166,6 +165,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     calls = {name: (getattr(entropylaw, name), given[name]) for name in sorted(names)}
     calls["phases of arrays"] = entropylaw.phases, {"step": STEP, "planning": ENTROPY}
     calls["fit of arrays"] = entropylaw.fit, data
+    calls["fit of a reward"] = entropylaw.fit, data | {"entropy": None}
     calls["fit of a run"] = entropylaw.fit, {"source": run}
     calls["summarise_samples"] = summarised, {"table": "samples.jsonl", "right_when": "score>=0.5"}
     for name, law in (("Fit", fit), ("LawFit", fit.law)):
@@ -178,7 +178,8 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     calls["EntropyLawCallback"] = entropylaw.EntropyLawCallback, {"steps": 100.0}
     calls["EntropyLawCallback.on_log"] = logged, {"log_history": [{"step": 1, "reward": 0.5}]}
     calls["Run"] = fitted, fields_of(run)
-    for made in (fit, fit.law, fit.forecast, fit.ceiling, fit.predict(0.5), entropylaw.select(run)):
+    made_by_a_fit = (fit, fit.law, fit.forecast, fit.law.ceiling, fit.predict(0.5))
+    for made in (*made_by_a_fit, fit.state, entropylaw.select(run)):
         calls[f"{type(made).__name__} made"] = functools.partial(constructed, type(made)), fields_of(made)
     for error in (entropylaw.EntropyLawError, entropylaw.FitError, entropylaw.UsageError):
         calls[error.__name__] = error, {"slug": "a-b", "message": "what", "hint": "type"}
@@ -240,6 +241,7 @@ def parameters(name: str) -> list[str]:
         "compare": options_of(CompareOptions),
         "fit": options_of(FitOptions),
         "fit of arrays": options_of(FitOptions),
+        "fit of a reward": options_of(FitOptions),
         "fit of a run": options_of(FitOptions),
         "summarise_samples": options_of(SampleOptions),
         "EntropyLawCallback": watcher,
@@ -247,7 +249,7 @@ def parameters(name: str) -> list[str]:
         "Watcher.update": inspect.signature(entropylaw.Watcher.update).parameters,
         "EntropyLawCallback.on_log": ("log_history", "global_step", "max_steps", "is_world_process_zero"),
     }
-    left_out = (*known, "self", "seams")
+    left_out = (*known, "self")
     named = [parameter for parameter in known if parameter not in ("options", "arguments", "state", "fields")]
     named += [field for field in good()[name][1] if "fields" in known]
     return named + sorted(option for option in options.get(name, ()) if option not in left_out)

@@ -44,7 +44,6 @@ def test_hostile_calls(part):
         ("compare", {"level": 2}, "bad-level"),
         ("compare", {"jobs": 0}, "bad-argument"),
         ("fit", {"from_step": 10**400}, "bad-argument"),
-        ("fit", {"entropy_sd": [0.02]}, "bad-argument"),
         ("fit of arrays", {"keep_outliers": np.arange(2)}, "bad-argument"),
         ("read_runs", {"columns": np.array(1.0)}, "bad-argument"),
         ("fit of arrays", {"name": 5}, "bad-argument"),

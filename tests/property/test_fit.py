@@ -1,7 +1,7 @@
 """Whatever the arrays: a fit with finite numbers, or one of our errors; never a warning, never a nan."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -16,6 +16,8 @@ GAPS = arrays(float, SIZES, elements=st.floats(2**-6, 1e6, width=32))
 
 
 @given(entropy=ENTROPIES, reward=REWARDS, gaps=GAPS)
+# One evaluation alone is in the last half of the steps.
+@example(entropy=np.arange(14.0, 0.0, -1.0) / 14.0, reward=np.arange(14.0), gaps=np.append(np.ones(13), 40.0))
 def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     try:
         fit = fit_arrays(entropy, reward, np.cumsum(gaps))

@@ -118,6 +118,7 @@ def test_what_the_law_alone_lacks_leaves_the_state_and_the_forecast(slug):
     assert fit.n_rewards == 20
     assert (fit.no_forecast is None) == (fit.forecast is not None) == (slug != "reward-constant")
     assert np.isnan(fit.evaluations[1]).all()
+    assert fit.forecast is None or fit.forecast.entropies == ()
     assert fit.no_law.message in refused("no-law", fit.predict, 0.1, kind=FitError).message
     refused("no-law", fit.entropy_for, 0.5, kind=FitError)
 

@@ -237,13 +237,7 @@ def check_law(run: Evaluations) -> None:
     """Raise where the law cannot be fitted."""
     check_evaluations(run, fewest=FEWEST_EVALUATIONS)
     entropy = run.entropy
-    if np.abs(entropy).max() > HIGHEST_ENTROPY:
-        largest = entropy[np.abs(entropy).argmax()]
-        raise FitError(
-            "entropy-not-a-mean",
-            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
-            "this looks like a sum over tokens: divide it by the response length",
-        )
+    check_entropy(entropy)
     check_scale("entropy", entropy, SMALLEST_ENTROPY)
     if is_constant(entropy):
         raise FitError(
@@ -252,6 +246,17 @@ def check_law(run: Evaluations) -> None:
             "check the logger (some write 0.0 where entropy is not computed), or name another column",
         )
     check_reward_moves(run.reward)
+
+
+def check_entropy(entropy: FloatArray) -> None:
+    """Raise where one of some entropies, which are all known, is too large for a mean over tokens."""
+    if np.abs(entropy).max(initial=0.0) > HIGHEST_ENTROPY:
+        largest = entropy[np.abs(entropy).argmax()]
+        raise FitError(
+            "entropy-not-a-mean",
+            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            "this looks like a sum over tokens: divide it by the response length",
+        )
 
 
 def is_constant(values: FloatArray) -> bool:

@@ -33,8 +33,9 @@ _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re
 # How the text and the Markdown begin that this program writes of runs and of arms.
 _REPORT = re.compile(
     r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
-    r"|\S.{0,400} · (?:\d+ (?:evaluation|block average|run)s?\b|.{1,400}\n  (?:entropy law|caution|refused) )"
-    r"|  (?:\d+ runs? lost more than half of the reward:|run +(?:reward +)?now\b)"
+    r"|\S.{0,400} · (?:.{1,400}, )?\d+ (?:evaluation|block average|run)s?\b"
+    r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused) "
+    r"|  run +(?:reward +)?now\b"
 )
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND = 1 << 13
