@@ -285,12 +285,12 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Sentences over all runs: which will probably gain, their states, and the law."""
+    """Sentences over all runs: their states and the law, and which will probably gain."""
     if not rows:
         return ("There are no runs.",)
-    sentences: list[str] = []
     ahead = [row for row in rows if row.p_gain is not None]
-    if ahead:
-        probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
-        sentences.append(f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more.")
-    return (*sentences, totals(rows))
+    if not ahead:
+        return (totals(rows),)
+    probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
+    gains = f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more."
+    return (totals(rows), gains)
