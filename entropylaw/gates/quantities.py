@@ -235,7 +235,7 @@ def _eruptions(phases: PhaseFit) -> Value:
 
 def _stop_line(judged: Any) -> Value:
     """What the stop line says; only the fit of a log has one, and without a forecast it is not known."""
-    line = getattr(judged, "stop_line", None)
+    line = judged.stop_line
     if line is None:
         return Unknown(reason="only the fit of a log has a stop line")
     if line.says == "not known" and line.expected is None:
@@ -500,7 +500,7 @@ _ALL = (
         kind="number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
-    _later(
+    Quantity(
         "stop_line",
         "what the stop line says",
         NONE,
