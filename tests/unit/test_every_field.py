@@ -39,18 +39,17 @@ from tests.unit.test_control_and_offer import with_validation
 
 Render = Callable[[Any], object]
 
-GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if refused"
+GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if state==broken --fail-if refused"
 
 COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
         FitDocument,
         (
-            "fit clean_start_s0 grpo_s0 --entropy-sd 0.01 "
-            "--entropy entropy --reward val_acc --step step --pair same -o -",
-            "fit three.csv --run run --seam 20 --seam 150 -o -",
-            "fit sft_after_grpo_s0 --find-seams -o -",
-            "fit clean_start_s0 --find-seams -o -",
+            "fit clean_start_s0 grpo_s0 --entropy entropy --reward val_acc --step step --pair same -o -",
+            "fit three.csv --run run -o -",
+            "fit sft_after_grpo_s0 -o -",
             "fit mixed -o -",
+            "fit bare.jsonl -o -",
             "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
             "fit width_96_s0 --steps 700 --cost-per-step 0.5 -o -",
         ),
@@ -253,6 +252,8 @@ def _write_logs(folder: Path) -> None:
     rows = inputs.evaluations(6)
     with_validation(folder / "validations.jsonl", 10)
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
+    bare = [{"step": 5 * i, "val/acc": 0.3 + 0.01 * i + 0.01 * (i % 3)} for i in range(20)]
+    (folder / "bare.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in bare), "utf-8")
 
 
 def _phases() -> Entry:
