@@ -88,9 +88,7 @@ def test_junit_has_the_lines_of_the_text(run, report):
 def test_text_page_index_and_table_say_the_same(run, report):
     index = (report / "index.html").read_text()
     rows = {row["run"]: row for row in csv.DictReader(io.StringIO((report / "report.csv").read_text()))}
-    gates = {
-        (case["run"], case["gate"]): case["outcome"] for case in json.loads(cases(run, "rep"))["cases"]
-    }
+    gates = {(case["run"], case["gate"]): case["outcome"] for case in json.loads(cases(run, "rep"))["cases"]}
     for name, fit in answers().items():
         page = " ".join(Page((report / f"runs/{name}.html").read_text()).text.split())
         group, _, row = index.partition(f'<a href="runs/{name}.html">')
