@@ -123,7 +123,7 @@ def test_tables_and_remote_files_get_the_flags_alone():
     assert caught.value.hint == "add --step tick --entropy h --reward acc"
     (run,) = read_runs(table, step="tick")
     # The reward is one by its name; of the entropy the hint is beside the answer that needs none.
-    assert select(run).no_entropy.hint == "add --step tick --entropy h"
+    assert select(run).no_entropy.hint == "add --step tick --entropy h --reward acc"
 
 
 def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
