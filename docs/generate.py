@@ -107,18 +107,20 @@ def formats_page(text: str) -> str:
 
 def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
-    found_in = {"fit": "fit, report", "prediction": "fit, report, prediction", "phases": "phases, report"}
-    found_in["samples"] = "samples"
-    verdict = "fit, report, prediction, logs"
-    flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
-    relation = "reward does not follow entropy, or was lost"
-    unless = {"nothing": "", "relation": relation, "law": "the law fails"}
+    judged = "fit, report, prediction"
+    found_in = {"fit": "fit, report", "phases": "phases, report", "samples": "samples"}
     lines = ["| quantity | what | unit | range | compared by | unknown if | found in |"]
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     for one in QUANTITIES.values():
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
         compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
-        unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.reads[0]]}, logs")
+        unknown = "there is no law" if one.of_law else ""
+        if one.needs == "law":
+            unknown = "there is no law, or it fails"
+        where = judged if "prediction" in one.reads else found_in[one.reads[0]]
+        if one.name in ("fails", "undecided"):
+            where = judged
+        where = "all" if one.name == "refused" else f"{where}, logs"
         cells = (f"`{one.name}`", one.meaning, one.unit.name, range_of(one), compared, unknown, where)
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]

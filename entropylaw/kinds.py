@@ -147,7 +147,7 @@ WRITTEN_REWARD = Kind(
     read=written_reward,
     types=(int, float, str),
 )
-GATE = Kind(expected="a gate such as 'ceiling<0.62'", metavar="EXPR")
+GATE = Kind(expected="a gate such as 'now<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", types=(bool,))
 
 SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "latex": ".tex"}

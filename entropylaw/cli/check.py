@@ -47,7 +47,7 @@ def check(options: CheckCommand) -> None:
         raise UsageError(
             "no-gate",
             "no gate was given",
-            "add --fail-if EXPR, such as --fail-if lost, or fail-if to entropylaw.toml",
+            "add --fail-if EXPR, such as --fail-if state==broken, or fail-if to entropylaw.toml",
         )
     formats = output.destinations(options.output, options.format, FORMATS)
     summary = os.environ.get(SUMMARY) if options.github_summary else None

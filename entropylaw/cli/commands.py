@@ -104,7 +104,7 @@ class PredictCommand(Joined, LawOptions, Written):
     at_step: tuple[float, ...] = target("--at-step N", "A later step: the reward to expect there.")
     gain: float | None = option(
         "--gain",
-        "A gain of reward: probability that it is reached by --at-step, and that it is left on the curve.",
+        "A gain of reward: probability that it is reached by --at-step.",
         GAIN,
         TARGETS,
         unset="the fit's",
@@ -283,12 +283,12 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     Every run is compared with every condition. The interval decides, not the point: a condition holds
     where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
-    that is missing, the law's own numbers where the law fails, the averaged ones where reward does not
-    follow entropy or was lost, fitted numbers of too few evaluations, and rewards whose units do not convert.
-    Whatever the reason, an unknown value exits with code 5, for one file as for several.
+    that is missing, the law's numbers where the law fails or the log has no entropy, the forecast of a broken
+    run, fitted numbers of too few evaluations, and rewards whose units do not convert. Whatever the reason,
+    an unknown value exits with code 5, for one file as for several.
     """
 
-    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if lost"
+    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if state==broken"
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",
@@ -300,9 +300,9 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     )
     fail_if: tuple[str, ...] = option(
         "--fail-if",
-        "The condition: lost (the run lost its reward); refused (not fitted); QUANTITY OP NUMBER, as "
-        "ceiling<0.62, ceiling<62% or p_headroom<0.5; regression(BASELINE.fit.json)>1% (fall of the "
-        "ceiling); fails (the law fails); undecided; \"verdict!='holds'\". Repeatable.",
+        "The condition: state==broken (the reward was lost); refused (not fitted); QUANTITY OP NUMBER, as "
+        "now<0.62, now<62% or p_gain<10%; regression(BASELINE.fit.json)>1% (fall of the reward now); fails "
+        "(the law fails); undecided; \"verdict!='holds'\". Repeatable.",
         GATE,
         GATES,
         key="fail-if",

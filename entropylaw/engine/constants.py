@@ -6,14 +6,11 @@ standard deviation of their column, so that no unit has an effect.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-LISTED = ("law", "line", "square", "rate", "power", "constant")
-"""Curves in the entropy, equally probable before the data, that the verdict compares."""
-
-AVERAGED = (*LISTED, "lagged", "free")
+AVERAGED = ("law", "line", "square", "rate", "power", "constant", "lagged", "free")
 """Curves over which numbers are averaged, each as probable as the others before the data."""
 
 FORMS = (*AVERAGED, "saturation", "flat")
@@ -40,8 +37,6 @@ class Prior:
     lengths, shares
         Nodes of the drift's correlation length, even in the logarithm, and of the white share of the
         residual's variance with their weights.
-    held
-        Share of the prior probability of drifts that these nodes hold; the posterior has little beyond.
     length_middle, length_spread
         The length is lognormal: median, and sd of its logarithm. The wide spread is that of public runs.
     white
@@ -79,7 +74,6 @@ class Prior:
 
     lengths: tuple[float, ...] = LENGTHS
     shares: tuple[tuple[float, float], ...] = SHARES
-    held: float = 1.0
     length_middle: float = 8.0
     length_spread: float = 1.1
     white: float = 0.1
@@ -97,34 +91,11 @@ class Prior:
     terms: tuple[tuple[str, float], ...] = (("none", 0.5), ("step", 0.25), ("log_step", 0.25))
     firsts: tuple[tuple[float, float], ...] = ((0.0, 0.8), (0.05, 0.1), (0.1, 0.1))
 
-    def of_law_alone(self) -> Prior:
-        """The same without curves that have a shape, terms and levels of the first evaluations.
-
-        Nodes are placed by the law and the free curve, which are among those that remain.
-        """
-        return replace(
-            self,
-            rates=(),
-            powers=(),
-            saturations=(),
-            lags=(),
-            terms=(("none", 1.0),),
-            firsts=((0.0, 1.0),),
-        )
-
 
 PRIOR = Prior()
 
 LEAST_NEW = 1e-10
 """Share of a column's whitened square that must be new beside the others; below it is rounding."""
-
-NODES = ((150, 8), (300, 10))
-"""Evaluations from which the nodes are placed anew where the posterior is, and how many then, of the length
-and of the share. A grid of 16 by 30 then changes nine of ten numbers by less than 1 % of their interval's
-width."""
-
-LEAST_NODE = 0.001
-"""Probability of a length, or of a share, from which the posterior is there."""
 
 LEFT_OUT = 1e-7
 """Weight of a covariance, to the likeliest of the same curve, below which it is left out of all curves."""

@@ -9,14 +9,13 @@ doi:10.1017/CBO9781107049994).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.constants import JUMP, LEAST_JUMP, LEAST_NODE, MOST_JUMPS, Prior
+from entropylaw.engine.constants import JUMP, LEAST_JUMP, MOST_JUMPS, Prior
 
 _BROKEN = 1e6
 """Gap, in evaluations, over which nothing of a drift remains."""
@@ -97,15 +96,13 @@ def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
         length=np.append(1.0, np.repeat(prior.lengths, shares.size))[:, None],
         part=np.append(0.0, np.tile(1.0 - shares, len(prior.lengths)))[:, None],
         white=np.append(1.0, np.tile(shares, len(prior.lengths))),
-        prior=(1.0 - prior.long) * np.append(prior.white, (1.0 - prior.white) * prior.held * drifting),
+        prior=(1.0 - prior.long) * np.append(prior.white, (1.0 - prior.white) * drifting),
     )
-    return of_one_drift, _sums(gaps, prior.long, prior.long_slopes, prior.long_shares)
+    return of_one_drift, _sums(np.frombuffer(gaps), prior.long, prior.long_slopes, prior.long_shares)
 
 
-@lru_cache(maxsize=64)
-def _sums(gaps: bytes, long: float, slopes: tuple[float, ...], shares: tuple[float, ...]) -> Covariances:
-    """The covariances with a sum of drifts, which narrowed priors have in common."""
-    gap = np.frombuffer(gaps)
+def _sums(gap: FloatArray, long: float, slopes: tuple[float, ...], shares: tuple[float, ...]) -> Covariances:
+    """The covariances with a sum of drifts."""
     ladder = 0.5 * 4.0 ** np.arange(7)
     ladder = ladder[ladder < max(4 * (gap.size + 1), 2.5)]
     slope, white = (axis.ravel() for axis in np.meshgrid(slopes, shares, indexing="ij"))
@@ -117,33 +114,6 @@ def _sums(gaps: bytes, long: float, slopes: tuple[float, ...], shares: tuple[flo
         white=white,
         prior=np.full(white.size, long / white.size),
         long=True,
-    )
-
-
-def narrowed(prior: Prior, likely: FloatArray, nodes: int) -> Prior:
-    """The prior with its nodes where ``likely`` (lengths, shares), the posterior at the present nodes, is.
-
-    The nodes cover the present ones of which the posterior is more than :data:`LEAST_NODE`, and one more at
-    either side. Where it is on no drift, or on a sum of drifts alone, they remain.
-    """
-    lengths = np.flatnonzero(likely.sum(axis=1) > LEAST_NODE)
-    shares = np.flatnonzero(likely.sum(axis=0) > LEAST_NODE)
-    if not (lengths.size and shares.size):
-        return prior
-    short = prior.lengths[max(lengths[0] - 1, 0)]
-    long = prior.lengths[min(lengths[-1] + 1, len(prior.lengths) - 1)]
-    # The weights of the shares add up to the ends of their parts of the range.
-    ends = np.cumsum([0.0, *(weight for _, weight in prior.shares)])
-    low = ends[max(shares[0] - 1, 0)]
-    high = ends[min(shares[-1] + 1, len(prior.shares) - 1) + 1]
-    at, weight = np.polynomial.legendre.leggauss(nodes)
-    z = np.log(np.array([short, long, prior.lengths[0], prior.lengths[-1]]) / prior.length_middle)
-    below = ndtr(z / prior.length_spread)
-    return replace(
-        prior,
-        lengths=tuple(np.geomspace(short, long, nodes).tolist()),
-        shares=tuple(zip((low + (high - low) * (0.5 + 0.5 * at)).tolist(), weight.tolist(), strict=True)),
-        held=float((below[1] - below[0]) / (below[3] - below[2]) * (high - low) / ends[-1]),
     )
 
 

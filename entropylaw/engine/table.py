@@ -27,7 +27,6 @@ from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.residuals import (
     Whitened,
     covariances,
-    narrowed,
     scale_profiles,
     spacings,
     whitened,
@@ -280,11 +279,6 @@ def table_of(
     share = (step - step[0]) / (step[-1] - step[0])
     errors = _errors(step, entropy, reward, error_sd, error_length)
     columns = candidates(entropy, share, reward, prior, errors)
-    nodes = max((count for fewest, count in constants.NODES if step.size >= fewest), default=0)
-    # A prior of one covariance, or with a finer grid, is taken as it is.
-    if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
-        few = candidates(entropy, share, reward, prior.of_law_alone())
-        prior = _narrowed(few, step, entropy, prior, nodes)
     products = whitened(columns.columns, step, entropy, prior)
     blocks = _Blocks(columns, products, prior).all()
     # The covariances on which a number of some curve depends; the others are left out.
@@ -332,19 +326,6 @@ def _errors(
 def _in_rows(blocks: Sequence[Block], number: Callable[[Block], NDArray[S]]) -> NDArray[S]:
     """A number of every block as one of every row: for each covariance, each curve of a block."""
     return np.concatenate([np.broadcast_to(number(block), block.slope.shape).ravel() for block in blocks])
-
-
-def _narrowed(few: Candidates, step: FloatArray, entropy: FloatArray, prior: Prior, nodes: int) -> Prior:
-    """The prior with its nodes where the posterior of the law, or of a free curve, is."""
-    products = whitened(few.columns, step, entropy, prior)
-    likely = np.zeros((len(prior.lengths), len(prior.shares)))
-    for block in _Blocks(few, products, prior.of_law_alone()).all():
-        for form, log_weight in zip(block.form, block.log_weight.T, strict=True):
-            if constants.FORMS[form] in ("flat", "free") and np.isfinite(log_weight.max()):
-                weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
-                of_drifts = weight[1 : likely.size + 1].reshape(likely.shape) / weight.sum()
-                likely = np.maximum(likely, of_drifts)
-    return narrowed(prior, likely, nodes)
 
 
 class _Blocks:

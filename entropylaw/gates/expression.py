@@ -1,4 +1,4 @@
-"""Reads gates: ``ceiling<0.62``, ``phases=='overlapping'``, ``regression(F)>1%``, ``fails``."""
+"""Reads gates: ``state==broken``, ``now<0.62``, ``regression(F)>1%``, ``fails``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from entropylaw.paths import shown_path
 from entropylaw.units import range_words, written_number
 
 GRAMMAR = (
-    "write QUANTITY OP NUMBER (as ceiling<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
+    "write QUANTITY OP NUMBER (as now<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
     "(as gsm8k*:now<0.6, mean:p_gain<10%), QUANTITY==WORD (as state==broken), "
     "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided "
     "or refused; OP is one of < <= > >= == !="

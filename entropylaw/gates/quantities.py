@@ -135,8 +135,8 @@ class Quantity:
     have no accessor. ``needs`` is what must not fail for
     it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
     of them. ``detail`` is what a sentence adds to the number: of which gain, at which step. ``fitted`` says
-    that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged,
-    ``of_law`` from those with an entropy.
+    that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged.
+    ``of_law`` says that it is of the law, and unknown of a run without one.
     """
 
     name: str
@@ -235,7 +235,7 @@ def _eruptions(phases: PhaseFit) -> Value:
 
 def _stop_line(judged: Any) -> Value:
     """What the stop line says; only the fit of a log has one, and without a forecast it is not known."""
-    line = getattr(judged, "stop_line", None)
+    line = judged.stop_line
     if line is None:
         return Unknown(reason="only the fit of a log has a stop line")
     if line.says == "not known" and line.expected is None:
@@ -437,7 +437,7 @@ _ALL = (
         NATS,
         lambda fit: fit.drop_per_100_steps or Unknown(reason="the log has no entropy"),
     ),
-    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _at_end("entropy_now")),
+    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _at_end("entropy_now"), of_law=True),
     _law_number("entropy_noise", "noise of a logged entropy", SPREAD, _of_law("entropy_noise")),
     _law_number("odds_entropy", "odds of curves in H to the step", ODDS, _of_law("tests.odds_entropy")),
     _law_number("odds_law", "odds of the law to curves in the step", ODDS, _of_law("tests.odds_law")),
@@ -451,7 +451,9 @@ _ALL = (
         PROBABILITY,
         _of_law("residuals.long_memory"),
     ),
-    _unfitted("effective_n", "effective sample size", EFFECTIVE, _of_law("residuals.effective_n")),
+    _unfitted(
+        "effective_n", "effective sample size", EFFECTIVE, _of_law("residuals.effective_n"), of_law=True
+    ),
     _judged("cautions", "number of cautions", COUNT, _cautions, kind="number", fitted=False),
     _judged(
         "verdict",
@@ -461,6 +463,7 @@ _ALL = (
         kind="word",
         words=tuple(Verdict),
         fitted=False,
+        of_law=True,
     ),
     # A run in which the law holds has no reason, which is not an unknown one.
     _judged(
@@ -472,6 +475,7 @@ _ALL = (
         words=tuple(Why),
         otherwise="the law holds",
         fitted=False,
+        of_law=True,
     ),
     _later(
         "forecast_reward",
@@ -496,7 +500,7 @@ _ALL = (
         kind="number",
         detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
-    _later(
+    Quantity(
         "stop_line",
         "what the stop line says",
         NONE,
@@ -526,8 +530,8 @@ _ALL = (
     _counted("distinct_right", "distinct right answers to a problem", MEAN_COUNT, _sampled("distinct_right")),
     _counted("answer_entropy", "entropy of the answers to a problem", SPREAD, _sampled("answer_entropy")),
     _counted("none_right", "share of problems with no right sample", R_SQUARED, _sampled("none_right")),
-    Quantity("fails", "the law fails", kind="flag"),
-    Quantity("undecided", "the data do not decide whether the law holds", kind="flag"),
+    Quantity("fails", "the law fails", kind="flag", of_law=True),
+    Quantity("undecided", "the data do not decide whether the law holds", kind="flag", of_law=True),
     Quantity("refused", "the run could not be fitted", kind="flag"),
 )
 

@@ -19,7 +19,16 @@ from tests.drawing import contrast
 from tests.made import run_report
 from tests.unit.test_report_index import phases
 from tests.unit.test_report_run_page import drawn, report
-from tests.unit.test_report_samples import HOSTILE, falling, refused, synthetic
+from tests.unit.test_report_samples import (
+    HOSTILE,
+    by_hand,
+    falling,
+    lost_by_hand,
+    refused,
+    run_by_hand,
+    synthetic,
+    without_entropy,
+)
 
 pytestmark = pytest.mark.skipif(
     found() is None, reason="no chromium here; Debian's package of that name is enough"
@@ -30,7 +39,7 @@ SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1280, 800)}
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of four runs, one of them refused, one with a hostile name."""
+    """A report of six runs: three are flat, one rises and has no entropy, one broke, and one was refused."""
 
     folder = tmp_path_factory.mktemp("site")
     (folder / "runs").mkdir()
@@ -38,6 +47,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "sample": run_report(synthetic(), phases()),
         "a": run_report(synthetic("a", h0=0.9, b=0.905)),
         "falling": run_report(falling()),
+        "bare": run_report(without_entropy("bare")),
+        "lost": run_report(run_by_hand(by_hand(state=lost_by_hand()), "lost")),
         "hostile": run_report(refused(HOSTILE)),
     }
     for slug, run in runs.items():
@@ -54,7 +65,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield made
 
 
-PAGES = ("index.html", "runs/sample.html", "runs/falling.html", "runs/hostile.html")
+RUNS = ("sample", "falling", "bare", "lost", "hostile")
+PAGES = ("index.html", *(f"runs/{name}.html" for name in RUNS))
+ORDER = ["lost", "bare", "a", "falling", "sample", "hostile"]
+"""The runs of an index: by state, and in a state by name."""
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -126,31 +140,29 @@ def focused(browser: Browser) -> str:
 def test_keyboard_reaches_orders_and_runs(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
     reached = []
-    for _ in range(10):
+    for _ in range(13):
         browser.press("Tab", 9)
         reached.append(focused(browser))
     assert reached[:3] == ["#main", "by-name", "filter"]
     # A group's heading, by which it opens and closes, has neither an address nor an id.
-    assert [name for name in reached[3:] if name] == [
-        f"runs/{slug}.html" for slug in ("a", "sample", "falling", "hostile")
-    ]
+    assert [name for name in reached[3:] if name] == [f"runs/{slug}.html" for slug in ORDER]
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert browser.value(outline) == "solid"
 
 
 def test_orders_by_the_script(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
-    assert shown_order(browser) == ["a", "sample", "falling", "hostile"]
+    assert shown_order(browser) == ORDER
     browser.value("document.getElementById('by-name').focus()")
     found = []
-    for _ in range(3):
+    for _ in range(2):
         browser.press("ArrowRight", 39)
         found.append((focused(browser), shown_order(browser)))
-    assert [name for name, _ in found] == ["by-ceiling", "by-headroom", "by-forecast"]
-    assert [order[2:] for _, order in found] == [["falling", "hostile"]] * 3
-    assert all(set(order[:2]) == {"a", "sample"} for _, order in found)
-    assert found[0][1] != found[1][1] or found[0][1] != found[2][1]
-    label = "getComputedStyle(document.querySelector('#by-forecast + label')).outlineStyle"
+    assert [name for name, _ in found] == ["by-forecast", "by-ceiling"]
+    for _, order in found:
+        assert (order[:2], order[4:]) == (["lost", "bare"], ["falling", "hostile"])
+        assert set(order[2:4]) == {"a", "sample"}
+    label = "getComputedStyle(document.querySelector('#by-ceiling + label')).outlineStyle"
     assert browser.value(label) == "solid"
 
 
@@ -159,18 +171,18 @@ def test_without_its_script_a_page_is_complete(browser: Browser, site: Path) -> 
     try:
         browser.open(site / "index.html", width=1280)
         assert browser.value("getComputedStyle(document.querySelector('.orders')).display") == "none"
-        assert shown_order(browser) == ["a", "sample", "falling", "hostile"]
+        assert shown_order(browser) == ORDER
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_keys_follow_the_order_on_the_screen(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
-    for key in ("ceiling", "headroom", "forecast"):
+    for key in ("ceiling", "forecast"):
         browser.value(f"document.getElementById('by-{key}').focus()")
         browser.press(" ", 32)
         order, reached = shown_order(browser), []
-        for _ in range(8):
+        for _ in range(11):
             browser.press("Tab", 9)
             reached.append(re.sub(r"runs/|\.html", "", focused(browser)))
         assert [name for name in reached if name] == ["filter", *order]
@@ -190,12 +202,12 @@ def test_rows_are_a_table_to_those_who_listen(browser: Browser, site: Path) -> N
     nodes: list[dict[str, Any]] = browser.call("Accessibility.getFullAXTree")["nodes"]
     roles = [node["role"]["value"] for node in nodes if not node.get("ignored")]
     tables = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "table"]
-    assert tables == ["holds", "fails", "refused"]
-    assert roles.count("columnheader") == 2 * 10 + 3
-    assert roles.count("rowheader") == 4
-    assert roles.count("radio") == 4
+    assert tables == ["broken", "rising", "flat", "refused"]
+    assert roles.count("columnheader") == 5 + 2 * 9 + 3
+    assert roles.count("rowheader") == 6
+    assert roles.count("radio") == 3
     named = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "radio"]
-    assert named == ["name", "ceiling", "what is left", "forecast"]
+    assert named == ["name", "forecast", "at H = 0"]
     pictures = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "image"]
     assert all(pictures)
     assert any(name.startswith("entropy from 1.2 to 0.061 nats") for name in pictures)
@@ -206,13 +218,15 @@ def boxes(selector: str) -> str:
     return f"[...document.querySelectorAll('{selector}')].map(e => e.getBoundingClientRect())"
 
 
-@pytest.mark.parametrize("page", ["runs/sample.html", "runs/falling.html"])
-def test_the_first_screen_has_the_answers_and_both_pictures(browser: Browser, site: Path, page: str) -> None:
-    browser.open(site / page, width=1280, height=800)
+@pytest.mark.parametrize(("name", "number"), [("sample", 5), ("falling", 5), ("lost", 3)])
+def test_the_first_screen_has_the_answers_and_both_pictures(
+    browser: Browser, site: Path, name: str, number: int
+) -> None:
+    browser.open(site / "runs" / f"{name}.html", width=1280, height=800)
     answers, pictures = (
         browser.value(f"{boxes(what)}.map(b => [b.top, b.bottom])") for what in (".tiles li", ".pair svg")
     )
-    assert [len(found) for found in (answers, pictures)] == [7, 2]
+    assert [len(found) for found in (answers, pictures)] == [number, 2]
     assert len({top for top, _ in answers}) == 1
     assert max(bottom for _, bottom in answers) <= pictures[0][0]
     assert max(bottom for _, bottom in pictures) <= 800
@@ -262,12 +276,25 @@ def test_two_hundred_runs_are_read_on_six_thousand_pixels(browser: Browser, tmp_
     assert browser.value("document.documentElement.scrollWidth") <= 1280
 
 
-def test_the_ceiling_of_every_form_is_seen_on_a_phone(browser: Browser, site: Path) -> None:
+def test_a_picture_that_is_alone_is_no_wider_than_half_of_a_wide_screen(browser: Browser, site: Path) -> None:
+    browser.open(site / "runs/bare.html", width=1280, height=800)
+    (box,) = browser.value(f"{boxes('.pair .card')}.map(b => [b.width, b.bottom])")
+    assert box[0] < 720
+    assert box[1] <= 800
+
+
+def test_no_badge_of_an_index_lies_on_its_neighbour(browser: Browser, site: Path) -> None:
+    browser.open(site / "index.html", width=1280)
+    wide = "[...document.querySelectorAll('.runs td')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert browser.value(f"{wide}.map(e => e.textContent)") == []
+
+
+def test_the_probability_of_every_form_is_seen_on_a_phone(browser: Browser, site: Path) -> None:
     width, height = SIZES["phone"]
     browser.open(site / "runs/sample.html", width=width, height=height, phone=True)
     right = browser.value(
-        "Math.max(...[...document.querySelectorAll('section[aria-labelledby=rivals] tr')]"
-        ".map(e => e.children[2].getBoundingClientRect().right))"
+        "Math.max(...[...document.querySelectorAll('section[aria-labelledby=law] tr')]"
+        ".map(e => e.children[1].getBoundingClientRect().right))"
     )
     assert 0 < right <= width
     wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"

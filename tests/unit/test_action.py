@@ -142,15 +142,15 @@ def test_strict_is_true_or_false(shell, strict):
 
 
 @pytest.mark.parametrize("strict", ["true", "false"])
-def test_without_gates_the_runs_must_not_have_lost_their_reward(shell, tmp_path, strict):
+def test_without_gates_no_run_may_be_broken(shell, tmp_path, strict):
     environment = filled("Check", logs="logs/*", strict=strict)
     environment["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
     done = shell(STEPS["Check"]["run"], **environment)
     assert (done.returncode, done.stdout.count("passed  ")) == (0, 2), done.stderr
-    assert (" lost " in done.stdout, "--strict" in done.stdout) == (True, strict == "true")
+    assert (" state==broken " in done.stdout, "--strict" in done.stdout) == (True, strict == "true")
 
 
-def test_without_gates_a_run_that_lost_its_reward_fails(shell, broken, tmp_path):
+def test_without_gates_a_broken_run_fails(shell, broken, tmp_path):
     environment = filled("Check", logs="logs/*")
     environment["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
     done = shell(STEPS["Check"]["run"], **environment)
@@ -174,7 +174,7 @@ def test_inputs_are_never_read_as_code(shell, tmp_path):
     done = shell(STEPS["Check"]["run"], **environment)
     assert done.returncode == 2
     assert "error[bad-gate]" in done.stderr
-    done = shell(STEPS["Check"]["run"], **environment | {"FAIL_IF": "lost"})
+    done = shell(STEPS["Check"]["run"], **environment | {"FAIL_IF": "state==broken"})
     assert done.returncode == 5
     assert "error[file-not-found]: 2 runs could not be used" in done.stderr
     shell(STEPS["Report"]["run"], **filled("Report", **given | {"report": evil}))

@@ -58,11 +58,11 @@ def refusal(text: str | bytes, path: Path) -> EntropyLawError:
 def test_every_setting_arrives_and_a_flag_wins(here):
     (here / "entropylaw.toml").write_text(
         "level = 0.9\nkeep-outliers = true\ngain = 0.02\n"
-        "entropy-sd = 0.25\nsave = false\n"
+        "from-step = 0.25\nsave = false\n"
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
     )
     columns = {"entropy": ("H",), "reward": ("R",), "step": "s", "run": "r", "pair": "next"}
-    set_here = {"level": 0.9, "keep_outliers": True, "save": False, "gain": 0.02, "entropy_sd": "0.25"}
+    set_here = {"level": 0.9, "keep_outliers": True, "save": False, "gain": 0.02, "from_step": 0.25}
     assert (columns | set_here).items() <= received("fit", "a.csv").items()
     flags = ("--level", "0.5", "--no-keep-outliers", "--entropy", "h", "--save")
     given = {"logs": ("c.csv",), "level": 0.5, "keep_outliers": False, "entropy": ("h",), "save": True}
@@ -83,13 +83,13 @@ def test_only_settings_that_a_command_has_are_passed_to_it(here):
 
 
 @pytest.mark.parametrize(
-    ("text", "gates"), [("'lost'", ("lost",)), ("['lost', 'ceiling<0.62']", ("lost", "ceiling<0.62"))]
+    ("text", "gates"), [("'fails'", ("fails",)), ("['fails', 'ceiling<0.62']", ("fails", "ceiling<0.62"))]
 )
 def test_a_value_alone_needs_no_brackets(here, text, gates):
-    (here / "entropylaw.toml").write_text(f"fail-if = {text}\nseam = 40")
+    (here / "entropylaw.toml").write_text(f"fail-if = {text}\ncolumns.reward = 'R'")
     assert received("check", "x.csv")["fail_if"] == gates
     assert received("check", "x.csv", "--fail-if", "n<9")["fail_if"] == ("n<9",)
-    assert received("fit", "x.csv")["seams"] == (40.0,)
+    assert received("fit", "x.csv")["reward"] == ("R",)
 
 
 def test_a_key_is_the_name_of_its_flag():
@@ -163,10 +163,10 @@ def test_the_file_of_a_fit_is_in_its_document_and_in_the_report_of_it(run, tmp_p
 
 
 def test_flags_and_settings_are_distinguished(here):
-    (here / "entropylaw.toml").write_text("level = 0.5\nfind-seams = true")
-    options = called("fit", "x", "--pair", "next", "--no-find-seams")
-    assert options.given == ("logs", "pair", "find_seams")
-    assert options.flags_given(FitOptions) == ["--pair", "--find-seams"]
+    (here / "entropylaw.toml").write_text("level = 0.5\nkeep-outliers = true")
+    options = called("fit", "x", "--pair", "next", "--no-keep-outliers")
+    assert options.given == ("logs", "pair", "keep_outliers")
+    assert options.flags_given(FitOptions) == ["--pair", "--keep-outliers"]
 
 
 @pytest.mark.parametrize("text", ["level = 95", "level", "lvl = 1", b"\xff"])
@@ -186,7 +186,7 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
     ("text", "named"),
     [
         ("lvel = 0.9", "did you mean 'level'?"),
-        ("entropy_sd = 0.1", "did you mean 'entropy-sd'?"),
+        ("from_step = 0.1", "did you mean 'from-step'?"),
         ('entropy = "H"', "did you mean 'columns.entropy'?"),
         ('entrop = "H"', "did you mean 'columns.entropy'?"),
         ("fail_if = []", "did you mean 'fail-if'?"),
@@ -211,15 +211,15 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("level = '0.9'", "level = '0.9', expected a number between 0 and 1"),
         ("level = true", "level = True"),
         ("keep-outliers = 1", "keep-outliers = 1"),
-        ("seam = '3'", "seam = '3'"),
-        ("seam = ['3']", "seam = ['3']"),
+        ("from-step = '3'", "from-step = '3'"),
+        ("steps = [3]", "steps = [3]"),
         ("level = 95", "level = 95"),
         ("level = nan", "level = nan"),
-        ("fail-if = 3", "fail-if = 3, expected a gate such as 'ceiling<0.62', or a list of them"),
-        ("fail-if = ['lost', 3]", "fail-if = ['lost', 3]"),
+        ("fail-if = 3", "fail-if = 3, expected a gate such as 'now<0.62', or a list of them"),
+        ("fail-if = ['fails', 3]", "fail-if = ['fails', 3]"),
         ("fail-if = ''", "fail-if = ''"),
         ("[columns]\npair = 'hac'", "columns.pair = 'hac', expected 'same' or 'next'"),
-        ("entropy-sd = inf", "entropy-sd = inf"),
+        ("gain = inf", "gain = inf"),
         ("jobs = 2.0", "jobs = 2.0"),
         ("arms = ''", "arms = ''"),
         ("columns = 'H'", "columns = 'H', expected a table"),

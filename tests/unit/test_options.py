@@ -17,8 +17,8 @@ from tests.typed import assert_error
 FITTING = {"fit", "predict", "compare", "plot", "report", "check"}
 FAMILIES = {
     ("--reward", "--pair"): FITTING | {"columns"},
-    ("--entropy-sd", "--from-step", "--max-reward", "--keep-outliers"): FITTING,
-    ("--seam", "--find-seams"): {"fit", "report"},
+    ("--from-step", "--max-reward", "--keep-outliers"): FITTING,
+    ("--steps", "--cost-per-step"): {"fit", "report", "check"},
     ("--baseline", "--all-pairs", "--margin", "--at-equal", "--stage", "--domain"): {"compare"},
     ("--level",): FITTING | {"phases", "samples"},
     ("--planning", "--execution"): {"phases", "plot"},
@@ -71,7 +71,7 @@ def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(run, text):
 @pytest.mark.parametrize(
     "options",
     [
-        FitOptions(seams=(1.0, 2.5), find_seams=True),
+        FitOptions(reward=("R", "S"), keep_outliers=True, from_step=2.5),
         PhaseOptions(planning="p"),
         CompareOptions(arms="B", margin=0.02, all_pairs=True),
     ],
@@ -89,7 +89,7 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
         ("predict", "x.fit.json", "--target-entropy", "0.1", "--pair", "next"),
         ("check", "x.fit.json", "--fail-if", "fails", "--keep-outliers"),
         ("plot", "law", "x.fit.json", "-o", "x.svg", "--pair", "next"),
-        ("report", "x.fit.json", "--find-seams"),
+        ("report", "x.fit.json", "--keep-outliers"),
     ):
         done = run(*call)
         assert done.returncode == 2

@@ -183,7 +183,7 @@ def test_the_index_may_say_in_words_what_a_document_has(run, tmp_path):
     done = run("check", "out", "--fail-if", "state==broken", "--format", "json")
     cases = {case["run"]: case["outcome"] for case in json.loads(done.stdout)["cases"]}
     # Whether a run with too few evaluations is broken is not known: its gate does not pass.
-    assert (done.returncode, cases) == (5, {"lost": "tripped", "short": "undecided", "whole": "passed"})
+    assert (done.returncode, cases) == (5, {"lost": "tripped", "short": "unknown", "whole": "passed"})
     assert run("report", "out", "-o", "again", *QUICK).returncode == 0
 
 

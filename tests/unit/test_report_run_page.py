@@ -138,7 +138,7 @@ def test_the_page_of_a_broken_run_says_that_and_no_more() -> None:
     assert tiles(text) == [
         "broken 0.0123 now 0.751 at its best lost since step 70",
         "keep step 40 0.751 better than the last with P > 0.99",
-        "law not asked the run is broken",
+        "law none the run is broken",
     ]
     assert "There is no forecast: the run is broken." in Page(text).text
     assert "H = 0" not in Page(text).text

@@ -6,7 +6,7 @@ from scipy.special import gammaln, ndtr, ndtri
 
 from entropylaw.engine.constants import FORMS, PRIOR
 from entropylaw.engine.reads import NORMAL, Cells, Reads
-from entropylaw.engine.residuals import covariances, narrowed, spacings
+from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
 from tests.laws import WHITE, fit_arrays, reads_under
@@ -164,25 +164,6 @@ def test_a_reload_is_a_gap_over_which_nothing_remains():
     assert spacings(np.arange(60.0), entropy[::-1]).tolist() == [1.0] * 59
 
 
-def test_nodes_are_placed_where_the_posterior_is():
-    likely = np.zeros((len(PRIOR.lengths), len(PRIOR.shares)))
-    likely[3, 2] = 1.0
-    prior = narrowed(PRIOR, likely, 8)
-    assert prior.lengths[0] == pytest.approx(PRIOR.lengths[2])
-    assert prior.lengths[-1] == pytest.approx(PRIOR.lengths[4])
-    # The range of the shares is that of the node and its two neighbours.
-    weights = [weight for _, weight in PRIOR.shares]
-    nodes = [share for share, _ in prior.shares]
-    low, high = sum(weights[:1]), sum(weights[:4])
-    assert low < nodes[0] < PRIOR.shares[1][0]
-    assert PRIOR.shares[3][0] < nodes[-1] < high
-    ends = np.log(np.array([prior.lengths[0], prior.lengths[-1], *PRIOR.lengths[:: len(PRIOR.lengths) - 1]]))
-    below = ndtr((ends - np.log(PRIOR.length_middle)) / PRIOR.length_spread)
-    mass = (below[1] - below[0]) / (below[3] - below[2]) * (high - low)
-    assert prior.held == pytest.approx(mass)
-    assert narrowed(PRIOR, np.zeros_like(likely), 8) is PRIOR
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_long_runs_agree_with_a_fine_grid(seed):
     n = 200
@@ -199,7 +180,8 @@ def test_long_runs_agree_with_a_fine_grid(seed):
         ends = [
             reads.ceiling(getattr(reads, weights)).quantiles((0.025, 0.5, 0.975)) for reads in (ours, fine)
         ]
-        np.testing.assert_allclose(ends[0], ends[1], atol=0.01 * np.ptp(ends[1]))
+        # The nodes are few: what they leave is small to the interval, and covers as much.
+        np.testing.assert_allclose(ends[0], ends[1], atol=0.03 * np.ptp(ends[1]))
 
 
 def white_run(n=60, sd=0.01, seed=0):

@@ -143,10 +143,10 @@ def urgency(row: RunSummary) -> int:
 
 
 def totals(rows: Sequence[RunSummary]) -> str:
-    """The number of runs, or of their rewards, by state, and by the word about the law."""
+    """The number of runs, or of their rewards, by state; where not broken also by the law."""
     states = Counter(row.state or "no state" for row in rows if row.fitted)
     counts = [f"{states[word]} {word}" for word in (*WORDS, "no state") if states[word]]
-    laws = Counter(row.law for row in rows if row.fitted)
+    laws = Counter(row.law for row in rows if row.fitted and row.state != "broken")
     of_law = ", ".join(f"{word} in {laws[word]}" for word in ("holds", "fails", "undecided") if laws[word])
     text = f"{counted_rows(rows)}: {', '.join(counts)}" if counts else counted_rows(rows)
     if of_law:
@@ -285,12 +285,12 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Sentences over all runs: which will probably gain, their states, and the law."""
+    """Sentences over all runs: their states and the law, and which will probably gain."""
     if not rows:
         return ("There are no runs.",)
-    sentences: list[str] = []
     ahead = [row for row in rows if row.p_gain is not None]
-    if ahead:
-        probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
-        sentences.append(f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more.")
-    return (*sentences, totals(rows))
+    if not ahead:
+        return (totals(rows),)
+    probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
+    gains = f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more."
+    return (totals(rows), gains)
