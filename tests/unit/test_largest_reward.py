@@ -15,7 +15,7 @@ from tests.typed import typed
 
 LAB = ROOT / "data" / "lab"
 REWARDS = {
-    *("ceiling", "law_ceiling", "reward_now", "reward", "last_reward", "fitted", "forms", "curve"),
+    *("ceiling", "now", "reward", "rewards", "expected", "last_reward", "lost", "fitted"),
     *("mean", "observation", "observation_low", "observation_high"),
 }
 """The fields of documents that hold rewards, in themselves or in what is below them."""
