@@ -35,7 +35,7 @@ _REPORT = re.compile(
     r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
     r"|\S.{0,400} · (?:.{1,400}, )?\d+ (?:evaluation|block average|run)s?\b"
     r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused) "
-    r"|  run +(?:reward +)?now\b"
+    r"|  run +(?:state +)?(?:reward +)?now\b"
 )
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND = 1 << 13
