@@ -35,16 +35,16 @@ _CONTROL = {
 
 
 def _rests_on_first(values: Values) -> str:
-    ceiling = "no ceiling"
+    at_zero = "nothing is known at H = 0"
     if values["value"] is not None:
-        ceiling = "ceiling {value:.3g} [{low:.3g}, {high:.3g}]"
+        at_zero = "the average of the curves is {value:.3g} [{low:.3g}, {high:.3g}] at H = 0"
     first = "the first evaluation is"
     them = "it"
     if values["dropped"] > 1:
         first = "the first {dropped} evaluations are"
         them = "they"
     text = (
-        f"{first} off the curve of the others (P = {{probability:.2f}}); if {them} were on it: {ceiling} "
+        f"{first} off the curve of the others (P = {{probability:.2f}}); if {them} were on it: {at_zero} "
         f"(--from-step {{step:g}} leaves {'it' if them == 'it' else 'them'} out)"
     )
     return text.format_map(values)
@@ -107,7 +107,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "slope-unclear": "reward may rise or fall with entropy: it falls with a probability of {probability:.2f}",
     # Cautions, the weightiest first.
     "no-curve-fits": "no curve of the list fits (P = {probability:.2f} of a free curve, limit {limit:g}): "
-    "the ceiling rests on how a free curve goes on",
+    "the average of the curves rests on how a free curve goes on",
     "rests-on-first": _rests_on_first,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",

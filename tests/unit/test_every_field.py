@@ -39,18 +39,17 @@ from tests.unit.test_control_and_offer import with_validation
 
 Render = Callable[[Any], object]
 
-GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if refused"
+GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if state==broken --fail-if refused"
 
 COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
         FitDocument,
         (
-            "fit clean_start_s0 grpo_s0 --entropy-sd 0.01 "
-            "--entropy entropy --reward val_acc --step step --pair same -o -",
-            "fit three.csv --run run --seam 20 --seam 150 -o -",
-            "fit sft_after_grpo_s0 --find-seams -o -",
-            "fit clean_start_s0 --find-seams -o -",
+            "fit clean_start_s0 grpo_s0 --entropy entropy --reward val_acc --step step --pair same -o -",
+            "fit three.csv --run run -o -",
+            "fit sft_after_grpo_s0 -o -",
             "fit mixed -o -",
+            *(f"fit {name}.jsonl -o -" for name in ("bare", "flat", "wavering")),
             "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
             "fit width_96_s0 --steps 700 --cost-per-step 0.5 -o -",
         ),
@@ -61,6 +60,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict clean_start_s0 --target-entropy 0.1 --target-reward 0.5 --target-reward 0.9 "
             "--at-step 800 --gain 0.01",
             "predict few.csv --at-step 800",
+            "predict bare.jsonl",
         ),
     ),
     "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 --gain 0.02 {GATES}",)),
@@ -99,20 +99,19 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("fit", "phases"), r"settings\..*", "an option: what came of it is shown"),
     (FITS, r"ESTIMATES\.level", "the level is above the table"),
     ((*FITS, "prediction"), r"ESTIMATES\.std_error", "it says less than the interval"),
-    (FITS, r"runs\.result\.(p_first|p_no_curve)", "a caution says so where it is large"),
+    (FITS, r"runs\.result\.law\.(p_first|p_no_curve)", "a caution says so where it is large"),
+    (FITS, r"runs\.result\.law\.p_term", "the averaged curve allows for it"),
+    (FITS, r"runs\.result\.law\.entropy_now", "the title has the entropy as logged"),
+    (FITS, r"runs\.result\.law\.tests\.odds_step", "whether the entropy or the step says more is a word"),
+    (FITS, r"runs\.result\.max_reward", "the largest reward of the law is shown"),
+    (FITS, r"runs\.result\.state\.last_step", "the title has it"),
+    (AHEAD, r"runs\.answer\..*", "for programs: a few numbers of what is shown"),
     (FITS, r"runs\.result\.(law\.)?run", "the run's own name is shown"),
-    (FITS, r"runs\.result\.law\.smoothing_error", "the intervals allow for it"),
-    (FITS, r"runs\.result\.law\.shifts", "the level shifts of the run are shown"),
+    (("report",), r"runs\.result\.law\.smoothing_error", "the intervals allow for it"),
+    (FITS, r"runs\.result\.law\.smoothing_length", "the intervals allow for it"),
     (FITS, r"runs\.result\.law\.fitted", "the figure of the residuals draws it"),
-    (("fit",), r"runs\.result\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
-    (FITS, r"runs\.result\.law\.reward_now\..*", "the averaged reward now is shown"),
-    (FITS, r"runs\.result\.forms\.parameters", "a fact about the form, in its formula"),
-    (
-        FITS,
-        r"runs\.result\.forms\.(ceiling|headroom)\.note",
-        "it stands beside the averaged ceiling",
-    ),
-    (FITS, r"runs\.result\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
+    (FITS, r"runs\.result\.law\.forms\.parameters", "a fact about the form, in its formula"),
+    (FITS, r"runs\.result\.law\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
     (
         (*FITS, "prediction"),
         r"runs\.(result\.)?(forecast\.)?findings\.values\.KEY",
@@ -123,21 +122,26 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"(runs\.columns|entropy|reward)\.meaning\.(role|trainer|sign)",
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",
     ),
+    (("columns",), r"no_entropy\.slug", "its message is shown"),
+    (("prediction",), r"runs\.result\.no_law\.(slug|hint)", "its message is shown"),
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
     (
         FITS,
-        r"runs\.result\.stop_line(\.(reward|evaluations|now|at_step|expected\..*|gain|p_gain|best_step|p_better|best"
-        r"|left))?",
-        "for programs: the forecast has it",
+        r"runs\.result\.stop_line\.(reward|evaluations|at_step|expected\..*|gain|p_gain|state\.(?!since).*)",
+        "for programs: the state of the run and the forecast have it",
     ),
     (
         FITS,
         r"runs\.result\.stop_line\.exploded_since",
         "the one here lost its reward, of which nothing else is shown; test_stop has its words",
     ),
-    (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
+    (
+        ("prediction",),
+        r"runs\.result\.state\.(?!word).*|runs\.result\.(gain|findings\.(code|severity|values))",
+        "as in the fit, which shows them",
+    ),
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (CURVES, r"runs\.result\.CURVE\.entropy", "the values, which the figure draws"),
     (("report",), r"runs\.result\.CURVE\.(fitted|low|high)", "curves, which the figure draws"),
@@ -196,8 +200,7 @@ NO_EXAMPLE = {
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
-    ("StopLine", "lost_since"): "no run here has lost its reward by the stop line",
-    ("Fit", "skipped"): "every form can be fitted to the runs here",
+    ("LawFit", "skipped"): "every form can be fitted to the runs here",
     ("Choice", "parts"): "no run here has several rewards, of which there is a mean",
     ("Source", "parts"): "no run here is joined from several files",
 }
@@ -212,7 +215,11 @@ PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
 )
 
-WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant"), "unit": ("rate", "percent")}
+WORDS: dict[str, tuple[str, ...]] = {
+    "form": ("line", "constant"),
+    "unit": ("rate", "percent"),
+    "word": ("rising", "falling"),
+}
 """Fields whose words are from a list → some of it."""
 
 OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error")}
@@ -238,7 +245,7 @@ def results(kind: str) -> tuple[Any, ...]:
     with TemporaryDirectory() as scratch, surroundings(Path(scratch)):
         _write_logs(Path())
         if kind == "columns":
-            runs = read_all(["clean_start_s0", "three.csv", "mixed"]).runs
+            runs = read_all(["clean_start_s0", "three.csv", "mixed", "rewardless.jsonl"]).runs
             return tuple(map(explain, runs))
         result, commands = COMMANDS[kind]
         bodies = (ended([*shlex.split(command), "--format", "json"], None) for command in commands)
@@ -253,6 +260,13 @@ def _write_logs(folder: Path) -> None:
     rows = inputs.evaluations(6)
     with_validation(folder / "validations.jsonl", 10)
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
+    entropies = [json.dumps({"step": step, "entropy": 1.0 / step}) for step in range(1, 20)]
+    (folder / "rewardless.jsonl").write_text("\n".join(entropies), "utf-8")
+    # Without an entropy, and in a word rising, flat, and not to be told.
+    for name, rise, noise in (("bare", 0.01, 0.01), ("flat", 0.0, 0.001), ("wavering", 0.0, 0.1)):
+        values = (0.3 + rise * i + noise * (i * i % 7) / 3 for i in range(20))
+        records = [json.dumps({"step": 5 * i, "val/acc": value}) for i, value in enumerate(values)]
+        (folder / f"{name}.jsonl").write_text("\n".join(records), "utf-8")
 
 
 def _phases() -> Entry:

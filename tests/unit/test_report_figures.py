@@ -228,6 +228,13 @@ def test_several_rewards_have_a_panel_each_in_both_figures() -> None:
         rewards_figure([refusal])
 
 
+def test_the_forecast_of_every_reward_is_inside_of_the_axis_they_share() -> None:
+    entries = [replace(RUNS[name](), reward=name) for name in ("sample", "broken")]
+    last = entries[0].result.forecast.step[-1]
+    assert last > entries[1].result.evaluations[0][-1]
+    assert all(axes.get_xlim()[1] > last for axes in rewards_figure(entries).axes)
+
+
 def test_a_grid_of_axes_has_room_for_every_name() -> None:
     figure = Figure(figsize=(7.2, 5.4), layout="constrained")
     for axes, name in zip(figure.subplots(2, 2).flat, ("sample", "falling", "few", "by hand"), strict=True):

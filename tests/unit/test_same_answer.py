@@ -8,35 +8,51 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from entropylaw import Fit
+from entropylaw import Fit, Verdict, Why
 from entropylaw.documents.codec import dumps
 from entropylaw.report import words
-from entropylaw.report.numbers import format_interval
+from entropylaw.report.numbers import format_interval, format_number
 from entropylaw.results.result import replace
-from tests.golden.by_hand import fits
+from entropylaw.results.state import WORDS
 from tests.pages import Page
-from tests.unit.test_lost_reward import lost
-from tests.unit.test_report_samples import by_hand, document, estimate, refused, run_by_hand
+from tests.unit.test_report_samples import (
+    by_hand,
+    document,
+    estimate,
+    lost_by_hand,
+    refused,
+    run_by_hand,
+    state_by_hand,
+    without_entropy,
+)
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-GATES = ("lost", "fails", "refused", "ceiling<0.1", "headroom<0.1", "p_headroom<0.5", "n<3")
+GATES = ("state==broken", "fails", "refused", "now<0.5", "ceiling<0.1", "p_gain<0.5", "keep_step<50", "n<3")
 
 
 def answers() -> dict[str, Fit]:
     """An answer of every kind, by a name without spaces."""
-    made = fits() | {
-        "lost in the lab": lost(),
-        "cannot tell": replace(by_hand(), ceiling=estimate(0.5, -9.0, 9.0)),
+    unknown = estimate(None, None, None, "the entropy hardly moved")
+    fits = {word: by_hand(state=state_by_hand(word)) for word in WORDS if word != "broken"}
+    fits |= {
+        "broken": replace(by_hand(state=lost_by_hand()), forecast=None, no_forecast="none of a broken run"),
+        "no entropy": without_entropy().result,
+        "fails": by_hand(verdict=Verdict.fails, why=Why.step),
+        "undecided": by_hand(verdict=Verdict.undecided, why=Why.line),
+        "no a": by_hand(
+            verdict=Verdict.undecided, why=Why.narrow, law={"a": unknown, "b": unknown, "ceiling": unknown}
+        ),
+        "no state": replace(by_hand(), state=None, no_state="it needs 8 evaluations", gain=None),
     }
-    return {re.sub(r"[^\w.]+", "-", name): fit for name, fit in made.items()}
+    return {name.replace(" ", "-"): fit for name, fit in fits.items()}
 
 
 @pytest.fixture
 def report(run, tmp_path):
     """The fits of every kind of run in a file, and the report of that."""
     entries = [replace(run_by_hand(fit, name), path=f"logs/{name}.csv") for name, fit in answers().items()]
-    kinds = ("no-relation", "cannot-tell", "holds")
+    kinds = ("fails", "cannot-tell", "rising")
     entries += [replace(run_by_hand(answers()[kind], "several"), reward=kind) for kind in kinds]
     (tmp_path / "fits.fit.json").write_text(dumps(document(*entries, refused("metrics")).to_json()))
     assert run("report", "fits.fit.json", "-o", "rep", "--figures", "svg", "--jobs", "1").returncode == 0
@@ -72,26 +88,34 @@ def test_junit_has_the_lines_of_the_text(run, report):
 def test_text_page_index_and_table_say_the_same(run, report):
     index = (report / "index.html").read_text()
     rows = {row["run"]: row for row in csv.DictReader(io.StringIO((report / "report.csv").read_text()))}
-    gates = {
-        case["run"]: case for case in json.loads(cases(run, "rep"))["cases"] if case["gate"] == "ceiling<0.1"
-    }
+    gates = {(case["run"], case["gate"]): case["outcome"] for case in json.loads(cases(run, "rep"))["cases"]}
     for name, fit in answers().items():
         page = " ".join(Page((report / f"runs/{name}.html").read_text()).text.split())
-        row = index[index.index(f"runs/{name}.html") :].partition("</tr>")[0]
-        said = fit.no_ceiling or format_interval(fit.ceiling)
-        assert rows[name]["no_ceiling"] == fit.no_ceiling
-        assert said.replace("-", "−") in re.sub("<[^>]*>", "", row).replace("&#39;", "'"), name
-        assert (gates[name]["outcome"] == "unknown") is (fit.no_ceiling in ("lost reward", "no relation"))
-        if not fit.lost:
-            left = next(row for row in words.answers(fit) if row.label == "left on the curve")
-            assert said in left.text
-            assert all(text.replace("-", "−") in page for text in (left.value, *left.about)), name
-            assert left.text in " ".join(str(run_by_hand(fit)).split())
+        group, _, row = index.partition(f'<a href="runs/{name}.html">')
+        row = " ".join(re.sub("<[^>]*>", " ", row.partition("</tr>")[0]).split())
+        text = " ".join(str(run_by_hand(fit)).split())
+        for said in words.answers(fit):
+            assert " ".join(said.text.split()) in text, name
+            assert all(part.replace("-", "−") in page for part in (said.value, *said.about)), name
+        assert rows[name]["law"] == fit.verdict
+        state = fit.state
+        assert rows[name]["state"] == ("" if state is None else state.word)
+        if state is not None:
+            assert group.rpartition('<table class="runs" aria-label="')[2].startswith(f'{state.word}"')
+            assert f" {format_number(state.now.value)} " in row
+            assert fit.is_broken or format_interval(fit.forecast.reward) in row
+            assert float(rows[name]["now"]) == pytest.approx(state.now.value, rel=1e-11)
+            assert float(rows[name]["keep_step"]) == state.keep.step
+        broken = gates[name, "state==broken"]
+        assert broken == ("unknown" if state is None else "tripped" if fit.is_broken else "passed")
+        has_ceiling = fit.law is not None and fit.law.ceiling.value is not None
+        assert (rows[name]["ceiling"] != "") == has_ceiling
+        assert (gates[name, "ceiling<0.1"] == "passed") <= has_ceiling
 
 
 def test_figures_that_a_report_no_longer_has_are_removed(run, report):
     (report / "figures").mkdir(exist_ok=True)
-    for name in ("holds-law.png", "several-no-relation-law.svg", "mine.png", "other-law.png"):
+    for name in ("rising-law.png", "several-fails-law.svg", "mine.png", "other-law.png"):
         (report / "figures" / name).write_bytes(b"")
     assert run("report", "fits.fit.json", "-o", "rep", "--figures", "none", "--jobs", "1").returncode == 0
     assert sorted(path.name for path in (report / "figures").iterdir()) == ["mine.png", "other-law.png"]

@@ -24,15 +24,24 @@ def write(path, *names, separator=",", columns=(STEP, ENTROPY, REWARD), **more):
 
 
 def typed_to_the_end(folder, command):
-    """Type what each error says, at most three times; the last command, and what it printed."""
+    """Type what each error, or a run without a law, says; the last command, and its columns by role."""
     for _ in range(3):
-        done = typed(*command, cwd=folder)
+        done = typed(*command, "--format", "json", "-o", "-", cwd=folder)
+        said = done.stderr
         if done.returncode == 0:
-            return command, done
-        (line,) = re.findall(r"as in: entropylaw (.*?)(?: \(row: .*\))?$", done.stderr, re.MULTILINE)
-        assert shlex.split(line) != command[:-2], "the same command again"
-        command = [*shlex.split(line), "-o", "-"]
+            (entry,) = json.loads(done.stdout)["runs"]
+            if entry["result"]["no_law"] is None:
+                return command, {role: column["column"] for role, column in entry["columns"].items()}
+            said = entry["result"]["no_law"]["hint"]
+        (line,) = re.findall(r"as in: entropylaw (.*?)(?: \(row: .*\))?$", said, re.MULTILINE)
+        assert shlex.split(line) != command, "the same command again"
+        command = shlex.split(line)
     raise AssertionError(done.stderr)
+
+
+def in_one_line(text):
+    """A text of a terminal without its line breaks."""
+    return " ".join(text.split())
 
 
 ODD = {
@@ -54,14 +63,14 @@ ODD = {
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_what_an_error_says_to_type_works(tmp_path, names, separator):
     write(tmp_path / "my log.csv", *names, separator=separator)
-    _, done = typed_to_the_end(tmp_path, ["fit", "my log.csv", "-o", "-"])
-    assert f" · {names[1]} × {names[2]} " in done.stdout.replace("\n    ", " ")
+    _, columns = typed_to_the_end(tmp_path, ["fit", "my log.csv"])
+    assert columns == {"entropy": names[1], "reward": names[2]}
 
 
 def test_what_the_user_named_stays_in_the_command(tmp_path):
     write(tmp_path / "log.csv", "tick", "h", "perf", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
     done = typed("fit", "log.csv", "--step", "tick", "--reward", "zork", "-o", "-", cwd=tmp_path)
-    assert "as in: entropylaw fit log.csv --step tick --reward zork --entropy h" in done.stderr
+    assert "as in: entropylaw fit log.csv --step tick --reward zork --entropy h" in in_one_line(done.stdout)
     done = typed("fit", "log.csv", "--step", "tick", "--entropy", "zork", "-o", "-", cwd=tmp_path)
     assert "as in: entropylaw fit log.csv --step tick --entropy zork --reward perf" in done.stderr
 
@@ -69,15 +78,15 @@ def test_what_the_user_named_stays_in_the_command(tmp_path):
 def test_other_statistics_and_training_are_not_preferred(tmp_path):
     more = {"h_max": 2 * ENTROPY, "acc_std": REWARD, "training_acc": REWARD, "h_coef": 0.01 + 0 * STEP}
     write(tmp_path / "log.csv", "tick", columns=(STEP,), **more, my_h=ENTROPY, heldout_acc=REWARD)
-    command, done = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
-    assert command[2:-2] == ["--step", "tick", "--entropy", "my_h"]
-    assert "my_h × heldout_acc (validation)" in " ".join(done.stdout.split())
+    command, columns = typed_to_the_end(tmp_path, ["fit", "log.csv"])
+    assert command[2:] == ["--step", "tick", "--entropy", "my_h"]
+    assert columns == {"entropy": "my_h", "reward": "heldout_acc"}
 
 
 def test_rows_are_counted_where_there_is_no_step(tmp_path):
     write(tmp_path / "log.csv", "ent", "acc", columns=(ENTROPY, REWARD))
-    command, _ = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
-    assert command[2:-2] == ["--step", "row", "--entropy", "ent", "--reward", "acc"]
+    command, _ = typed_to_the_end(tmp_path, ["fit", "log.csv"])
+    assert command[2:] == ["--step", "row", "--entropy", "ent", "--reward", "acc"]
     (run,) = read_runs(tmp_path / "log.csv", step="row")
     assert run.step.tolist() == list(range(1, N + 1))
     assert run.step_why == "the rows are counted"
@@ -113,9 +122,8 @@ def test_tables_and_remote_files_get_the_flags_alone():
         read_runs(table)
     assert caught.value.hint == "add --step tick --entropy h --reward acc"
     (run,) = read_runs(table, step="tick")
-    with pytest.raises(InputError) as caught:
-        select(run)
-    assert caught.value.hint == "add --step tick --entropy h --reward acc"
+    # The reward is one by its name; of the entropy the hint is beside the answer that needs none.
+    assert select(run).no_entropy.hint == "add --step tick --entropy h --reward acc"
 
 
 def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
@@ -126,14 +134,15 @@ def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
     text = " ".join(done.stdout.split())
     assert "NOT USABLE" in text
     assert "add --step tick --entropy h --reward acc, as in: entropylaw fit log.csv --step tick" in text
-    for name, what in (("tick", "step"), ("h", "entropy"), ("acc", "reward")):
+    for name, what in (("tick", "step"), ("h", "entropy")):
         assert f"could be '{name}': {what}, by its name" in text
     assert "could be 'phase': text" in text
     assert "1 other column: 'lr'" in text
     rows = typed("columns", "log.csv", "--format", "csv", cwd=tmp_path).stdout
     assert all(f",{name}," in rows for name in ("tick", "h", "acc", "lr", "phase"))
     (shown,) = json.loads(typed("columns", "log.csv", "--format", "json", cwd=tmp_path).stdout)["runs"]
-    assert set(shown["others"]) == {"tick", "h", "acc", "lr", "phase"}
+    assert set(shown["others"]) == {"tick", "h", "lr", "phase"}
+    assert [reward["column"] for reward in shown["reward"]] == ["acc"]
     assert shown["problem"]["slug"] == "no-step-column"
 
 

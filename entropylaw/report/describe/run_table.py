@@ -135,6 +135,8 @@ def _at_zero(row: RunSummary) -> Cell:
     return None if row.state == "broken" else row.ceiling
 
 
-def _law(row: RunSummary) -> str:
-    """The word about the law with its reason."""
+def _law(row: RunSummary) -> str | None:
+    """The word about the law with its reason, which nothing is said of in a broken run."""
+    if row.state == "broken":
+        return None
     return ": ".join(text for text in (row.law, row.why, row.refusal) if text)

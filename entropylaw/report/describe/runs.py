@@ -142,10 +142,10 @@ def urgency(row: RunSummary) -> int:
 
 
 def totals(rows: Sequence[RunSummary]) -> str:
-    """The number of runs, or of their rewards, by state, and by the word about the law."""
+    """The number of runs, or of their rewards, by state; where not broken also by the law."""
     states = Counter(row.state or "no state" for row in rows if row.fitted)
     counts = [f"{states[word]} {word}" for word in (*WORDS, "no state") if states[word]]
-    laws = Counter(row.law for row in rows if row.fitted)
+    laws = Counter(row.law for row in rows if row.fitted and row.state != "broken")
     of_law = ", ".join(f"{word} in {laws[word]}" for word in ("holds", "fails", "undecided") if laws[word])
     text = f"{counted_rows(rows)}: {', '.join(counts)}" if counts else counted_rows(rows)
     if of_law:

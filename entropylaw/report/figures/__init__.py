@@ -85,7 +85,7 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
     fit = answer_of(part)
     text = (
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step; the "
-        "grey line goes along the run from level to level, the black one is the law. "
+        "grey line goes along the run from level to level. "
     )
     if draws_zero(fit):
         text += "From now to H = 0: the average over the functional forms (thick) with the "
@@ -167,8 +167,8 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
 FIGURES = (
     FigureEntry("forecast", "fit", "reward and entropy by step, the step to keep, and ahead", "Forecast of"),
     FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
-    FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
+    FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),

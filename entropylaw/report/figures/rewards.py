@@ -32,6 +32,7 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
         for axes, (column, fit) in zip(panels[len(pairs) :], entropies.items(), strict=True):
             draw_entropy(axes, fit, fit.lawful())
             _title(axes, f"{column} (nats)")
+        _hold_all(panels, 0.025, 0.025)
     return figure
 
 
@@ -47,10 +48,14 @@ def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
             draw_answer(axes, fit, law, averaged, named=False)
             _title(axes, entry.reward)
         panels[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
-        # One axis of the entropy holds all of them.
-        low, high = zip(*(axes.dataLim.intervalx for axes in panels), strict=True)
-        panels[-1].set_xlim(*p.padded(min(low), max(high), 0.035, 0.02))
+        _hold_all(panels, 0.035, 0.02)
     return figure
+
+
+def _hold_all(panels: Sequence[Axes], left: float, right: float) -> None:
+    """The one axis of all panels holds what is drawn in each, with these shares of its length beside it."""
+    low, high = zip(*(axes.dataLim.intervalx for axes in panels), strict=True)
+    panels[-1].set_xlim(*p.padded(min(low), max(high), left, right))
 
 
 def _fitted(entries: Sequence[Entry[Fit]]) -> list[tuple[Entry[Fit], Fit]]:
