@@ -231,7 +231,7 @@ COMMANDS = (
     ("columns", "--format", "json"),
     ("fit", "--format", "csv", *(part for end in ENDS for part in ("-o", f"out/a.{end}"))),
     ("phases", "-o", "out/p.json", "-o", "out/p.md"),
-    ("check", "--fail-if", "headroom < 0.01", "-o", "out/c.json", "-o", "out/c.xml", "-o", "out/c.md"),
+    ("check", "--fail-if", "now < 0.01", "-o", "out/c.json", "-o", "out/c.xml", "-o", "out/c.md"),
     ("predict", "--target-entropy", "0.1"),
     ("report", "-o", "out/report", "--figures", "svg", "--jobs", "1"),
     ("report", "-o", "out/report", "--figures", "svg", "--jobs", "1"),
@@ -308,7 +308,7 @@ def test_the_key_would_be_read(tmp_path):
     for name in READ:
         done = typed("fit", name, "--format", "json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert np.isfinite(json.loads(done.stdout)["runs"][0]["result"]["ceiling"]["value"])
+        assert np.isfinite(json.loads(done.stdout)["runs"][0]["result"]["state"]["now"]["value"])
 
 
 LOGS = (wandb_folder, console_of_wandb, mlflow_folder, event_files, jsonl_with_settings)
