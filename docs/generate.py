@@ -113,7 +113,11 @@ def trust_table() -> str:
             covered.split(" · ")[0],
             "forecasts",
         ),
-        ("the reward at H = 0 is in its 95 % interval, runs under the law", f"{first(under_the_law)} %", "table"),
+        (
+            "the reward at H = 0 is in its 95 % interval, runs under the law",
+            f"{first(under_the_law)} %",
+            "table",
+        ),
         ("`holds` is said under the law, R² ≥ .5 and 40 evaluations or more", f"{holds} %", "law_words"),
         (
             "`holds` is said where one clock · two clocks drive reward and entropy",
