@@ -1,4 +1,4 @@
-"""entropylaw: what the reward of a reinforcement learning run did, what comes next, and whether the law holds.
+"""entropylaw: what the reward of a reinforcement learning run did, what comes next, and the entropy law.
 
 >>> import entropylaw
 >>> fit = entropylaw.fit("demo/grpo_s0.csv")  # doctest: +SKIP
