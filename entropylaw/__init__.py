@@ -1,8 +1,8 @@
-"""entropylaw: the entropy law of reinforcement learning for language models, with calibrated intervals.
+"""entropylaw: what the reward of a reinforcement learning run did, what comes next, and the entropy law.
 
 >>> import entropylaw
 >>> fit = entropylaw.fit("demo/grpo_s0.csv")  # doctest: +SKIP
->>> fit.verdict, fit.why, f"{fit.ceiling:.3f}", fit.p_headroom  # doctest: +SKIP
+>>> fit.state.word, fit.forecast.reward, fit.keep.step, fit.verdict  # doctest: +SKIP
 
 Every public name is imported on first use: ``import entropylaw`` takes almost no time. What results do by
 other packages is bound here (:mod:`entropylaw.binding`).

@@ -47,9 +47,9 @@ def root(
     ),
     no_config: bool = typer.Option(False, "--no-config", help="Read no settings from any file."),
 ) -> None:
-    """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
+    """Read logs of reinforcement learning runs: state, forecast, and the entropy law R = -a·exp(H) + b.
 
-    The answer first: what is left, the ceiling, and whether the law holds, each with its uncertainty.
+    First what the reward has done so far, what comes next and which step to keep; then whether the law holds.
 
     Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
     fitted, 5 a gate tripped or was unknown, 130 interrupted.

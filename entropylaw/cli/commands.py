@@ -49,13 +49,13 @@ from entropylaw.tokens.options import TokenOptions
 
 
 class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
-    """Fit the entropy law to every run.
+    """Say what each run did, what comes next, and whether the law holds.
 
-    The law is R = -a·exp(H) + b, with R the reward and H the entropy. The verdict comes first, then the
-    intervals, the other functional forms, and what was read and dropped. A run that the law does not
-    describe is a result, not an error: the reasons are printed and the exit code is 0. Exit code 4 means
-    that no run could be fitted; the last line on standard error names what could not be read or fitted where
-    others could.
+    First what the reward has done so far: broken, falling, rising, flat, or cannot tell; the reward half as
+    many steps later, or at --steps; and the step to keep. Steps and rewards are enough for these. Then, where
+    the log has an entropy H, the law R = -a·exp(H) + b. A run that the law does not describe is a result, not
+    an error: the reason is printed and the exit code is 0. Exit code 4 means that no run could be fitted; the
+    last line on standard error names what could not be read or fitted where others could.
     """
 
     example: ClassVar[str] = "entropylaw fit demo/grpo_s0.csv"
@@ -84,10 +84,10 @@ class PredictCommand(Joined, LawOptions, Written):
     """Predict reward at an entropy or a later step.
 
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
-    again. Predictions are averaged over functional forms. An entropy has two intervals: for the mean, and
-    the wider prediction interval; one outside the fitted range is marked as extrapolated. A later step is
-    forecast from the level and the last change of the reward, by what other runs did next. Options of the
-    fit, columns included, are for logs, not for what `entropylaw fit` wrote.
+    again. Predictions at an entropy are averaged over functional forms. An entropy has two intervals: for the
+    mean, and the wider prediction interval; one outside the fitted range is marked as extrapolated. A later
+    step is forecast from the level and the last change of the reward, by what other runs did next, and needs
+    no entropy. Options of the fit, columns included, are for logs, not for what `entropylaw fit` wrote.
     """
 
     example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"
