@@ -136,6 +136,17 @@ _OWN_TABLES = (
     b"reward,arm,baseline,seeds,",
 )
 
+OWN_TEXT = re.compile(
+    r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
+    r"|\S.{0,400} · (?:.{1,400}, )?\d+ (?:evaluation|block average|run)s?\b"
+    r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused) "
+    r"|  run +(?:reward +)?now\b"
+)
+"""How the text and the Markdown begin that are written of runs and of arms."""
+
+_LONGEST_OPENING = 2_000
+"""Bytes of a text in which that is looked for."""
+
 SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 """A document of our own names its schema so."""
 
@@ -190,10 +201,10 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
 
 
 def is_own(data: bytes) -> bool:
-    """Whether bytes are a document or a table that entropylaw wrote."""
+    """Whether bytes are a document, a table or a text that entropylaw wrote."""
     import json
 
-    if data.startswith(_OWN_TABLES):
+    if data.startswith(_OWN_TABLES) or OWN_TEXT.match(data[:_LONGEST_OPENING].decode("utf-8", "replace")):
         return True
     with suppress(ValueError, RecursionError):
         document = json.loads(data) if SCHEMA.search(data) else None

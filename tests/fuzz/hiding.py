@@ -187,8 +187,13 @@ def _with_answer(body: Record, **changes: Any) -> Record:
     return _with_run(body, result={**body["runs"][0]["result"], **changes})
 
 
-def _with_ceiling(body: Record, **changes: Any) -> Record:
-    return _with_answer(body, ceiling={**body["runs"][0]["result"]["ceiling"], **changes})
+def _with_now(body: Record, **changes: Any) -> Record:
+    state = body["runs"][0]["result"]["state"]
+    return _with_answer(body, state={**state, "now": {**state["now"], **changes}})
+
+
+def _with_law(body: Record, **changes: Any) -> Record:
+    return _with_answer(body, law={**body["runs"][0]["result"]["law"], **changes})
 
 
 # What becomes of a stored document of a run.
@@ -202,13 +207,13 @@ DOCUMENTS: dict[str, Callable[[Record], Any]] = {
     "no schema": lambda body: {key: value for key, value in body.items() if key != "schema"},
     "answer null": lambda body: _with_run(body, answer=None),
     "answer and refusal": lambda body: _with_run(body, refusal={"slug": "x", "message": "m", "hint": "h"}),
-    "value outside": lambda body: _with_ceiling(body, value=0.9),
-    "no interval": lambda body: _with_ceiling(body, low=None, high=None),
-    "turned interval": lambda body: _with_ceiling(body, low=0.9, high=0.8, value=0.85),
-    "text for a number": lambda body: _with_ceiling(body, value="0.9"),
-    "infinite": lambda body: _with_ceiling(body, high=1e999),
-    "level": lambda body: _with_ceiling(body, level=0.0),
-    "no relation": lambda body: _with_answer(body, verdict="fails", why="no relation", findings=[]),
-    "fails for nothing": lambda body: _with_answer(body, verdict="fails", why=None),
+    "value outside": lambda body: _with_now(body, value=0.9),
+    "no interval": lambda body: _with_now(body, low=None, high=None),
+    "turned interval": lambda body: _with_now(body, low=0.9, high=0.8, value=0.85),
+    "text for a number": lambda body: _with_now(body, value="0.9"),
+    "infinite": lambda body: _with_now(body, high=1e999),
+    "level": lambda body: _with_now(body, level=0.0),
+    "fails for nothing": lambda body: _with_law(body, verdict="fails", why=None),
+    "neither a law nor a state": lambda body: _with_answer(body, law=None, state=None),
     "list": lambda body: [body],
 }

@@ -37,7 +37,7 @@ class Case:
         self.sources = ["."]
         self.hidden = number % 8 != 0
         self.command: list[str] = []
-        self.gate = "ceiling<0.5"
+        self.gate = "now<0.5"
         kinds = (self.one_file, self.some_files, self.other_shapes, self.documents, self.comparison)
         kinds[number % 5]()
 

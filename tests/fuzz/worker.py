@@ -54,11 +54,14 @@ def check(path: str) -> None:
         except EntropyLawError as error:
             _check_error(error)
             continue
-        assert len(series.step) == len(series.entropy) == len(series.reward) > 0
+        assert len(series.step) == len(series.entropy) == len(series.reward)
+        assert series.count > 0
         assert np.isfinite([series.step, series.entropy, series.reward]).all()
-        assert (np.diff(series.step) > 0).all()
-        assert series.entropy.min() >= -1e-6
-        assert series.entropy.max() <= 12
+        steps, _, rewards = series.evaluations
+        assert np.isfinite(rewards).all()
+        assert (np.diff(steps) > 0).all()
+        assert series.entropy.min(initial=0.0) >= -1e-6
+        assert series.entropy.max(initial=0.0) <= 12
         assert all(text.isprintable() for text in (*series.notes, *series.cautions))
 
 

@@ -108,10 +108,14 @@ def _chosen(columns: Mapping[str, Any], options: Mapping[str, str]) -> Iterator[
             told = Refusal(slug=error.slug, message=error.message, hint=error.hint)
             yield f"  explained so, too: {explain(run, **options).problem == told}"
         return
-    for choice in (series.entropy_choice, series.reward_choice):
+    for choice in series.columns.values():
         found = choice.meaning
         yield f"{choice.column}: {choice.why}; {found.trainer}, {found.kind}, {found.unit}, {found.sign}"
-    rows = zip(series.step, series.entropy, series.reward, strict=True)
+    if series.no_entropy is not None:
+        yield f"no law[{series.no_entropy.slug}]: {series.no_entropy.message}"
+        yield f"  {series.no_entropy.hint}"
+    pairs = (series.step, series.entropy, series.reward)
+    rows = zip(*(series.evaluations if series.entropy_choice is None else pairs), strict=True)
     yield "; ".join(f"{step:g}: {entropy:g} {reward:g}" for step, entropy, reward in rows)
     told = explain(run, **options)
     yield f"pair {series.pair}: {told.pair_why}; {told.pairs} pairs, {told.unpaired_entropy} unpaired"

@@ -115,7 +115,10 @@ def _chosen(run: Run) -> str:
         series = select(run)
     except EntropyLawError as error:
         return f"{trainer}: {error.slug}"
-    entropy, reward = series.entropy_choice.column, series.reward_choice.column
+    reward = series.reward_choice.column
+    if series.entropy_choice is None:
+        return f"{trainer}: {reward}, {series.count} evaluations, {series.no_entropy.slug}"
+    entropy = series.entropy_choice.column
     return f"{trainer}: {entropy} × {reward}, pair {series.pair}, {len(series.step)} evaluations"
 
 

@@ -42,15 +42,15 @@ def test_cached_or_not_the_bytes_are_the_same(run, lab, tmp_path, command):
 
 def test_a_gate_trusts_no_earlier_result(run, lab, tmp_path):
     kept = tmp_path.with_name(f"{tmp_path.name}.kept")
-    place, gate = {"ENTROPYLAW_CACHE": str(kept)}, ("check", RUN, "--fail-if", "ceiling>0.01")
+    place, gate = {"ENTROPYLAW_CACHE": str(kept)}, ("check", RUN, "--fail-if", "now>0.01")
     run("fit", RUN, "-o", "x.json", **place)
     (entry,) = entries(kept)
     result = msgspec.msgpack.decode(entry.read_bytes().partition(b"\n")[2])
-    result[0]["result"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    result[0]["result"]["state"]["now"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
     content = cache.packed(result)
     entry.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     run("fit", RUN, "-o", "x.json", **place)
-    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["result"]["ceiling"]["value"] == 0
+    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["result"]["state"]["now"]["value"] == 0
     assert run(*gate, **place).returncode == 5
 
 

@@ -68,7 +68,7 @@ def test_the_example_of_a_command_runs(name, run, folder):
         ["phases"],
         ["compare"],
         ["report", "--figures", "none"],
-        ["check", "--fail-if", "lost"],
+        ["check", "--fail-if", "state==broken"],
     ],
     ids=" ".join,
 )

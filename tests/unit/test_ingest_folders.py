@@ -58,10 +58,13 @@ def test_charts_over_two_axes_stay_apart(tmp_path):
     runs = read_runs(tmp_path)
     assert len(runs) == 2
     assert all("their x axes differ" in run.notes[-1] for run in runs)
-    for run in runs:
-        with pytest.raises(InputError, match="in the catalog") as caught:
-            select(run)
-        assert caught.value.hint.endswith("export both over one")
+    # The one has an entropy alone, which is no run; the other a reward alone, which has no law.
+    (of_entropy,) = [run for run in runs if "entropy" in run.columns]
+    with pytest.raises(InputError, match="in the catalog") as caught:
+        select(of_entropy)
+    assert caught.value.hint.endswith("export both over one")
+    (of_reward,) = [run for run in runs if run is not of_entropy]
+    assert select(of_reward).no_entropy.hint.endswith("export both over one")
 
 
 def test_a_chart_without_its_greatest_values_is_joined_too(tmp_path):
@@ -178,6 +181,5 @@ def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
     write(tmp_path, "config.yaml", config)
     assert select(read_runs(path)[0]).entropy_choice.meaning.aggregation == "mean of per-response means"
     write(tmp_path, "config.yaml", config.replace("token-mean", "token-sum"))
-    with pytest.raises(InputError, match="seq-mean-token-sum") as caught:
-        select(read_runs(path)[0])
-    assert caught.value.slug == "entropy-not-a-mean"
+    lacking = select(read_runs(path)[0]).no_entropy
+    assert (lacking.slug, "seq-mean-token-sum" in lacking.message) == ("entropy-not-a-mean", True)

@@ -10,17 +10,20 @@ from tests.conftest import PUBLIC_LOGS, drawn
 LOGS = sorted(path for path in PUBLIC_LOGS.glob("*/*") if path.is_file()) if PUBLIC_LOGS.is_dir() else []
 pytestmark = pytest.mark.skipif(not LOGS, reason="the public logs are not here")
 
-REFUSED = {
-    "grpo_zero_entropy.jsonl": ("entropy-constant", 4),
-    "distillation_on_metrics.jsonl": ("reward-constant", 4),
-    "trainer_log.jsonl": ("no-entropy-column", 3),
-    "wandb_history.csv": ("no-entropy-column", 3),
+REFUSED = {"wandb_history.csv": ("no-entropy-column", 3)}
+"""Name of a log that is refused → the error, and the exit code."""
+
+WITHOUT_LAW = {
+    "grpo_zero_entropy.jsonl": "entropy-constant",
+    "distillation_on_metrics.jsonl": "reward-constant",
+    "trainer_log.jsonl": "no-entropy-column",
 }
+"""Name of a log with a state and no law → why it has none."""
 
 
 @pytest.mark.parametrize(
     "log",
-    sorted({*drawn(LOGS, 8), *(log for log in LOGS if log.name in REFUSED)}),
+    sorted({*drawn(LOGS, 8), *(log for log in LOGS if log.name in {*REFUSED, *WITHOUT_LAW})}),
     ids=lambda path: path.name[:40],
 )
 def test_fits_or_says_why_not(run, log):
@@ -34,6 +37,10 @@ def test_fits_or_says_why_not(run, log):
     else:
         assert all(entry["refusal"]["hint"] for entry in document["runs"])
         assert "error[" in done.stderr
+    if log.name in WITHOUT_LAW:
+        results = [entry["result"] for entry in document["runs"] if entry["result"]]
+        assert {result["no_law"]["slug"] for result in results} == {WITHOUT_LAW[log.name]}
+        assert all(result["state"]["word"] for result in results)
     if log.name in REFUSED:
         slug, code = REFUSED[log.name]
         assert done.returncode == code
@@ -61,8 +68,9 @@ def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
     log = next(path for path in LOGS if path.name == "qwen2-7b_math_megatron.log")
     done = run("fit", log, "-o", "-")
     assert done.returncode == 0
-    assert "entropy law       fails: " in done.stdout
-    assert "; first points decide; " in done.stdout
+    assert "undecided: no clear slope" in done.stdout
+    details = run("fit", log, "--details", "-o", "-").stdout
+    assert "the first evaluation is off the curve of the others" in " ".join(details.split())
 
 
 def test_runs_of_a_long_table_keep_their_names_with_commas(run):

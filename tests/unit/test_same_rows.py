@@ -56,13 +56,16 @@ def columns_of(entry: Entry) -> Facts:
 
 
 def rounded(value: float | None) -> float | None:
-    """A ceiling, unknown where the run lost its reward."""
+    """A level, unknown of a run with too few evaluations."""
     return None if value is None else round(value, DIGITS)
 
 
 def answer_of(fit: Fit | None, slug: str) -> Facts:
-    """The number of evaluations, the ceiling and the verdict; or why there are none."""
-    return (slug,) if fit is None else (fit.n, rounded(fit.ceiling.value), str(fit.verdict))
+    """The number of evaluations, the level now, and the words about the run and the law; or why there is none."""
+    if fit is None:
+        return (slug,)
+    state = None if fit.state is None else (fit.state.word, rounded(fit.state.now.value))
+    return fit.n_rewards, state, fit.verdict
 
 
 def of_entry(entry: Entry) -> Facts:

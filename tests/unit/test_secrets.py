@@ -308,7 +308,7 @@ def test_the_key_would_be_read(tmp_path):
     for name in READ:
         done = typed("fit", name, "--format", "json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert np.isfinite(json.loads(done.stdout)["runs"][0]["result"]["state"]["now"]["value"])
+        assert np.isfinite(json.loads(done.stdout)["runs"][0]["result"]["law"]["ceiling"]["value"])
 
 
 LOGS = (wandb_folder, console_of_wandb, mlflow_folder, event_files, jsonl_with_settings)
