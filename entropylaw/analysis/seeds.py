@@ -164,6 +164,22 @@ def series_of(fit: Fit) -> RunSeries:
     )
 
 
+def series_over_steps(fit: Fit) -> RunSeries:
+    """What is compared of a run without a law: all its rewards, at their steps, which have no noise."""
+    step, _, reward = fit.evaluations
+    return RunSeries(
+        run=fit.run,
+        step=np.asarray(step),
+        reward=np.asarray(reward),
+        along=np.asarray(step),
+        error=np.zeros(len(step)),
+        max_reward=fit.max_reward,
+        is_score=not has(fit.findings, NO_SCORE),
+        lost=None if fit.state is None else fit.state.lost,
+        has_ended=fit.state is not None and fit.state.has_ended,
+    )
+
+
 def seeds_of(
     arms: Mapping[str, Sequence[Fit | RunSeries]],
 ) -> tuple[list[Seed], list[list[tuple[str, str]]]]:

@@ -253,14 +253,6 @@ def loss_of(reward: FloatArray, gain: float) -> Loss | None:
     return None
 
 
-def loss_in(reward: FloatArray) -> tuple[float, float] | None:
-    """The best level of a score (n,) and that now, where it was lost; of the rewards alone, by any gain."""
-    if reward.size < FEWEST:
-        return None
-    loss = loss_of(reward, 0.0)
-    return None if loss is None else (loss.best, loss.now)
-
-
 def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:
     """The loss over the last ``width`` evaluations."""
     n = reward.size

@@ -15,7 +15,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.escaping import one_line
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate
-from entropylaw.results.columns import Choice, factor_to
+from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
@@ -254,29 +254,3 @@ def _with_law(summary: RunSummary, law: LawFit) -> RunSummary:
         effective_n=law.residuals.effective_n,
         long_memory=law.residuals.long_memory,
     )
-
-
-def in_unit_of(leader: RunSummary, summary: RunSummary) -> RunSummary:
-    """A summary with what is compared over runs in the unit of the reward of another.
-
-    Raises InputError as :func:`~entropylaw.results.columns.factor_to`: the two may not be compared.
-    """
-    assert leader.rewarded is not None
-    assert summary.rewarded is not None
-    factor = factor_to(leader.rewarded, summary.rewarded)
-    if factor == 1.0:
-        return summary
-    return replace(
-        summary,
-        rewarded=leader.rewarded,
-        unit=leader.unit,
-        now=_times(summary.now, factor),
-        gained=_times(summary.gained, factor),
-        ceiling=_times(summary.ceiling, factor),
-        forecast=_times(summary.forecast, factor),
-    )
-
-
-def _times(estimate: Estimate | None, factor: float) -> Estimate | None:
-    """An estimate in a unit of which ``factor`` are one of its own."""
-    return None if estimate is None else estimate.times(factor)

@@ -299,8 +299,8 @@ def _of_law(path: str) -> Accessor:
 
 
 def why_no_law(judged: Any) -> str:
-    """Why a fit or a prediction without a law has none."""
-    return f"there is no law: {judged.no_law.message}"
+    """Why a fit or a prediction without a law has none, and what to do."""
+    return f"there is no law: {judged.no_law.message}: {judged.no_law.hint}"
 
 
 def _at_end(path: str) -> Accessor:

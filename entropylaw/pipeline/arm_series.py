@@ -10,9 +10,9 @@ import numpy as np
 
 from entropylaw.analysis.arms import compare_rewards
 from entropylaw.analysis.law.evaluations import check_rewards
-from entropylaw.analysis.seeds import series_of
+from entropylaw.analysis.seeds import series_of, series_over_steps
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
-from entropylaw.analysis.state import loss_in
+from entropylaw.analysis.state import rewards_end_early, state_of
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
@@ -89,7 +89,8 @@ def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
     """The column at equal values of which rewards are compared: entropy, or the step where no run has one."""
     column = options.at_equal
     if column is None:
-        lacking = [run.lacks_entropy for run in runs]
+        # A run that was refused, such as one that died early, says nothing of the others.
+        lacking = [run.lacks_entropy for run in runs if run.fit is not None]
         column = STEP if lacking and all(lacking) else ENTROPY
     if column == ENTROPY:
         return Along()
@@ -270,7 +271,10 @@ def _all_compared(runs: Sequence[ArmRun], along: Along, options: CompareOptions)
     compared: list[_Compared] = []
     for run in runs:
         try:
-            member = _fitted(run) if along.column == ENTROPY else _logged(run, along.column, options)
+            if options.at_equal is None or along.column == ENTROPY:
+                member = _fitted(run, along)
+            else:
+                member = _logged(run, along.column, options)
         except InputError as error:
             member = _refused(run, error.message)
         seed = seed_of(run.name, run.input.path)
@@ -327,8 +331,8 @@ def _refused(run: ArmRun, reason: str) -> _Compared:
     return _Compared(run, series)
 
 
-def _fitted(run: ArmRun) -> _Compared:
-    """What is compared of the fit of a run.
+def _fitted(run: ArmRun, along: Along) -> _Compared:
+    """What is compared of the fit of a run, at equal entropies or steps.
 
     Raises FitError ``reward-above-max``: the run did not fail, as the largest reward is one of another unit.
     """
@@ -338,9 +342,11 @@ def _fitted(run: ArmRun) -> _Compared:
         if run.refusal.slug == "reward-above-max":
             raise _above_max(run, run.refusal)
         return _refused(run, run.refusal.message)
+    reward = column_of_fit(run.fit) if run.entry is None else run.entry.columns["reward"]
+    if along.column == STEP:
+        return _Compared(run, series_over_steps(run.fit), reward)
     if run.fit.law is None:
         return _refused(run, run.fit.no_law.message if run.fit.no_law is not None else "it has no law")
-    reward = column_of_fit(run.fit) if run.entry is None else run.entry.columns["reward"]
     return _Compared(run, series_of(run.fit), reward)
 
 
@@ -395,10 +401,10 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> _Compared:
             sort=sort_of_number(column),
         )
     is_score = reward.choice.is_score
+    state = state_of(step, value, max_reward=most, is_score=is_score)
     # Of two scores the one at equal values of which the other is compared says whether a run died.
-    judged = value if is_score else None
     if choice is not None and choice.is_score and (is_reward(log, column) or is_share(column)):
-        judged = values
+        state = state_of(column_step, values)
     series = RunSeries(
         run=run.name,
         step=step,
@@ -407,7 +413,8 @@ def _logged(run: ArmRun, column: str, options: CompareOptions) -> _Compared:
         error=sd,
         max_reward=most,
         is_score=is_score,
-        lost=None if judged is None else loss_in(judged),
+        lost=None if state is None else state.lost,
+        has_ended=state is not None and rewards_end_early(pairs.step, float(log.step[-1])),
     )
     return _Compared(run, series, reward.choice, choice)
 

@@ -32,8 +32,12 @@ def predict_runs(
     entropy now, 0, and half as many steps again. A reward is in the unit of the run's column, or a text such
     as ``"60%"``. ``gain`` of reward and ``level`` are by default those of each fit.
 
-    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run.
+    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run; FitError
+    (``no-law``): entropies or rewards are targets, and no run has a law.
     """
+    answers = fits.fitted
+    if (entropies or rewards) and answers and all(answer.law is None for answer in answers):
+        answers[0].lawful()
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:

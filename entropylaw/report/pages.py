@@ -23,6 +23,7 @@ from entropylaw.report.describe.runs import by_name
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
+from entropylaw.results.columns import is_comparable
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.version import __version__
 
@@ -301,7 +302,7 @@ def _orders_of(rows: Sequence[RunSummary]) -> Mapping[str, str]:
         return {}
     fitted = [row for row in rows if row.fitted]
     units = {row.unit for row in fitted}
-    if len(units) > 1 or len(runs.like_rewards(fitted)) > 1:
+    if len(units) > 1 or not all(is_comparable(fitted[0].rewarded, row.rewarded) for row in fitted):
         return {"name": ORDERS["name"]}
     return ORDERS
 

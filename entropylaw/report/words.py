@@ -307,7 +307,7 @@ def p_words(probability: float) -> str:
     """``P = 0.98``, ``P > 0.99``; below a hundredth with its exponent, ``P = 1.5e-07``."""
     if 0 < probability < 0.01:
         return f"P = {probability:.2g}"
-    text = format_probability(probability)
+    text = format_probability(min(probability, 0.999))
     return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
 
 

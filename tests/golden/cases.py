@@ -105,7 +105,9 @@ CASES = {
             "check fit.json --fail-if 'ceiling<0.55' --strict",
             "check fit.json --fail-if 'ceiling<0.55' --point --even-if-fail",
             "check fit.json --fail-if 'onset_planning<1' --fail-if 'saturation_step<1'",
-            "check fit.json --fail-if 'regression(fit.json)>1%'",
+            "check fit.json --fail-if state==broken --fail-if 'gained<0' --fail-if 'p_ever<10%' "
+            "--fail-if 'change<0.1'",
+            "check fit.json --fail-if 'regression(fit.json)>1%' --fail-if 'regression(ceiling,fit.json)>1%'",
         ),
     ),
     "check-passed": Case(
@@ -120,6 +122,7 @@ CASES = {
         (
             "check mixed --fail-if 'ceiling<0.1' -o check.json -o check.md -o check.xml -o -",
             "check mixed/short.csv --fail-if 'ceiling<0.1'",
+            "check mixed/no_entropy.csv --fail-if state==broken --fail-if 'now<0.1' --fail-if fails",
             "check mixed/good.csv",
             "check mixed/good.csv --fail-if 'ceilling<0.1'",
             "check mixed/good.csv --fail-if 'ceiling<'",

@@ -252,6 +252,41 @@ def test_arms_without_an_entropy_are_compared_at_equal_steps(tmp_path):
     assert [one.code for one in document.comparison.findings] == ["no-entropy-in-arms"]
 
 
+def test_runs_without_an_entropy_that_broke_or_were_refused_have_failed(tmp_path):
+    """From logs, stored fits and a report alike; the other runs are compared at equal steps."""
+    names = {}
+    for arm, gain in (("a", 0.0), ("b", 0.05)):
+        for seed in range(4):
+            path = tmp_path / f"{arm}_s{seed}.csv"
+            write_columns(path, seed, gain, entropy=False)
+            names.setdefault(arm, []).append(path.name)
+    head, *rows = (tmp_path / "a_s0.csv").read_text().splitlines()
+    cells = [row.split(",") for row in rows]
+    changed = {
+        "a_s2.csv": [
+            f"{step},{tokens}," + (reward if int(step) < 250 else "") for step, tokens, reward in cells
+        ],
+        "b_s2.csv": [
+            f"{step},{tokens}," + (reward if int(step) < 200 else "0.01") for step, tokens, reward in cells
+        ],
+        "b_s3.csv": rows[:5],
+    }
+    for name, lines in changed.items():
+        (tmp_path / name).write_text("\n".join([head, *lines]))
+    for arm, logs_of_arm in names.items():
+        assert typed("fit", *logs_of_arm, "-o", f"{arm}.fit.json", cwd=tmp_path).returncode == 0
+    assert typed("report", *names["b"], "-o", "pages", "--figures", "none", cwd=tmp_path).returncode == 0
+    _, fresh = stored(tmp_path, "a=a_*.csv", "b=b_*.csv")
+    assert fresh.comparison.along.column == "step"
+    failed = {one.run: one.failed for arm in fresh.comparison.arms for one in arm.runs if one.failed}
+    assert failed.pop("b_s2").startswith("broken: lost its reward, from 0.559 to 0.01")
+    assert failed.pop("a_s2") == "broken: no usable reward after step 240"
+    assert failed.pop("b_s3").startswith("refused: 5 usable evaluations")
+    assert failed == {}
+    for arms in (("a=a.fit.json", "b=b.fit.json"), ("a=a.fit.json", "b=pages")):
+        assert stored(tmp_path, *arms)[1].comparison == fresh.comparison
+
+
 def test_rewards_at_equal_values_of_a_column(tmp_path):
     for arm, gain in (("a", 0.0), ("b", 0.05)):
         for seed in range(3):

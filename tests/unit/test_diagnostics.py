@@ -44,7 +44,7 @@ def long_memory(n, seed=0):
 REBOUND = np.concatenate([FALL, np.linspace(0.07, 0.6, 20)])
 TIME = np.linspace(0.0, 1.0, 80)
 LATE = np.concatenate([np.full(10, LINE[0]), LINE])
-LONG = falling(400)
+LONG = falling(800)
 
 FAILS = {
     "reward-rises-with-entropy": (Why.reverse, (FALL, 0.3 + 0.2 * np.expm1(FALL) + noise(60))),
@@ -67,7 +67,7 @@ CAUTIONS = {
     # First evaluations before the answer format is learned.
     "rests-on-first": (FALL, law(FALL)[1] - 0.4 * (np.arange(60) < 3)),
     "reward-lags": (LINE, 0.9 - 0.1 * np.convolve(np.exp(LATE), np.ones(11) / 11, "valid") + noise(100)),
-    "long-memory": (LONG, law(LONG)[1] + 0.02 * long_memory(400)),
+    "long-memory": (LONG, law(LONG)[1] + 0.02 * long_memory(800)),
 }
 VALUES = {
     "too-few-evaluations": {"n": 6, "needed": 8},

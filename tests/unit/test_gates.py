@@ -108,6 +108,9 @@ OF_ENTROPY = OF_LAW | {
 """What a run without an entropy has not."""
 
 
+NO_ENTROPY = "no entropy was given: give the policy entropy of every evaluation, in nats per token"
+
+
 def compared_with(name):
     """A gate on a number, with a limit in its range."""
     return f"{name}<{3 if name == 'n' else 0.1}"
@@ -136,7 +139,7 @@ def test_a_run_without_a_law_has_a_state_and_a_forecast_and_fails_the_gates_on_t
     for gate in ("fails", "undecided", "verdict=='fails'", "verdict!='fails'", "why!='no clear slope'"):
         found = case(run, gate, even_if_fails=True)
         assert (found.outcome, found.failed) == ("unknown", True), gate
-        assert found.sentence == "there is no law: no entropy was given"
+        assert found.sentence == f"there is no law: {NO_ENTROPY}"
     known = {"state==rising": "tripped", "state==broken": "passed", "refused": "passed"}
     assert {gate: case(run, gate).outcome for gate in known} == known
 
@@ -401,8 +404,8 @@ FAILS = fitted(fails="the step says more")
     [
         (FAILS, fitted(), "the law fails for this run: it bends"),
         (fitted(), FAILS, "in the baseline the law fails for this run: it bends"),
-        (without_law(), fitted(), "there is no law: no entropy was given"),
-        (fitted(), without_law(), "in the baseline there is no law: no entropy was given"),
+        (without_law(), fitted(), f"there is no law: {NO_ENTROPY}"),
+        (fitted(), without_law(), f"in the baseline there is no law: {NO_ENTROPY}"),
     ],
 )
 def test_a_regression_of_the_ceiling_needs_the_law_on_both_sides(now, before, said):

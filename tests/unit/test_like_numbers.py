@@ -500,7 +500,10 @@ def test_by_what_is_no_score_no_run_is_over():
     says = [stop_line_of(STEP, None, values, is_score=False).says for values in (falling(), np.zeros(N))]
     assert says == ["not known", "not known"]
     assert stop_line_of(STEP, None, falling(), is_score=False, steps=100).says == "finished"
-    assert [stop_line_of(STEP, None, values).says for values in (falling(), np.zeros(N))] == ["broken", "stop"]
+    assert [stop_line_of(STEP, None, values).says for values in (falling(), np.zeros(N))] == [
+        "broken",
+        "stop",
+    ]
 
 
 # -- one seed

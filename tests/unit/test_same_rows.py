@@ -31,7 +31,7 @@ DRAWN = 5
 DIGITS = 6
 """Decimals of a ceiling that a stored posterior keeps."""
 
-GATES = ("ceiling<0.5", "n<3", "verdict=='holds'", "refused")
+GATES = ("now<0.5", "n<3", "verdict=='holds'", "refused")
 
 
 def public_logs() -> list[Path]:
@@ -61,11 +61,11 @@ def rounded(value: float | None) -> float | None:
 
 
 def answer_of(fit: Fit | None, slug: str) -> Facts:
-    """The number of evaluations, the level now, and the words about the run and the law; or why there is none."""
+    """The number of evaluations, the level now and the word about the law; or why there are none."""
     if fit is None:
         return (slug,)
-    state = None if fit.state is None else (fit.state.word, rounded(fit.state.now.value))
-    return fit.n_rewards, state, fit.verdict
+    now = None if fit.state is None else rounded(fit.state.now.value)
+    return fit.n_rewards, now, fit.verdict
 
 
 def of_entry(entry: Entry) -> Facts:
@@ -100,18 +100,14 @@ def expected_in_python(entries: Sequence[Entry]) -> Iterator[Facts]:
 def of_cases(cases: Sequence[Mapping[str, Any]]) -> Iterator[Facts]:
     """What the gates of a check compared, run by run; empty for a refused one."""
     for start in range(0, len(cases), len(GATES)):
-        ceiling, n, verdict, refused = cases[start : start + len(GATES)]
-        known = n["value"], rounded(ceiling["value"]), verdict["word"]
+        now, n, verdict, refused = cases[start : start + len(GATES)]
+        known = n["value"], rounded(now["value"]), verdict["word"]
         yield () if refused["failed"] else known
 
 
 def compared_by_gates(fit: Fit | None, answer: Facts) -> Facts:
-    """The same of an answer: its ceiling is unknown to gates where too little is known."""
-    if fit is None:
-        return ()
-    n, ceiling, verdict = answer
-    enough = fit.n >= 8 and fit.effective_n >= 3.0
-    return (n, ceiling if enough else None, verdict)
+    """The same of an answer: nothing of a refused run."""
+    return () if fit is None else answer
 
 
 def of_arm(log: Path) -> list[Facts]:
@@ -155,15 +151,15 @@ def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
         if not any(fitted):
             return
         if len({entry.columns["reward"] for entry in entries if entry.result}) == 1:
-            in_arm = [answer[:2] if has else () for answer, has in zip(answers, fitted, strict=True)]
-            assert of_arm(log) == in_arm
+            laws = [entry.result.law if entry.result else None for entry in entries]
+            if None not in laws:
+                assert of_arm(log) == [(law.n, rounded(law.ceiling.value)) for law in laws if law]
         predicted = json.loads(stdout("predict", "fit.json", "--target-entropy", "0", "--format", "json"))
         known = [answer for answer, has in zip(answers, fitted, strict=True) if has]
-        for run, (_, ceiling, verdict) in zip(predicted["runs"], known, strict=True):
-            assert run["result"]["verdict"] == verdict
-            # Of a run that lost its reward the ceiling is unknown, and a curve may be there all the same.
-            predicted_at_0 = run["result"]["predictions"]
-            assert ceiling is None or ceiling == rounded(predicted_at_0[0]["mean"]["value"])
+        for run, (_, now, verdict) in zip(predicted["runs"], known, strict=True):
+            result = run["result"]
+            assert result["verdict"] == verdict
+            assert result["state"] is None or rounded(result["state"]["now"]["value"]) == now
 
 
 def series_of(log: Path) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
-from entropylaw.documents.summary import RunSummary, Series, in_unit_of, summary_of
+from entropylaw.documents.summary import RunSummary, Series, summary_of
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import words
@@ -22,7 +22,6 @@ from entropylaw.report.describe import law, phases
 from entropylaw.report.describe.run_table import COLUMNS, overview, reward_words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_percent
-from entropylaw.results.columns import is_comparable
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.results.state import WORDS
@@ -256,21 +255,6 @@ def _block_means(values: FloatArray) -> tuple[float, ...]:
     """A series in at most :data:`MOST_POINTS` points: means of blocks of nearly equal length."""
     edges = np.linspace(0, values.size, min(MOST_POINTS, values.size) + 1).round().astype(int)
     return tuple((np.add.reduceat(values, edges[:-1]) / np.diff(edges)).tolist())
-
-
-def like_rewards(rows: Iterable[RunSummary]) -> list[list[RunSummary]]:
-    """The rows in groups whose rewards may be compared, each in the unit of the first row of its group."""
-    groups: list[list[RunSummary]] = []
-    for row in rows:
-        # A reward without a unit is not comparable, not even with itself.
-        has_unit = is_comparable(row.rewarded, row.rewarded)
-        for group in groups if has_unit else ():
-            if is_comparable(group[0].rewarded, row.rewarded):
-                group.append(in_unit_of(group[0], row))
-                break
-        else:
-            groups.append([row])
-    return groups
 
 
 def by_name(rows: Iterable[RunSummary]) -> list[RunSummary]:
