@@ -101,7 +101,7 @@ def lagged(h: FloatArray, lag: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """A run with its truth: entropy, ceiling at the present stage, a, and reward now without noise.
+    """A run with its truth: entropy, ceiling at the last step, a, and reward now without noise.
 
     ``oracle`` is the width of an interval that is given the residual's ``covariance``; nan of some kinds.
     """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from entropylaw.options import ConfigFile
 
 NAMES = {
-    "fit": "Say what each run did, what comes next, and whether the law holds.",
+    "fit": "Say what each run did and what comes next.",
     "predict": "Predict reward at an entropy or a later step.",
     "columns": "Show which columns of a log would be used.",
     "tokens": "Summarise token-level logs by step.",

@@ -49,7 +49,7 @@ from entropylaw.tokens.options import TokenOptions
 
 
 class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
-    """Say what each run did, what comes next, and whether the law holds.
+    """Say what each run did and what comes next.
 
     First what the reward has done so far: broken, falling, rising, flat, or cannot tell; the reward half as
     many steps later, or at --steps; and the step to keep. Steps and rewards are enough for these. Then, where

@@ -166,7 +166,7 @@ class Table:
         return self.reward_at(np.zeros(1))
 
     def reward_at(self, entropy: FloatArray) -> FloatArray:
-        """The curve at entropies (q,) at the present stage, q numbers: terms as now, no dummies."""
+        """The curve at entropies (q,) at the last step, q numbers: terms as now, no dummies."""
         columns = self.candidates
         row = np.zeros((entropy.size, 1, len(columns.names) + 1))
         row[:, 0, 0] = 1.0

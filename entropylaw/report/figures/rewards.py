@@ -37,7 +37,7 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
 
 
 def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
-    """The rewards against the entropy, with what is left on the curve."""
+    """The rewards against the entropy, with the averaged curves."""
     pairs = [(entry, fit) for entry, fit in _fitted(entries) if fit.law is not None]
     if not pairs:
         raise ValueError("no reward has a law")
