@@ -108,12 +108,16 @@ def _chosen(columns: Mapping[str, Any], options: Mapping[str, str]) -> Iterator[
             told = Refusal(slug=error.slug, message=error.message, hint=error.hint)
             yield f"  explained so, too: {explain(run, **options).problem == told}"
         return
-    for choice in (series.entropy_choice, series.reward_choice):
+    for choice in series.columns.values():
         found = choice.meaning
         yield f"{choice.column}: {choice.why}; {found.trainer}, {found.kind}, {found.unit}, {found.sign}"
-    rows = zip(series.step, series.entropy, series.reward, strict=True)
+    rows = zip(*series.evaluations, strict=True)
     yield "; ".join(f"{step:g}: {entropy:g} {reward:g}" for step, entropy, reward in rows)
     told = explain(run, **options)
+    if series.no_entropy is not None:
+        yield f"no entropy: {series.no_entropy.message}"
+        yield f"  {series.no_entropy.hint}"
+        yield f"  explained so, too: {told.no_entropy == series.no_entropy}"
     yield f"pair {series.pair}: {told.pair_why}; {told.pairs} pairs, {told.unpaired_entropy} unpaired"
     yield f"dropped {dict(series.dropped)}; {told.other_columns} other columns; {dict(told.coefficients)}"
     yield from (f"  {decoy.column}: {decoy.why}" for decoy in told.decoys)

@@ -115,8 +115,11 @@ def _chosen(run: Run) -> str:
         series = select(run)
     except EntropyLawError as error:
         return f"{trainer}: {error.slug}"
-    entropy, reward = series.entropy_choice.column, series.reward_choice.column
-    return f"{trainer}: {entropy} × {reward}, pair {series.pair}, {len(series.step)} evaluations"
+    reward = series.reward_choice.column
+    if series.no_entropy is not None:
+        return f"{trainer}: {reward}, {series.count} evaluations; {series.no_entropy.slug}"
+    entropy = series.columns["entropy"].column
+    return f"{trainer}: {entropy} × {reward}, pair {series.pair}, {series.count} evaluations"
 
 
 def _values(values: Iterable[Any]) -> str:
