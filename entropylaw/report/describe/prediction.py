@@ -40,7 +40,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
         law = f"{result.verdict}{why}; fitted on entropies from {low} to {high} nats"
     elif result.no_law is not None:
         law = f"none: {result.no_law.message}"
-    state = result.no_state if result.state is None else result.state.word
+    state = f"not known: {result.no_state}" if result.state is None else result.state.word
     no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
     # The line below the name is that of the state: it is how a text of this program is recognised.
     about = [b.Note("state", state), b.Note("law", law), b.Note("reward", measured)]
