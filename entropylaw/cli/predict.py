@@ -14,7 +14,7 @@ from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.option import part
 from entropylaw.options import FOLDER, FitOptions, LawOptions
-from entropylaw.pipeline.predictions import predict_runs
+from entropylaw.pipeline.predictions import predict_runs, with_law
 from entropylaw.pipeline.steps import Fit
 from entropylaw.results.result import replace
 
@@ -51,6 +51,8 @@ def predict(options: PredictCommand) -> None:
 
     output.say_skipped(inputs.warnings, quiet=quiet)
     fits = document_of(Fit, inputs)
+    if targets["entropies"] or targets["rewards"]:
+        fits = with_law(fits)
     if fits.fitted:
         document = replace(predict_runs(fits, **targets, level=options.level), config=options.config)
         output.deliver(document, formats, quiet=quiet)

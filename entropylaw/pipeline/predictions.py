@@ -11,7 +11,7 @@ from entropylaw.documents.document import Entry, FitDocument, PredictionDocument
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.results import EntropySet
-from entropylaw.results.columns import limit_in
+from entropylaw.results.columns import Refusal, limit_in
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS, range_words, reward_range
@@ -51,6 +51,23 @@ def predict_runs(
             )
             entries.append(replace(entry, result=predicted))  # type: ignore[arg-type]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
+
+
+def with_law(fits: FitDocument) -> FitDocument:
+    """The fits, of which an entropy or a reward was asked: those without a law as refused, ``no-law``."""
+    entries: list[Entry[Fit]] = []
+    for entry in fits.runs:
+        if entry.result is None:
+            entries.append(entry)
+            continue
+        try:
+            entry.result.lawful()
+        except FitError as error:
+            refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+            entries.append(replace(entry, answer=None, result=None, refusal=refusal))
+        else:
+            entries.append(entry)
+    return replace(fits, runs=tuple(entries))
 
 
 def _entropies_for(answer: Fit, rewards: Sequence[float], level: float | None) -> tuple[EntropySet, ...]:

@@ -111,13 +111,13 @@ def _chosen(columns: Mapping[str, Any], options: Mapping[str, str]) -> Iterator[
     for choice in series.columns.values():
         found = choice.meaning
         yield f"{choice.column}: {choice.why}; {found.trainer}, {found.kind}, {found.unit}, {found.sign}"
-    if series.no_entropy is not None:
-        yield f"no law[{series.no_entropy.slug}]: {series.no_entropy.message}"
-        yield f"  {series.no_entropy.hint}"
-    pairs = (series.step, series.entropy, series.reward)
-    rows = zip(*(series.evaluations if series.entropy_choice is None else pairs), strict=True)
+    rows = zip(*series.evaluations, strict=True)
     yield "; ".join(f"{step:g}: {entropy:g} {reward:g}" for step, entropy, reward in rows)
     told = explain(run, **options)
+    if series.no_entropy is not None:
+        yield f"no entropy: {series.no_entropy.message}"
+        yield f"  {series.no_entropy.hint}"
+        yield f"  explained so, too: {told.no_entropy == series.no_entropy}"
     yield f"pair {series.pair}: {told.pair_why}; {told.pairs} pairs, {told.unpaired_entropy} unpaired"
     yield f"dropped {dict(series.dropped)}; {told.other_columns} other columns; {dict(told.coefficients)}"
     yield from (f"  {decoy.column}: {decoy.why}" for decoy in told.decoys)

@@ -116,10 +116,10 @@ def _chosen(run: Run) -> str:
     except EntropyLawError as error:
         return f"{trainer}: {error.slug}"
     reward = series.reward_choice.column
-    if series.entropy_choice is None:
-        return f"{trainer}: {reward}, {series.count} evaluations, {series.no_entropy.slug}"
-    entropy = series.entropy_choice.column
-    return f"{trainer}: {entropy} × {reward}, pair {series.pair}, {len(series.step)} evaluations"
+    if series.no_entropy is not None:
+        return f"{trainer}: {reward}, {series.count} evaluations; {series.no_entropy.slug}"
+    entropy = series.columns["entropy"].column
+    return f"{trainer}: {entropy} × {reward}, pair {series.pair}, {series.count} evaluations"
 
 
 def _values(values: Iterable[Any]) -> str:
