@@ -249,7 +249,9 @@ class _Collector:
                 raise log.problem
             content = load(log.path)
             whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
-            if content.suffix in (".csv", ".json", ".txt", ".md") and is_own(content.data if whole else content.head):
+            if content.suffix in (".csv", ".json", ".txt", ".md") and is_own(
+                content.data if whole else content.head
+            ):
                 self.ignored.append(Ignored(path=log.path, why="written by entropylaw, not a log"))
                 return False
             if log.has_name or folders.looks_measured(content):

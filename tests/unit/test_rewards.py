@@ -228,7 +228,13 @@ def test_a_gate_with_a_pattern_is_for_the_rewards_that_match(verl, tmp_path, sto
     if stored:
         typed("fit", source, "-o", "fit.json", cwd=tmp_path)
         source = "fit.json"
-    gates = ("*mean@4:n<50", "mean:n<5", "'val-core/aime24/*':n<5", "gsm8k mean@1:state==broken", "olympiad*:n>9")
+    gates = (
+        "*mean@4:n<50",
+        "mean:n<5",
+        "'val-core/aime24/*':n<5",
+        "gsm8k mean@1:state==broken",
+        "olympiad*:n>9",
+    )
     flags = [word for gate in gates for word in ("--fail-if", gate)]
     found = cases(source, *flags, cwd=tmp_path)
     outcomes = {(run.removeprefix("four · "), gate): case["outcome"] for (run, gate), case in found.items()}
